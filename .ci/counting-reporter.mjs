@@ -1,6 +1,6 @@
 /**
- * What people read of a test run, and its counts in a file for .ci/run. The file is there only if the run came to its
- * end, so a run that is killed or never starts cannot be taken for one that passed.
+ * Reports a test run to people, and writes its counts to a file for .ci/run. The file is there only if the run came to
+ * its end, so a run that is killed or never starts cannot be taken for one that passed.
  */
 
 import { writeFileSync } from 'node:fs';

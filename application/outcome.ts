@@ -1,6 +1,12 @@
 /**
- * The result of a use case. A refusal is a value, never an exception. Failures (the database is unavailable, a bug) are
- * thrown.
+ * The result of a use case. A refusal is a value, never an exception. Failures (the database is unavailable, a bug)
+ * are thrown.
+ *
+ * A use case is one file here, in the folder of its caller: `token` for agents, `admin` for operators, `me` for
+ * people, `signals` for the identity provider. It authenticates (`authentication`), checks, and hands the change to
+ * one decision (`decisions`), which storage runs in a transaction. `ports` has the interfaces of everything outside.
+ * Jobs run `ledger` (sealing, delivery, archives), `log` (the transparency log) and `upkeep` (expiry). `doctor`
+ * examines a deployment.
  */
 
 import type { DenialReason } from '../domain/denial.ts';

@@ -16,7 +16,7 @@ import type { Decisions } from './ports/decisions.ts';
 import type { Digest, Randomness, Sealing, SharedTime } from './ports/runtime.ts';
 import type { Sessions } from './ports/sessions.ts';
 
-/** What the sessions of one kind need. */
+/** The dependencies of the sessions of one kind. */
 export interface PageSessions {
   readonly kind: SessionKind;
   /** Seconds without use. */

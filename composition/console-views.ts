@@ -1,8 +1,7 @@
-/** Binds what the console's screens read, beside the use cases of the API, to its ports. */
+/** Binds the console's reads to their ports. Its screens also use the use cases of the API. */
 
 import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
 import type { ViewsSurface } from '../adapters/http/console/context.ts';
-import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
 import { findDelegations } from '../application/admin/find-delegations.ts';
 import { judgeDraft } from '../application/admin/register-agent.ts';
@@ -10,16 +9,18 @@ import { CERTAIN_RULES, draftOf } from '../domain/agents/declaration.ts';
 import { lifetimeRules } from './http.ts';
 import type { Parts } from './parts.ts';
 import { statusListReach } from './settings/alternatives.ts';
-import { traceable } from './traces.ts';
 
-/** All other requests wait while a file is parsed: some 100 ms for so many tokens. They are enough for some 50 agents. */
+/**
+ * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.
+ */
 const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 
-export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
+export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
-  return traceable(parts, ({ tasks, agents }) => ({
+  const { tasks, agents } = parts.storage;
+  return {
     longestTokenTtl: lifetimes.maxTokenTtl,
     statusLists: statusListReach(settings),
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
@@ -32,5 +33,5 @@ export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
       if (read.kind === 'wrong') return { kind: 'wrong', problems: read.problems.map(describeFileProblem) };
       return { kind: 'compared', agents: await compareDeclarations({ agents, agentKeys, rules }, read.agents) };
     },
-  }));
+  };
 }

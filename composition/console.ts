@@ -7,8 +7,6 @@ import { consoleApp } from '../adapters/http/console/console-app.ts';
 import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
 import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/context.ts';
 import { consoleCookies } from '../adapters/http/console/cookies.ts';
-import type { Traceable } from '../adapters/http/traceable.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Digest } from '../application/ports/runtime.ts';
@@ -16,7 +14,6 @@ import { beginSession, endSession, type PageSessions } from '../application/sess
 import { type OperatorClaims, type OperatorPerson, operatorIn } from '../domain/operators/operator.ts';
 import type { Secret } from '../domain/secret.ts';
 import { OPERATOR_SESSION_TTL, operatorOf } from '../domain/sessions/session.ts';
-import type { Trace } from '../domain/trace-context.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
@@ -24,7 +21,6 @@ import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
-import { traceable } from './traces.ts';
 
 /** @param clientSecret `undefined` for `private_key_jwt` */
 export function openConsole(parts: Parts, clientSecret: Secret | undefined): HttpApp {
@@ -40,12 +36,10 @@ export function openConsole(parts: Parts, clientSecret: Secret | undefined): Htt
 }
 
 function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface {
-  const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
+  const { settings, surfaces, anonymousDenials: anonymous, clock, log } = parts;
   const { admin, audit } = surfaces;
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
-  const sessionsWithin = (trace: Trace | undefined) =>
-    consoleSessions(parts, (trace && storageWithin?.(trace)) ?? storage, provider);
   return {
     origin,
     admin,
@@ -54,10 +48,7 @@ function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface
     log,
     overview: overview(parts),
     views: consoleViews(parts),
-    sessions: {
-      find: (cookies, trace) => sessionsWithin(trace).find(cookies, trace),
-      peek: (cookies, trace) => sessionsWithin(trace).peek(cookies, trace),
-    },
+    sessions: consoleSessions(parts, provider),
     examine: sharedExamination(async () => {
       // Loaded by the first operator who asks.
       const { examineEverything } = await import('./doctor/examine-everything.ts');
@@ -68,9 +59,9 @@ function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface
   };
 }
 
-function overview(parts: Parts): Traceable<OverviewSurface> {
-  const { settings, clockWatch } = parts;
-  return traceable(parts, (storage) => ({
+function overview(parts: Parts): OverviewSurface {
+  const { settings, storage, clockWatch } = parts;
+  return {
     countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
     sponsors: storage.sponsors,
     earliest: () => clockWatch.earliest(),
@@ -78,16 +69,16 @@ function overview(parts: Parts): Traceable<OverviewSurface> {
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
     statusLists: statusListReach(settings),
-  }));
+  };
 }
 
-function consoleSessions(parts: Parts, storage: Storage, provider: SignIn): BrowserSessions<OperatorPerson> {
-  return browserSessions(sessionsOf(parts, storage), consoleCookies, operatorOf, provider);
+function consoleSessions(parts: Parts, provider: SignIn): BrowserSessions<OperatorPerson> {
+  return browserSessions(sessionsOf(parts), consoleCookies, operatorOf, provider);
 }
 
-function sessionsOf(parts: Parts, storage: Storage): PageSessions {
+function sessionsOf(parts: Parts): PageSessions {
   const digest = consoleDigest(parts.settings);
-  return pageSessions(parts, storage, { kind: 'operator', ttl: OPERATOR_SESSION_TTL, digest });
+  return pageSessions(parts, { kind: 'operator', ttl: OPERATOR_SESSION_TTL, digest });
 }
 
 /** Bound to the settings that say who an operator is, and that give roles. */
@@ -131,32 +122,30 @@ function operatorClaims(settings: Settings): OperatorClaims {
   return { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
 }
 
-function signInSurface(parts: Parts, origin: string, provider: SignIn): Traceable<SignInSurface<'no_role'>> {
+function signInSurface(parts: Parts, origin: string, provider: SignIn): SignInSurface<'no_role'> {
   const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
   const claims = operatorClaims(settings);
   const { operators } = surfaces.admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
-  return traceable(parts, (storage) => {
-    const sessions = sessionsOf(parts, storage);
-    return {
-      origin,
-      provider,
-      randomness,
-      findSession: consoleSessions(parts, storage, provider).find,
-      async open(signedIn, earlier, trace) {
-        const { issuer, person } = signedIn;
-        const operator = operatorIn(signedIn.claims, claims, { issuer, subject: person.subject });
-        if (operator.roles.length === 0) {
-          // The session of the operator who used this browser before: this person must not use it.
-          if (earlier !== undefined) await endSession(sessions, earlier);
-          await operators.refuseRole(operator, 'GET /callback', trace);
-          return { kind: 'refused', reason: 'no_role' };
-        }
-        const secret = await beginSession(sessions, { ...person, ...operator }, signedIn, earlier);
-        return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
-      },
-      close: (secret) => endSession(sessions, secret),
-      refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
-    };
-  });
+  const sessions = sessionsOf(parts);
+  return {
+    origin,
+    provider,
+    randomness,
+    findSession: consoleSessions(parts, provider).find,
+    async open(signedIn, earlier, trace) {
+      const { issuer, person } = signedIn;
+      const operator = operatorIn(signedIn.claims, claims, { issuer, subject: person.subject });
+      if (operator.roles.length === 0) {
+        // The session of the operator who used this browser before: this person must not use it.
+        if (earlier !== undefined) await endSession(sessions, earlier);
+        await operators.refuseRole(operator, 'GET /callback', trace);
+        return { kind: 'refused', reason: 'no_role' };
+      }
+      const secret = await beginSession(sessions, { ...person, ...operator }, signedIn, earlier);
+      return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
+    },
+    close: (secret) => endSession(sessions, secret),
+    refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
+  };
 }

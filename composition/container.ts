@@ -37,11 +37,12 @@ import {
   transmitterChoice,
   upstreamChoice,
 } from './settings/alternatives.ts';
-import { storageWithin } from './traces.ts';
+import { storageOf } from './traces.ts';
 
 const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] } = {
-  storage: ({ opened, measurements }) => (measurements === undefined ? opened : measuredDenials(opened, measurements)),
-  storageWithin,
+  sharedStorage: ({ opened, measurements }) =>
+    measurements === undefined ? opened : measuredDenials(opened, measurements),
+  storage: storageOf,
   clockWatch: ({ opened: { databaseTime }, clock, monotonic, log }) =>
     clockWatch({ clock, monotonic, databaseTime, log }),
   agentKeys: ({ settings, network, clock, log }) =>
@@ -84,24 +85,24 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
     return polledSponsors(check.usersUrl, { network, clock, log, tokens, gate });
   },
   anonymousDenials: (parts) => {
-    const { settings, storage, storageWithin: decisionsWithin, clock, log, measurements } = parts;
+    const { settings, storage, clock, log, measurements } = parts;
     const window = settings['Service:Audit:Aggregation:Enabled']
       ? settings['Service:Audit:Aggregation:Window']
       : undefined;
-    const anonymous = anonymousDenials({ decisions: storage, decisionsWithin, clock, log }, window);
+    const anonymous = anonymousDenials({ decisions: storage, clock, log }, window);
     return measurements === undefined ? anonymous : measuredAnonymousDenials(anonymous, measurements);
   },
-  sealedTrees: ({ storage, signingKeys, clock }) =>
+  sealedTrees: ({ sharedStorage, signingKeys, clock }) =>
     sealedTrees({
-      checkpoints: storage.checkpoints,
+      checkpoints: sharedStorage.checkpoints,
       verifier: checkpointVerifier(signingKeys.published()),
       clock,
       hash: sha256Bytes,
       turn: eventLoopTurn,
     }),
-  trustedChain: ({ settings, storage, signingKeys, log }) =>
+  trustedChain: ({ settings, sharedStorage, signingKeys, log }) =>
     trustedChain({
-      checkpoints: storage.checkpoints,
+      checkpoints: sharedStorage.checkpoints,
       verifier: checkpointVerifier(signingKeys.published()),
       isKeyGenerated: signingKeyChoices(settings).length === 0,
       hash: sha256Bytes,
@@ -109,7 +110,7 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
       log,
     }),
   transparencyLog: (parts) => parts.openLog?.(parts),
-  recordStream: ({ settings, storage: { ledger, checkpoints } }) =>
+  recordStream: ({ settings, sharedStorage: { ledger, checkpoints } }) =>
     operatorsChoice(settings) && recordStream({ ledger, checkpoints, turn: eventLoopTurn, timeLimit }),
   sink: ({ settings, network, log }) => {
     const chosen = sinkChoice(settings);

@@ -37,7 +37,7 @@ import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
 import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
-import { actedOn, traceable } from './traces.ts';
+import { actedOn } from './traces.ts';
 
 export function httpSurfaces(parts: Parts): HttpSurfaces {
   const { settings, signingKeys, providerKeys, clock, clockWatch, log, randomness, measurements, tracing } = parts;
@@ -66,7 +66,7 @@ export function httpSurfaces(parts: Parts): HttpSurfaces {
     admin: admin(parts, access, named),
     audit: audit(parts, access),
     me: parts.me,
-    agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
+    agentKeys: { find: (agentId) => parts.storage.agents.find(agentId), log },
     statusLists: statusLists(parts),
     transparencyLog: transparencyLog && {
       ...access,
@@ -101,7 +101,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     agentKeys,
     providerKeys,
     issuer,
-    agentCache: agentCache(parts.storage.agents),
+    agentCache: agentCache(parts.sharedStorage.agents),
     directory,
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
@@ -120,34 +120,33 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
           entries,
           knownLists: new Map(),
           monotonic: () => performance.now(),
-          openList: listOpener({ decisions: parts.storage, randomness, clock, entries }),
+          openList: listOpener({ decisions: parts.sharedStorage, randomness, clock, entries }),
         }
       : undefined,
   };
-  return traceable(parts, (storage) => {
-    const { agents, tasks, sponsors } = storage;
-    const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
-    const revocation = {
-      ...service,
-      agentKeys: agentKeys.anonymous,
-      audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`],
-    };
-    return {
-      exchange: (request, trace) => exchangeToken(service, request, trace),
-      refresh: (request, trace) => refreshToken(service, request, trace),
-      introspect: (token) => introspectToken(service, token),
-      revoke: (request, trace) => revokeToken(revocation, request, trace),
-      record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
-      log,
-    };
-  });
+  const { storage } = parts;
+  const { agents, tasks, sponsors } = storage;
+  const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
+  const revocation = {
+    ...service,
+    agentKeys: agentKeys.anonymous,
+    audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`],
+  };
+  return {
+    exchange: (request, trace) => exchangeToken(service, request, trace),
+    refresh: (request, trace) => refreshToken(service, request, trace),
+    introspect: (token) => introspectToken(service, token),
+    revoke: (request, trace) => revokeToken(revocation, request, trace),
+    record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
+    log,
+  };
 }
 
 function admin(parts: Parts, access: Access, named: ReturnType<typeof operators>): HttpSurfaces['admin'] {
   const { settings, agentKeys, clock, clockWatch, log } = parts;
   const issuer = settings['Service:Issuer'];
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
-  return actedOn(parts, named?.explain, (storage) => {
+  return actedOn(parts.storage, named?.explain, (storage) => {
     const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
     const service = { ...registration, decisions: storage, agents };
     const reading = { tasks, sponsors, ledger, clock, sharedTime: clockWatch, digest: sha256 };
@@ -177,7 +176,8 @@ function admin(parts: Parts, access: Access, named: ReturnType<typeof operators>
 
 function audit(parts: Parts, access: Access): HttpSurfaces['audit'] {
   const { sealedTrees: trees, transparencyLog, recordStream: stream, anonymousDenials: anonymous, clock, log } = parts;
-  return traceable(parts, ({ ledger, checkpoints, transparencyLog: stored }) => ({
+  const { ledger, checkpoints, transparencyLog: stored } = parts.storage;
+  return {
     ...access,
     query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
     checkpoints: (question) => listCheckpoints({ checkpoints }, question),
@@ -189,7 +189,7 @@ function audit(parts: Parts, access: Access): HttpSurfaces['audit'] {
       refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
     },
     log,
-  }));
+  };
 }
 
 /** Requests share the read of a list, so it is in no trace. */

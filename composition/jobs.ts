@@ -29,9 +29,16 @@ export function jobs(parts: Parts): Jobs {
   const clockAheadBy = databaseChoice(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
   const once = {
     seal: () =>
-      tracedJob(parts, SEALING, async ({ checkpoints }) => {
+      tracedJob(parts, SEALING, async () => {
         const signer = signingKeys.checkpoints;
-        await sealLedger({ checkpoints, chain, signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
+        await sealLedger({
+          checkpoints: storage.checkpoints,
+          chain,
+          signer,
+          hash: sha256Bytes,
+          clock,
+          turn: eventLoopTurn,
+        });
       }),
     async growLog(shouldContinue?: () => boolean) {
       await transparencyLog?.grow(shouldContinue);
@@ -44,11 +51,11 @@ export function jobs(parts: Parts): Jobs {
     },
     closeWindows: () => anonymousDenials.closeEnded(),
     sweep: (shouldContinue?: () => boolean) =>
-      tracedJob(parts, SWEEPING, async (own) => {
+      tracedJob(parts, SWEEPING, async () => {
         const endingTime = await clockWatch.endingTime();
         // The clock watch has logged why.
         if (endingTime === undefined) return;
-        const service = { decisions: own, sweeping: own.sweeping, clock, endingTime, turn: eventLoopTurn };
+        const service = { decisions: storage, sweeping: storage.sweeping, clock, endingTime, turn: eventLoopTurn };
         await expireTasks(
           { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
           shouldContinue,

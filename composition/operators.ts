@@ -1,4 +1,7 @@
-/** Binds the operators with names (`Service:Operators`) to their ports: who they are, and the records of what they do. */
+/**
+ * Binds the operators with names (`Service:Operators`) to their ports: their authentication, and the records of their
+ * acts.
+ */
 
 import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';
@@ -19,7 +22,7 @@ interface Operators {
 
 /** `undefined` if the admin key is the only way in. */
 export function operators(parts: Parts): Operators | undefined {
-  const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
+  const { settings, storage, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
   const { audience, roleClaim, roles, twoPersons, mayStopEverything } = chosen;
@@ -40,8 +43,8 @@ export function operators(parts: Parts): Operators | undefined {
       audience === undefined
         ? denied('subject_audience_mismatch')
         : validateOperator({ ...validation, audience }, token, trace),
-    refuseRole: (person, route, trace) =>
-      ((trace && storageWithin?.(trace)) ?? storage).decide(refuseOperator, {
+    refuseRole: (person, route) =>
+      storage.decide(refuseOperator, {
         at: clock.now(),
         event: 'admin.denied',
         decision: 'deny',

@@ -4,7 +4,6 @@ import { formTokenOf } from '../adapters/http/browser/cookies.ts';
 import type { BrowserSessions } from '../adapters/http/browser/session.ts';
 import type { SignInCookies } from '../adapters/http/browser/sign-in-cookies.ts';
 import { sealing, sha256 } from '../adapters/platform/system-crypto.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Digest } from '../application/ports/runtime.ts';
 import { findSession, keptIdToken, type PageSessions, peekSession } from '../application/sessions.ts';
@@ -15,8 +14,7 @@ import type { Settings } from './settings/settings.ts';
 
 /** The sessions of one page, with what differs from those of another. */
 export function pageSessions(
-  { clockWatch, randomness }: Parts,
-  storage: Storage,
+  { storage, clockWatch, randomness }: Parts,
   page: Pick<PageSessions, 'kind' | 'ttl' | 'digest'>,
 ): PageSessions {
   const { sessions } = storage;
@@ -41,7 +39,7 @@ export function browserSessions<Holder>(
   return { find: by(findSession), peek: by(peekSession) };
 }
 
-/** Who a provider's `sub` and sponsor key name depends on these settings. */
+/** These settings decide which person a provider's `sub` and sponsor key name. */
 type Naming = Pick<
   Settings,
   'Service:UpstreamIdp:Issuer' | 'Service:UpstreamIdp:MetadataUrl' | 'Service:UpstreamIdp:SponsorKeyClaim'

@@ -22,7 +22,6 @@ import type { Log, Measurements, Tracing } from '../application/ports/telemetry.
 import type { TransparencyLog } from '../application/ports/transparency-log.ts';
 import type { ClockWatch } from '../application/upkeep/clock-watch.ts';
 import type { Checkpoint } from '../domain/ledger/checkpoint.ts';
-import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -71,8 +70,8 @@ export interface LogParts {
 export interface Made {
   /** Counts its refusals if metrics are published. */
   readonly storage: Storage;
-  /** The storage whose calls are spans of a trace; `undefined` without spans. */
-  readonly storageWithin: ((trace: Trace) => Storage) | undefined;
+  /** The same storage for what several requests share: its calls are in no trace. */
+  readonly sharedStorage: Storage;
   readonly agentKeys: FetchedAgentKeys;
   readonly providerMetadata: ProviderMetadata;
   readonly providerKeys: RefreshedProviderKeys;

@@ -8,7 +8,6 @@ import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import { operatorsChoice, provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
-import { traceable } from './traces.ts';
 
 export function receivers(parts: Parts): Parts['receivers'] {
   return { backchannelLogout: backchannelLogout(parts), events: events(parts), scim: scim(parts) };
@@ -32,10 +31,10 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
     refuseLoggedOut,
     endTasksWithoutSession,
   };
-  return traceable(parts, (decisions) => ({
-    accept: (logoutToken, trace) => acceptLogout({ ...service, decisions }, logoutToken, trace),
+  return {
+    accept: (logoutToken, trace) => acceptLogout({ ...service, decisions: parts.storage }, logoutToken, trace),
     log,
-  }));
+  };
 }
 
 /** Tasks and the page may have one client, tasks and the console too. Page and console have two (settings/rules.ts). */
@@ -81,12 +80,12 @@ function events(parts: Parts): Parts['receivers']['events'] {
     audience,
     upstreamIssuers: upstreamIssuers(parts),
   };
-  return traceable(parts, (decisions) => ({
+  return {
     credentials,
     refuse: async (reason, trace) => anonymous.record({ event: 'ssf.denied', reason }, trace),
-    accept: (eventToken, trace) => acceptSecurityEvent({ ...service, decisions }, eventToken, trace),
+    accept: (eventToken, trace) => acceptSecurityEvent({ ...service, decisions: parts.storage }, eventToken, trace),
     log,
-  }));
+  };
 }
 
 /** With a configured issuer, events that name it are applied even while the identity provider does not answer. */
@@ -101,7 +100,7 @@ function upstreamIssuers({ settings, providerMetadata }: Parts): (trace?: Trace)
   };
 }
 
-/** With a configured issuer, it is known even while the identity provider does not answer. */
+/** A configured issuer is known even while the identity provider does not answer. */
 function upstreamIssuer({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<string | undefined> {
   const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;
@@ -113,20 +112,19 @@ function scim(parts: Parts): Parts['receivers']['scim'] {
   const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;
   const { credentials, person, maxUsers } = provisioning;
-  return traceable(parts, (storage) => {
-    const users = storage.provisionedUsers;
-    const service = { decisions: storage, users, sharedTime: clockWatch, randomness, person, maxUsers };
-    return {
-      credentials,
-      refuse: async (reason, trace) => anonymous.record({ event: 'scim.denied', reason }, trace),
-      issuer: settings['Service:Issuer'],
-      person,
-      create: (body) => createUser(service, body),
-      find: (userId) => users.find(userId),
-      list: (listing) => listUsers(service, listing),
-      replace: (userId, body) => replaceUser(service, userId, body),
-      patch: (userId, body) => patchUser(service, userId, body),
-      remove: (userId) => removeUser(service, userId),
-    };
-  });
+  const { storage } = parts;
+  const users = storage.provisionedUsers;
+  const service = { decisions: storage, users, sharedTime: clockWatch, randomness, person, maxUsers };
+  return {
+    credentials,
+    refuse: async (reason, trace) => anonymous.record({ event: 'scim.denied', reason }, trace),
+    issuer: settings['Service:Issuer'],
+    person,
+    create: (body) => createUser(service, body),
+    find: (userId) => users.find(userId),
+    list: (listing) => listUsers(service, listing),
+    replace: (userId, body) => replaceUser(service, userId, body),
+    patch: (userId, body) => patchUser(service, userId, body),
+    remove: (userId) => removeUser(service, userId),
+  };
 }

@@ -1,10 +1,11 @@
-/** What the log says at the start about settings that are valid, and may not be meant so. */
+/** Warnings in the log at the start: settings that are valid, but perhaps not intended. */
 
 import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import { NetworkFailure } from '../application/ports/network.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
-import { ambiguousAudiences, repeatedSecrets } from './settings/rules.ts';
+import { ambiguousAudiences } from './settings/audiences.ts';
+import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 

@@ -8,7 +8,7 @@ import { describeSettingError, StartupError } from './startup-error.ts';
 
 const SETTING = 'Service:Me:ScopeDescriptions';
 const ACCEPTED = `a YAML or JSON file that maps each scope to a sentence, or to one for each of ${languages.join(', ')}`;
-/** More would be a page of its own, not a line. */
+/** Longer text would not fit on a line of the page. */
 const LONGEST_SENTENCE = 200;
 
 /** @throws StartupError if the file cannot be used */

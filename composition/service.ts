@@ -1,4 +1,12 @@
-/** The running service: opens its parts in order, and closes them in reverse (supplement "How it runs"). */
+/**
+ * The running service: opens its parts in order, and closes them in reverse (supplement "How it runs").
+ *
+ * main.ts checks Node's version, command-line.ts reads the line, and `commands/serve.ts` reads the settings
+ * (`settings`) and starts the service. It loads keys (signing.ts), opens the database (open-storage.ts), and lets
+ * container.ts create all other parts (parts.ts). http.ts binds the use cases to the HTTP surfaces; me.ts, console.ts,
+ * receivers.ts, operators.ts and transparency-log.ts bind those that are optional. Then it listens (listen.ts), and
+ * starts the jobs (jobs.ts, recurring.ts). `doctor` binds the examinations of `mandate doctor`.
+ */
 
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
 import type { HttpServer, HttpServerOptions, TimeLimits } from '../adapters/http/server/server.ts';

@@ -3,8 +3,6 @@
 import type { BrowserSessions } from '../adapters/http/browser/session.ts';
 import { meCookies } from '../adapters/http/me/cookies.ts';
 import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
-import type { Traceable } from '../adapters/http/traceable.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import { beginSession, endSession, type PageSessions } from '../application/sessions.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -14,7 +12,6 @@ import type { MePerson } from '../domain/sponsors/me-person.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
 import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { traceable } from './traces.ts';
 
 /**
  * The client of the page at the identity provider. `undefined` without `Service:Me:ClientId`.
@@ -38,32 +35,30 @@ export function pageSignIn(parts: Parts, clientSecret: Secret | undefined): Sign
   return signInAtFirstUse(client, { metadata: parts.providerMetadata, providerKeys: parts.providerKeys }, parts);
 }
 
-export function signInSurface(parts: Parts, provider: SignIn): Traceable<MeSignIn> {
+export function signInSurface(parts: Parts, provider: SignIn): MeSignIn {
   const { settings, randomness, anonymousDenials: anonymous, log } = parts;
-  return traceable(parts, (storage) => {
-    const sessions = sessionsOf(parts, storage);
-    return {
-      origin: settings['Service:Issuer'],
-      provider,
-      randomness,
-      log,
-      findSession: meSessions(parts, storage, provider).find,
-      async open({ person, issuer, ...signIn }, earlier) {
-        const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);
-        return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
-      },
-      close: (secret) => endSession(sessions, secret),
-      refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
-    };
-  });
+  const sessions = sessionsOf(parts);
+  return {
+    origin: settings['Service:Issuer'],
+    provider,
+    randomness,
+    log,
+    findSession: meSessions(parts, provider).find,
+    async open({ person, issuer, ...signIn }, earlier) {
+      const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);
+      return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
+    },
+    close: (secret) => endSession(sessions, secret),
+    refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
+  };
 }
 
-export function meSessions(parts: Parts, storage: Storage, provider: SignIn): BrowserSessions<MePerson> {
-  return browserSessions(sessionsOf(parts, storage), meCookies, personOf, provider);
+export function meSessions(parts: Parts, provider: SignIn): BrowserSessions<MePerson> {
+  return browserSessions(sessionsOf(parts), meCookies, personOf, provider);
 }
 
-function sessionsOf(parts: Parts, storage: Storage): PageSessions {
+function sessionsOf(parts: Parts): PageSessions {
   const { settings } = parts;
   const digest = sessionDigest(settings, [settings['Service:Me:ClientId']]);
-  return pageSessions(parts, storage, { kind: 'me', ttl: settings['Service:Me:SessionTtl'], digest });
+  return pageSessions(parts, { kind: 'me', ttl: settings['Service:Me:SessionTtl'], digest });
 }

@@ -1,6 +1,6 @@
 /** Spans of the service (`Service:Traces:Enabled`), and the parts that one request uses with them. */
 
-import type { Traceable } from '../adapters/http/traceable.ts';
+import type { ActedOn } from '../adapters/http/acted-on.ts';
 import { packageVersion } from '../adapters/platform/package-version.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { inSpan, tracedStorage } from '../adapters/telemetry/spans.ts';
@@ -23,43 +23,30 @@ export async function openTracing(settings: Settings, log: Log): Promise<Tracing
   return tracing;
 }
 
-export function storageWithin({ storage, tracing, settings }: Parts): Parts['storageWithin'] {
-  if (tracing === undefined) return undefined;
+/** With spans, the storage whose calls are spans of the request or job that they belong to. */
+export function storageOf({ sharedStorage, tracing, settings }: Parts): Storage {
+  if (tracing === undefined) return sharedStorage;
   const system = databaseChoice(settings).provider === 'postgres' ? 'postgresql' : 'sqlite';
-  return (parent) => tracedStorage(storage, { tracing, system, parent });
+  return tracedStorage(sharedStorage, tracing, system);
 }
 
-/** Makes a surface once, and with spans also for each request. */
-export function traceable<Surface>(
-  { storage, storageWithin: within }: Parts,
-  make: (storage: Storage) => Surface,
-): Traceable<Surface> {
-  return { ...make(storage), within: within && ((trace) => make(within(trace))) };
-}
-
-/** The same for a surface of operators: with `explain`, the decisions of a request record who asked for them. */
+/** A surface of operators: with `explain`, the decisions of a request record who asked for them. */
 export function actedOn<Surface extends object>(
-  parts: Parts,
+  storage: Storage,
   explain: ((storage: Storage, act: RequestedAct) => ReturnType<typeof explaining<Storage>>) | undefined,
   make: (storage: Storage) => Surface,
-): Traceable<Surface> {
-  const { storage, storageWithin: within } = parts;
-  if (explain === undefined) return traceable(parts, make);
+): ActedOn<Surface> {
+  if (explain === undefined) return make(storage);
   return {
-    ...traceable(parts, make),
-    acting(act, trace) {
-      const explained = explain(trace === undefined || within === undefined ? storage : within(trace), act);
+    ...make(storage),
+    acting(act) {
+      const explained = explain(storage, act);
       return { ...make(explained.storage), settle: explained.settle };
     },
   };
 }
 
 /** A job; with spans, its run is the root of a trace. */
-export function tracedJob(
-  { storage, storageWithin: within, tracing }: Parts,
-  name: string,
-  run: (storage: Storage) => Promise<void>,
-): Promise<void> {
-  if (tracing === undefined || within === undefined) return run(storage);
-  return inSpan(tracing, { name, kind: 'internal' }, (trace) => run(within(trace)));
+export function tracedJob({ tracing }: Parts, name: string, run: () => Promise<void>): Promise<void> {
+  return tracing === undefined ? run() : inSpan(tracing, { name, kind: 'internal' }, run);
 }

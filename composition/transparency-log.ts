@@ -122,7 +122,7 @@ export function transparencyLog({
     return answered;
   }
 
-  /** What readers get. */
+  /** The routes for readers. */
   const served: LogReader = {
     state: () => witnessesAnswered().then(reader.state),
     tile: (path) => witnessesAnswered().then(() => reader.tile(path)),

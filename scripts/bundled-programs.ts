@@ -16,7 +16,7 @@ const FOLDER = 'MANDATE_PROGRAMS';
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
 /** The database thread, and the process that checks pages: where a program that opens SQLite looks for them. */
 const WORKERS = { 'worker/main': workerOf('main'), 'worker/check-pages': workerOf('check-pages') };
-/** What pages load. Their code looks for them in the folder beside it. */
+/** Modules that pages load. Their code looks for them in the folder beside it. */
 const ASSETS = ['me', 'browser', 'console'].map((folder) =>
   fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
 );

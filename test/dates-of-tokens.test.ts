@@ -31,7 +31,7 @@ import { compressed } from './support/tool-server/status-lists.ts';
 
 const NOW = Math.floor(Date.now() / 1000);
 const SKEW = 60;
-/** So much nearer than the skew, or further, that no slow test crosses it. */
+/** The distance from the skew, so large that no slow test crosses it. */
 const MARGIN = 30;
 
 const IDP = 'https://idp.example';
@@ -160,13 +160,9 @@ describe('The dates of a token', () => {
             assertion: async () => '',
           },
         );
-        const [state, nonce, codeVerifier] = ['s', 'n', 'v'].map((letter) => letter.repeat(43)) as [
-          string,
-          string,
-          string,
-        ];
-        const attempt = { state, nonce, codeVerifier, maxAge: undefined };
-        return told(await signing.finish(attempt, `?code=c&state=${attempt.state}`));
+        const state = 's'.repeat(43);
+        const attempt = { state, nonce: 'n'.repeat(43), codeVerifier: 'v'.repeat(43), maxAge: undefined };
+        return told(await signing.finish(attempt, `?code=c&state=${state}`));
       },
       expired: 'id_token_refused',
       notYetValid: 'id_token_refused',
@@ -204,12 +200,8 @@ describe('The dates of a token', () => {
       read: async (token) => {
         const log = { info: () => undefined };
         const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, sharedTime, log, audience: HERE };
-        return told(
-          await acceptSecurityEvent(
-            { ...service, upstreamIssuers: async () => ({ known: [IDP], isComplete: true }) },
-            token,
-          ),
-        );
+        const upstreamIssuers = async () => ({ known: [IDP], isComplete: true });
+        return told(await acceptSecurityEvent({ ...service, upstreamIssuers }, token));
       },
       expired: 'ssf_expired',
       notYetValid: 'ssf_not_yet_valid',

@@ -14,10 +14,25 @@ export const exitCode = {
 /** Runs the command and resolves with the exit code. */
 export type Run = (settings: readonly SettingArgument[]) => Promise<number>;
 
-interface CommandDescription<Options> {
+/** What a command reads from the rest of its line, and does. */
+export interface Command {
+  /** Declares its options, its help, and its own commands if it is a group. */
+  build(parser: Argv, chosen: Chosen): Argv;
+  /** Called if the line names this command and is valid. */
+  choose(options: ArgumentsCamelCase, chosen: Chosen): void;
+}
+
+type Chosen = (run: Run) => void;
+
+/** A command in a list, as the help of the list shows it. The command is loaded if the line names it. */
+export interface NamedCommand {
   /** The name, then the positional arguments in the syntax of yargs: `audit-verify [checkpoints]`. */
   readonly usage: string;
   readonly summary: string;
+  load(): Promise<Command>;
+}
+
+interface CommandDescription<Options> {
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
   /** The meaning of every possible exit code. */
   readonly exitCodes: Readonly<Record<number, string>>;
@@ -26,20 +41,11 @@ interface CommandDescription<Options> {
   run(options: ArgumentsCamelCase<Options>, settings: readonly SettingArgument[]): Promise<number>;
 }
 
-export interface Command {
-  /** Adds the command to a parser. The parser calls `chosen` if the command line names this command and is valid. */
-  attach(parser: Argv, chosen: (run: Run) => void): Argv;
-}
-
 export function command<Options>(description: CommandDescription<Options>): Command {
   return {
-    attach: (parser, chosen) =>
-      parser.command<Options>(
-        description.usage,
-        description.summary,
-        (parser) => description.options(withHelp(parser, description)),
-        (options) => chosen((settings) => description.run(options, settings)),
-      ),
+    build: (parser) => description.options(withHelp(parser, description)),
+    choose: (options, chosen) =>
+      chosen((settings) => description.run(options as ArgumentsCamelCase<Options>, settings)),
   };
 }
 
@@ -50,16 +56,25 @@ function withHelp<Options>(parser: Argv, { examples, exitCodes }: CommandDescrip
 }
 
 /** Groups commands under a word, as in `keys show`. @param name the word. The usage of each command does not repeat it */
-export function commandGroup(name: string, summary: string, commands: readonly Command[]): Command {
+export function commandGroup(name: string, commands: readonly NamedCommand[]): Command {
   return {
-    attach: (parser, chosen) =>
-      parser.command(name, summary, (group) =>
-        commands
-          .reduce((all, each) => each.attach(all, chosen), group)
-          .demandCommand(1, 1, `${name} needs the name of a command.`)
-          .strictCommands(),
-      ),
+    build: (parser, chosen) =>
+      attachAll(parser, commands, chosen).demandCommand(1, 1, `${name} needs the name of a command.`).strictCommands(),
+    choose: () => undefined,
   };
+}
+
+/** Adds the commands to a parser. The parser calls `chosen` if the line names one of them and is valid. */
+export function attachAll(parser: Argv, commands: readonly NamedCommand[], chosen: Chosen): Argv {
+  for (const { usage, summary, load } of commands) {
+    parser.command(
+      usage,
+      summary,
+      async (own) => (await load()).build(own, chosen),
+      async (options) => (await load()).choose(options, chosen),
+    );
+  }
+  return parser;
 }
 
 /** A count with its noun in the singular or plural, for a report. */

@@ -1,7 +1,14 @@
-/** The command line (supplement "How it runs"): finds the command, refuses invalid arguments, runs the command. */
+/**
+ * The command line (supplement "How it runs"): finds the command, refuses invalid arguments, runs the command.
+ *
+ * setting-arguments.ts takes the settings out of the arguments. yargs parses the rest, with the options that each
+ * command declares (command.ts) and the parsers of argument.ts. execute.ts runs the command, and turns its result or
+ * error into an exit code. The reports (`*-report.ts`) write the results to standard-output.ts. The commands are in
+ * `composition/commands`, and a command's file is loaded when the line names it.
+ */
 
 import yargs, { type Argv } from 'yargs';
-import { type Command, exitCode, type Run } from './command.ts';
+import { attachAll, exitCode, type NamedCommand, type Run } from './command.ts';
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';
 import { splitSettingArguments } from './setting-arguments.ts';
@@ -16,7 +23,7 @@ const HELP_COLUMNS = 110;
  */
 export async function runCli(
   argv: readonly string[],
-  commands: readonly Command[],
+  commands: readonly NamedCommand[],
   version: string,
   io: CommandLineIo = standardStreams,
 ): Promise<number> {
@@ -41,9 +48,9 @@ type Line =
   | { readonly kind: 'asked'; readonly answer: string }
   | { readonly kind: 'refused'; readonly sentence: string };
 
-async function readLine(line: readonly string[], commands: readonly Command[], version: string): Promise<Line> {
+async function readLine(line: readonly string[], commands: readonly NamedCommand[], version: string): Promise<Line> {
   const chosen: Run[] = [];
-  const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser(version));
+  const parser = attachAll(emptyParser(version), commands, (run) => chosen.push(run));
   let answer = '';
   try {
     // With a callback, yargs passes its output to the callback, and does not end the process.

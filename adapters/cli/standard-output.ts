@@ -1,4 +1,7 @@
-/** Standard output of a command. What could not be written is an error, as `> /dev/full` shows, and never a stack trace. */
+/**
+ * Standard output of a command. A failed write, for example to `/dev/full`, is reported as an error, never as a stack
+ * trace.
+ */
 
 export class OutputLost extends Error {
   override readonly name = 'OutputLost';

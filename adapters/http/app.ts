@@ -1,10 +1,21 @@
-/** Connects every path to its handler (specification "Endpoints"). openapi.json describes the paths for clients. */
+/**
+ * The way of a request (specification "Endpoints"). `server` checks the syntax of its head. routes.ts finds its row,
+ * which says how it is treated. `admission` admits it or refuses it. observed-requests.ts logs and measures it.
+ *
+ * Then a surface serves it: `oauth` for agents and tool servers, `admin` for operators, `me` for people, `scim`,
+ * `backchannel-logout` and `events` for the identity provider, `public` for all clients.
+ *
+ * A surface authenticates the request and parses it (`message`), calls one use case of `application`, and turns the
+ * outcome into an answer. The console (`console`) and a witness (`witness`) listen on separate ports. `browser` has
+ * what the pages at `/me` and the console share. openapi.json describes the paths for clients.
+ */
 
 import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Randomness, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../../application/ports/telemetry.ts';
+import type { ActedOn } from './acted-on.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
@@ -23,27 +34,26 @@ import { type StatusListSurface, statusListEndpoint, statusListRouter } from './
 import { pathOf, type RouteOf, routed, routeOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
-import type { Traceable } from './traceable.ts';
 
 export interface HttpSurfaces {
   readonly admission: AdmissionControl;
   readonly issuer: string;
   readonly signingKeys: SigningKeys;
-  readonly oauth: Traceable<OAuthSurface>;
-  readonly admin: Traceable<AdminSurface>;
-  readonly audit: Traceable<AuditSurface>;
+  readonly oauth: OAuthSurface;
+  readonly admin: ActedOn<AdminSurface>;
+  readonly audit: AuditSurface;
   /** `undefined` without `Service:Me`: the paths are then unknown, and their code is not loaded. */
   readonly me: (MeSurfaces & { readonly routes: (surfaces: MeSurfaces) => MeRoutes }) | undefined;
-  readonly agentKeys: Traceable<AgentKeysSurface>;
+  readonly agentKeys: AgentKeysSurface;
   /** `undefined` without `Service:StatusLists:Enabled`: the paths are then unknown. */
   readonly statusLists: StatusListSurface | undefined;
   /** `undefined` without `Service:Audit:Log:Key`: the paths are then unknown, and their code is not loaded. */
   readonly transparencyLog: (LogSurface & { readonly router: (surface: LogSurface) => express.Router }) | undefined;
   /** `undefined` if the receiver is not configured: its path is then unknown. */
-  readonly backchannelLogout: Traceable<BackchannelLogoutSurface> | undefined;
-  readonly events: Traceable<EventsSurface> | undefined;
+  readonly backchannelLogout: BackchannelLogoutSurface | undefined;
+  readonly events: EventsSurface | undefined;
   /** `undefined` if it is not configured. */
-  readonly scim: Traceable<ScimSurface> | undefined;
+  readonly scim: ScimSurface | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
@@ -79,7 +89,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
-  // The most frequent requests to Express come first: it compares a path with each route in turn.
+  // The most frequent requests to Express come first: it compares a path with one route after another.
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/oauth2', (_request, response, next) => {
     neverCached(response);

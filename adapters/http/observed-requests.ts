@@ -108,7 +108,7 @@ export function tracedRequests(tracing: Tracing, next: RoutedListener): RoutedLi
         failed,
       });
     });
-    next(request, response, route);
+    tracing.within(span.trace, () => next(request, response, route));
   };
 }
 

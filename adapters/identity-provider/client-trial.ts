@@ -102,7 +102,7 @@ function judge({ status, body }: NetworkAnswer, problem: string): ClientTrial | 
   return { kind: 'no_token_endpoint', problem, status };
 }
 
-/** Returns assertions whose signature is that of another one. */
+/** Returns assertions with a wrong signature: it belongs to another assertion. */
 function withOtherSignature(assertion: Assertion): Assertion {
   return async (...given) => {
     const [header, claims] = (await assertion(...given)).split('.');

@@ -1,6 +1,12 @@
 /**
- * Reads the metadata of a token issuer: the identity provider's discovery document (OpenID Connect Discovery 1.0 §4, RFC
- * 8414 §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
+ * Reads the metadata of a token issuer: the identity provider's discovery document (OpenID Connect Discovery 1.0 §4,
+ * RFC 8414 §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
+ *
+ * This folder asks the identity provider, and everything begins with its metadata. sign-in.ts signs people in at the
+ * pages. polled-sponsors.ts asks whether agents may act for a person: users-service.ts queries the provider's admin
+ * API, with the access token of service-token.ts, and circuit.ts pauses the queries while the provider fails.
+ * client-trial.ts and users-trial.ts try the same for `mandate doctor`, without a person. Keys are fetched in
+ * `adapters/jose`.
  */
 
 import type {

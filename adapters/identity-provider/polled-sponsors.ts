@@ -42,7 +42,7 @@ export function polledSponsors(
       question[finding.report]();
     }
     if ('answer' in finding) return finding.answer;
-    log.warn('The identity provider did not say whether a person may be acted for.', {
+    log.warn('The identity provider did not say whether agents may act for a person.', {
       ...traceFields(trace),
       problem: finding.problem,
     });

@@ -166,7 +166,7 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   };
 }
 
-/** What the log says about a refusal, beside its reason. */
+/** Fields of a refusal's log line, in addition to its reason. */
 interface Why {
   /** The first check that failed. */
   readonly fault?: string;
@@ -223,7 +223,7 @@ async function judgeIdToken(
   const authenticatedAt = usableSignInTime(verdict.person.authenticatedAt, now);
   const { maxAge } = attempt;
   if (maxAge !== undefined) {
-    // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1).
+    // A provider that does not know `max_age` ignores it (OpenID Connect Core 1.0 §3.1.2.1).
     if (authenticatedAt === undefined) return refused('sign_in_undated', 'no_auth_time');
     // With the rule of the session that would begin: with another, it could not do what this sign-in is for.
     if (!isSignInRecent({ authenticatedAt, by: 'session' }, maxAge, { now, latest: now })) {

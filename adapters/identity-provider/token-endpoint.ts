@@ -1,4 +1,6 @@
-/** What all requests to the provider's token endpoint share: their limits, their errors, and what an answer may repeat. */
+/**
+ * Shared by all requests to the provider's token endpoint: limits, errors, and the secrets that an answer may repeat.
+ */
 
 /** The time limit in milliseconds is that of the supplement, "Blocks, poll mode, health". */
 export const TOKEN_REQUEST = { timeoutMs: 10_000, maxBytes: 64 * 1024 } as const;

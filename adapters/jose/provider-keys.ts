@@ -18,7 +18,10 @@ import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, readPublishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
-  /** The same for tokens that anybody can present beside kill switches: few of their callers wait for a fetch. */
+  /**
+   * The same for tokens that any client can present at the endpoints of kill switches: few of their callers wait for a
+   * fetch.
+   */
   readonly anonymous: ProviderKeys;
   /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, even if it failed. */
   start(): Promise<void>;

@@ -1,8 +1,12 @@
 /**
- * Creates and verifies signatures (RFC 7518 §3, RFC 8037 §3.1) with node:crypto. jose imports and checks keys. Its sign
- * and verify functions are not used: they would parse and copy a token that the strict parser has parsed
- * (docs/decisions/0003-the-strict-reader-before-the-library.md). The calls are synchronous: a signature takes 30 to 90 µs,
- * and the handover to the thread pool takes about as long (docs/performance.md).
+ * Creates and verifies signatures (RFC 7518 §3, RFC 8037 §3.1) with node:crypto. jose imports and checks keys. Its
+ * sign and verify functions are not used: they would parse and copy a token that the strict parser has parsed
+ * (docs/decisions/0003-the-strict-reader-before-the-library.md). The calls are synchronous: a signature takes 30 to 90
+ * µs, and the handover to the thread pool takes about as long (docs/performance.md).
+ *
+ * This folder has all keys. Others' keys are fetched (published-keys.ts), cached (fetched-keys.ts) and imported
+ * (key-ring.ts) to verify tokens: agents' (agent-keys.ts), the provider's (provider-keys.ts). Our own sign tokens and
+ * checkpoints (signing-key.ts, signing-keys.ts, checkpoint-signatures.ts), and the notes of the log (log-key.ts).
  */
 
 import { constants, type KeyObject, sign, verify } from 'node:crypto';

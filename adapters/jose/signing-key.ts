@@ -29,7 +29,7 @@ export function canSign(key: PublicHalf): key is SigningKey {
   return 'sign' in key;
 }
 
-/** What is wrong with a configured key: the rest of a sentence, without any part of the key. */
+/** The fault of a configured key: the rest of a sentence, without any part of the key. */
 type SigningKeyProblem =
   | 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'
   | 'is not a public key in PEM (SPKI)'

@@ -1,4 +1,11 @@
-/** The sink over HTTP (specification "Sink"): each batch is a POST of `{"records": [...]}`. */
+/**
+ * The sink over HTTP (specification "Sink"): each batch is a POST of `{"records": [...]}`.
+ *
+ * Each file of this folder is a client of one server. The service calls the sink (here) and the log's witnesses
+ * (http-witnesses.ts). The commands call running services: agent-registry.ts changes their agents, readiness-report.ts
+ * reads `/readyz`, replica-keys.ts compares their published keys. `adapters/identity-provider` has the clients of the
+ * provider.
+ */
 
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Sink } from '../../application/ports/outbox.ts';
@@ -57,8 +64,8 @@ export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network
   return {
     async deliver(records) {
       const verdict = await send(records);
-      if (!verdict.taken && !failing) log.warn('the sink does not take records: they wait', verdict.why);
-      if (verdict.taken && failing) log.info('the sink takes records again');
+      if (!verdict.taken && !failing) log.warn('the sink does not accept records: they stay queued', verdict.why);
+      if (verdict.taken && failing) log.info('the sink accepts records again');
       failing = !verdict.taken;
       return verdict.taken;
     },

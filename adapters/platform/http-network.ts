@@ -1,6 +1,10 @@
 /**
  * Sends HTTP requests with node:http and node:https: no redirects, no cookies, no compression, and limits on time and
  * size. `fetch` cannot do this: it accepts no further certificate authority, and always decompresses bodies.
+ *
+ * This folder implements ports with Node alone. The network is here, with tunnel.ts and no-proxy.ts for proxies,
+ * public-address.ts for addresses that agents name, and limited-network.ts for one time limit. Time is in
+ * system-clock.ts, randomness and hashes in system-crypto.ts. Files: key-file.ts, setting-files.ts, export-folder.ts.
  */
 
 import { promises as dns } from 'node:dns';

@@ -28,7 +28,7 @@ interface TimeSources {
 const system: TimeSources = { wall: () => Date.now(), monotonic: () => performance.now() };
 
 export function systemClock(sources: TimeSources = system): Clock {
-  // What is added to the fine time, in microseconds.
+  // Added to the fine time, in microseconds.
   let offset = Number.NEGATIVE_INFINITY;
   let latest = Number.NEGATIVE_INFINITY;
   return {

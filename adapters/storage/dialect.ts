@@ -1,6 +1,7 @@
 /**
- * What differs between the engines in the text of a query, as named capabilities: a query asks for one of these, never for
- * an engine. Values have names in a text (`:task_id`), which `compile` replaces with the parameters of the engine.
+ * The differences between the engines in the text of a query, as named capabilities: a query asks for one of these,
+ * never for an engine. Values have names in a text (`:task_id`), which `compile` replaces with the parameters of the
+ * engine.
  */
 
 import { toMicrosecondText } from '../../domain/instant.ts';
@@ -40,7 +41,7 @@ export interface Dialect {
   insert(table: Table, conflict: string): string;
   /** Deletes at most `:limit` rows whose column `until` is at most `:until`, the earliest first. */
   deleteSome(table: Table, until: string): string;
-  /** A condition that the value before it is one of a select. Each is looked up by itself. */
+  /** A condition that the value before it is one of a select. Each is looked up separately. */
   among(select: string): string;
   /** Ends a subquery that the planner must not turn into a join, for which it may read a whole table. */
   readonly noJoin: string;

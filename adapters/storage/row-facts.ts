@@ -88,7 +88,8 @@ export const rowFacts = {
 
   assertion_spent: selected<'assertion_spent', unknown>(
     { agent_id: 'text', jti: 'text', latest_forget_at: 'instant' },
-    // The second row is there only for seven minutes after a restore (`restores.ts`): one more lookup by the primary key.
+    // The second row is there only for seven minutes after a restore (`postgres/restores.ts`): one more lookup by the
+    // primary key.
     `select 1 as found from spent_assertions s where s.agent_id = :agent_id and s.jti = :jti
       union all select 1 from spent_assertions r
         where r.agent_id = '' and r.jti = '' and r.forget_at >= :latest_forget_at`,

@@ -1,4 +1,15 @@
-/** An open database, with either engine. */
+/**
+ * An open database, with either engine.
+ *
+ * `postgres/open.ts` and `sqlite/open.ts` each make the same ports. Writes are decisions (`application/decisions`):
+ * collector.ts batches those that wait, and an engine's `decide` locks, reads the facts, judges, and writes the effects
+ * in one transaction.
+ *
+ * Facts and effects of single rows are data for both engines (row-facts.ts, row-effects.ts, tables.ts); an engine's
+ * `facts` and `effects` have the others. Reads are queries, also data for both (`queries`). dialect.ts has the
+ * differences in their SQL, and `rows` converts between rows and objects. Each engine keeps its own ledger,
+ * checkpoints, outbox and migrations.
+ */
 
 import type { OperatorActs } from '../../application/ports/acts.ts';
 import type { Agents } from '../../application/ports/agents.ts';

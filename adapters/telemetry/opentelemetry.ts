@@ -1,8 +1,9 @@
 /**
- * Spans by OpenTelemetry's API. The operator loads an SDK with `node --import`: it samples and exports the spans. Each
- * span's parent is passed to it, so no AsyncLocalStorage is needed.
+ * Spans by OpenTelemetry's API. The operator loads an SDK with `node --import`: it samples and exports the spans. This file
+ * is loaded only with `Service:Traces:Enabled`: its AsyncLocalStorage makes every request slower (docs/performance.md).
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import {
   createTraceState,
@@ -42,7 +43,13 @@ export function openTelemetryTracing(version: string, log: Log): Tracing | undef
     return span;
   });
   const isRegistered = first === undefined || isSpanContextValid(first.spanContext());
-  return isRegistered ? { start: (span) => started(tracer, safely, span) } : undefined;
+  if (!isRegistered) return undefined;
+  const within = new AsyncLocalStorage<Trace>();
+  return {
+    start: (span) => started(tracer, safely, span),
+    within: (trace, work) => within.run(trace, work),
+    current: () => within.getStore(),
+  };
 }
 
 /** Runs code of the operator's SDK. `undefined` if it throws. */

@@ -16,10 +16,7 @@ export interface Definition {
   readonly ofStatusLists?: true;
 }
 
-/**
- * What a scrape reads from the service. Everything but `backlog` and `statusLists` comes from
- * memory.
- */
+/** The sources of the gauges in the service. Everything but `backlog` and `statusLists` comes from memory. */
 export interface Observed {
   readonly version: string;
   now(): Instant;
@@ -42,7 +39,7 @@ export interface Observed {
   signingKeys(): { readonly kids: readonly string[]; readonly active: string };
 }
 
-/** What a scrape knows besides. `undefined` if the database did not answer, or if there is nothing to know yet. */
+/** The scrape's other inputs. `undefined` if the database did not answer, or if there is nothing to know yet. */
 export interface Known {
   readonly backlog: Backlog | undefined;
   readonly decisionsFail: boolean | undefined;

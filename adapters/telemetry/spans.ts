@@ -3,7 +3,6 @@
 import type { Decisions } from '../../application/ports/decisions.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { SpanStart, Tracing } from '../../application/ports/telemetry.ts';
-import type { Trace } from '../../domain/trace-context.ts';
 
 /** The URL is no attribute: it may name a person. The receiver gets the span as the parent. */
 export function tracedNetwork(network: Network, tracing: Tracing): Network {
@@ -40,15 +39,11 @@ export function tracedNetwork(network: Network, tracing: Tracing): Network {
   };
 }
 
-/** Runs the work in a span. The work gets the trace for what it causes. */
-export async function inSpan<Result>(
-  tracing: Tracing,
-  start: SpanStart,
-  work: (trace: Trace) => Promise<Result>,
-): Promise<Result> {
+/** Runs the work in a span, and within it. */
+export async function inSpan<Result>(tracing: Tracing, start: SpanStart, work: () => Promise<Result>): Promise<Result> {
   const span = tracing.start(start);
   try {
-    const result = await work(span.trace);
+    const result = await tracing.within(span.trace, work);
     span.end();
     return result;
   } catch (cause) {
@@ -73,15 +68,14 @@ const PORTS = [
 type Traced = Decisions & Readonly<Record<(typeof PORTS)[number], object>>;
 
 /**
- * The storage as one request or job uses it: each decision and each query is a span of its trace. Decisions that share a
+ * The storage whose decisions and queries are spans of the request or job that they belong to. Decisions that share a
  * transaction have a span each, so that every trace is complete. It includes the wait for the batch, and ends when the
  * transaction is durable.
  */
-export function tracedStorage<Storage extends Traced>(
-  storage: Storage,
-  { tracing, system, parent }: { readonly tracing: Tracing; readonly system: string; readonly parent: Trace },
-): Storage {
+export function tracedStorage<Storage extends Traced>(storage: Storage, tracing: Tracing, system: string): Storage {
   const call = <Result>(operation: string, work: () => Promise<Result>): Promise<Result> => {
+    const parent = tracing.current();
+    if (parent === undefined) return work();
     const attributes = { 'db.system.name': system, 'db.operation.name': operation };
     return inSpan(tracing, { name: operation, kind: 'client', parent, attributes }, work);
   };

@@ -1,4 +1,10 @@
-/** The log of a running service, written with winston (supplement "How it runs"). */
+/**
+ * The log of a running service, written with winston (supplement "How it runs"). log-lines.ts formats the lines,
+ * error-report.ts takes the parts of an error that may be logged, outage-log.ts logs an outage once.
+ *
+ * The service reports in two more ways. Metrics are counted in service-metrics.ts and read in service-gauges.ts, and
+ * Prometheus gets them from scrape-listener.ts. Spans are described in spans.ts, and opentelemetry.ts makes them.
+ */
 
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';

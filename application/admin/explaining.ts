@@ -11,7 +11,7 @@ interface Explaining {
   readonly digest: Digest;
 }
 
-/** 256 bits, so that nobody can guess an erased reason. */
+/** 256 bits, so that an erased reason cannot be guessed. */
 const SALT_BYTES = 32;
 
 /** `settle` records the act unless a decision has. It runs before the answer leaves. */

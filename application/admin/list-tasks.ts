@@ -11,7 +11,10 @@ interface TaskReading {
   readonly tasks: Pick<Tasks, 'list' | 'findListed'>;
   readonly ledger: Pick<Ledger, 'page'>;
   readonly clock: Clock;
-  /** An instance whose clock is ahead must not hide a task that still runs: nobody would end it. */
+  /**
+   * An instance whose clock is ahead must not hide a task that still runs: an operator cannot end a task that the list
+   * lacks.
+   */
   readonly sharedTime: Pick<SharedTime, 'earliest'>;
   readonly digest: Digest;
 }

@@ -54,7 +54,7 @@ function byReason(records: readonly LedgerRecord[], from: Instant): readonly Den
     const nth = Math.min(MINUTES - 1, Math.floor(secondsBetween(from, at) / MINUTE));
     const name = reason ?? 'no reason';
     const counts = counted.get(name) ?? Array.from({ length: MINUTES }, () => 0);
-    // A summary of anonymous denials stands for so many.
+    // A summary of anonymous denials counts several.
     counts[nth] = (counts[nth] ?? 0) + (count ?? 1);
     counted.set(name, counts);
   }

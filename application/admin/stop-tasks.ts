@@ -1,4 +1,11 @@
-/** The operator's kill switches: they end a task, an agent's tasks or a person's (specification "Admin API"). */
+/**
+ * The operator's kill switches: they end a task, an agent's tasks or a person's (specification "Admin API").
+ *
+ * Each file of this folder is one request of an operator. Some change something: kill switches (here), blocks
+ * (block-sponsor.ts), agents (register-agent.ts, update-agent.ts, remove-agent.ts). With `Service:Operators`,
+ * explaining.ts adds the operator's act to such a decision. Others read lists in pages (`list-*.ts`, list-page.ts).
+ * apply-declarations.ts and compare-declarations.ts are for agents that are declared in files.
+ */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';

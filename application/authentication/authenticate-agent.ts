@@ -5,6 +5,9 @@
  * refusal does not show whether the agent exists. Only after that may the caller learn that the agent is disabled. One
  * exception: if an agent's key set can't be fetched, the response asks the caller to retry (supplement "Reasons").
  * Otherwise a fault at the agent's host would look like a wrong key.
+ *
+ * This folder finds out who asks, and for whom. The other files validate tokens of people (validate-subject-token.ts,
+ * validate-me-token.ts, validate-operator.ts), and check whether an agent may act for the person (check-sponsor.ts).
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';

@@ -1,6 +1,12 @@
 /**
  * A decision: which locks it needs, which facts it reads, and a judge that answers with a verdict and effects. The
- * database engines lock, read and write; every rule is in the judges. See docs/decisions/0017-lock-read-judge-write.md.
+ * database engines lock, read and write; every rule is in the judges. See
+ * docs/decisions/0017-lock-read-judge-write.md.
+ *
+ * Each decision is one file, and an entry in catalogue.ts. lock.ts, fact.ts and effect.ts list what decisions can
+ * lock, read and write. Rules of several decisions have their own files: ending.ts (how tasks end), obstacle.ts (what
+ * stops a task), assertion.ts (an assertion is used once), signal.ts (a signal is accepted once), operator-act.ts (who
+ * asked for the change).
  */
 
 import type { ConflictReason, DenialReason } from '../../domain/denial.ts';

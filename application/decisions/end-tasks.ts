@@ -54,7 +54,7 @@ export const endTasks = explained(
   }),
 );
 
-/** The same for a person, at `/me`. */
+/** A person's own stop, at `/me`. */
 export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };
 
 export interface SomeTasksEnd extends Revocation {

@@ -28,7 +28,10 @@ export interface LogoutSignal extends SignalOccurrence {
   readonly endsTasksWithoutSession?: boolean;
   /** The kinds whose page it is for: their sessions close, and sign-ins from before the logout are refused. */
   readonly closes?: Readonly<Partial<Record<SessionKind, RememberedLogout | undefined>>>;
-  /** Whether the operators' own provider sent it, and it is not the upstream one: who logged out is no person whom agents act for. */
+  /**
+   * Whether the operators' own provider sent it, and it is not the upstream one: agents do not act for the person who
+   * logged out.
+   */
   readonly isOfOperators?: boolean;
 }
 
@@ -121,7 +124,10 @@ function closedKinds({ closes = {} }: LogoutSignal): readonly SessionKind[] {
   return sessionKinds.filter((kind) => closes[kind] !== undefined);
 }
 
-/** What each page remembers: the logout itself, and beside a session the person's sign-ins without one, as any may be meant. */
+/**
+ * Each page remembers the logout. If it names a session, it also covers the person's sign-ins without a session,
+ * because any of them may be meant.
+ */
 function closings({ closes = {}, loggedOut }: LogoutSignal) {
   return sessionKinds.flatMap((page): readonly { readonly name: LogoutName; readonly logout: RememberedLogout }[] => {
     const logout = closes[page];
@@ -145,7 +151,10 @@ function selectionOf(signal: LogoutSignal): TaskSelection {
   return subject === undefined ? { kind: 'session', sessionId } : { kind: 'session_or_none', sessionId, subject };
 }
 
-/** The person beside a named session. Which of the person's tasks without a session belong to it is unknown. */
+/**
+ * The person of a logout that also names a session. Which of the person's tasks without a session belong to it is
+ * unknown.
+ */
 function besideSession({ loggedOut, keepsTasks }: LogoutSignal): string | undefined {
   return loggedOut.kind === 'session' && !keepsTasks ? loggedOut.subject : undefined;
 }

@@ -56,7 +56,7 @@ export const placeBlock = explained(
   }),
 );
 
-/** The same for a person's own pause. */
+/** Places a person's own pause. */
 export const placePause: typeof placeBlock = { ...placeBlock, name: 'place_pause', transaction: 'person' };
 
 /** Records that a person may not pause, since they could never lift the block. */

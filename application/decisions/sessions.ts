@@ -60,7 +60,7 @@ export const openSession = decision({
   },
 });
 
-/** Renews the session. One that has closed meanwhile stays closed. */
+/** Renews the session. A session that was closed in the meantime stays closed. */
 export const useSession = decision({
   name: 'use_session',
   transaction: 'own',

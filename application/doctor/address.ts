@@ -73,7 +73,7 @@ interface ConsoleAddress {
   readonly ask: (url: string) => Promise<string | Problem>;
 }
 
-/** Never `failed`, as for the own address: some networks let only browsers of operators reach it. */
+/** Never `failed`, as for the service's own address: some networks let only browsers of operators reach it. */
 export async function examineConsoleAddress({ url, content, ask }: ConsoleAddress): Promise<Finding> {
   const answer = await ask(url);
   if (answer === content) return ok('Service:Console:Origin answers with the console of this release.');

@@ -1,6 +1,8 @@
 /**
  * The types of the checks of `mandate doctor` and of their findings, and the function that runs all checks. The checks
- * run concurrently, each with a time limit.
+ * run concurrently, each with a time limit. Each other file has the checks of one subject: it asks its sources, which
+ * `composition/doctor` binds to adapters, and turns the answers into findings with a remedy. Nothing is changed.
+ * shared-examination.ts runs the same checks for the console.
  */
 
 import { describeDifference, differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../../domain/clocks.ts';

@@ -125,7 +125,7 @@ export function receiverExaminations(receivers: Receivers): readonly Examination
 interface Operators {
   /** Their own identity provider; `undefined` if it is the one above. */
   readonly provider: Signer | undefined;
-  /** The roles without a value, which nobody has. */
+  /** Roles without a configured value. No operator can have them. */
   readonly vacant: readonly string[];
 }
 

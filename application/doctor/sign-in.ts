@@ -140,7 +140,7 @@ async function judgeTrial(client: PageClient, trial: ClientTrial): Promise<Findi
   }
 }
 
-/** What the client needs at the provider. */
+/** The registration that the client needs at the provider. */
 function registrationOf(client: PageClient): string {
   const { issuer, clientId, returnAddress, signedOutAddress, hasSecret, assertionAudience, claims } = client;
   const method =

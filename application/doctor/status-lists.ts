@@ -62,7 +62,7 @@ interface PublishedLists {
   readonly verify: (jws: CompactJws) => Promise<boolean | undefined>;
 }
 
-/** Never `failed`, as for the own address: some networks do not route a host's public address back to it. */
+/** Never `failed`, as for the service's own address: some networks do not route a host's public address back to it. */
 export function publishedListsExamination(published: PublishedLists): Examination {
   return { check: 'published status lists', examine: () => examinePublished(published) };
 }

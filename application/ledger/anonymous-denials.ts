@@ -33,8 +33,6 @@ export interface AnonymousDenials {
 
 interface DenialLedger {
   readonly decisions: Decisions;
-  /** With spans: the decisions of a request with that trace. */
-  readonly decisionsWithin?: ((trace: Trace) => Decisions) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -46,7 +44,7 @@ export function anonymousDenials(service: DenialLedger, windowSeconds: number | 
 
 function withoutAggregation(service: DenialLedger): AnonymousDenials {
   return {
-    record: (denial, trace) => logIfUnavailable(service, denial, trace, () => appendDenial(service, denial, trace)),
+    record: (denial, trace) => logIfUnavailable(service, denial, trace, () => appendDenial(service, denial)),
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
@@ -86,7 +84,7 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
       return logIfUnavailable(service, denial, trace, async () => {
         try {
           if (occurrence.ended !== undefined) await write([occurrence.ended]);
-          await appendDenial(service, denial, trace);
+          await appendDenial(service, denial);
         } catch (error) {
           windows.giveBack(denial, 1);
           throw error;
@@ -109,15 +107,10 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
   };
 }
 
-function appendDenial(
-  { decisions, decisionsWithin, clock }: DenialLedger,
-  denial: AnonymousDenial | Summary,
-  trace?: Trace,
-): Promise<void> {
+function appendDenial({ decisions, clock }: DenialLedger, denial: AnonymousDenial | Summary): Promise<void> {
   const { event, reason } = denial;
   const count = 'count' in denial ? { count: denial.count } : {};
-  const own = (trace && decisionsWithin?.(trace)) ?? decisions;
-  return own.decide(append, { at: clock.now(), event, decision: 'deny', reason, ...count });
+  return decisions.decide(append, { at: clock.now(), event, decision: 'deny', reason, ...count });
 }
 
 /** Without aggregation there is no later summary: a denial that can't be written is only logged. */

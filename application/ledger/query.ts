@@ -39,7 +39,10 @@ export type LedgerAnswer =
   /** The cursor belongs to other filters. Continuing with it would skip records that these filters select. */
   | { readonly kind: 'foreign_cursor' };
 
-/** A search for a rare audience would read the whole ledger: its pages end after so many records, even with none found. */
+/**
+ * A search for a rare audience would read the whole ledger: its pages end after this many records were read, even if
+ * none matched.
+ */
 export const MOST_READ = 10_000;
 
 export async function queryLedger(service: LedgerReading, question: LedgerQuestion): Promise<LedgerAnswer> {
@@ -71,7 +74,7 @@ function fingerprintOf(digest: Digest, filters: LedgerFilters): string {
   return fingerprint(digest, [sponsor, agentId, taskId, from, to, decision, ...later]);
 }
 
-/** What a cursor remembers of the query that it continues. */
+/** The query that a cursor continues, as its fingerprint sees it. */
 export function fingerprint(digest: Digest, filters: readonly (string | number | undefined)[]): string {
   return digest(JSON.stringify(filters.map((filter) => filter ?? null))).slice(0, FINGERPRINT_LENGTH);
 }

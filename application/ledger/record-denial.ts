@@ -20,10 +20,11 @@ interface DenialRecording {
 
 /**
  * Runs a decision and records its refusal as `token.denied`. The returned reason is the recorded one, which may be that
- * of an earlier check (see decisions/refuse.ts).
+ * of an earlier check (see `../decisions/refuse.ts`).
  *
- * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded, or rests on an outdated read:
- *   the client then gets 503 instead (supplement "Token endpoint"). An anonymous refusal is answered even if it can't be recorded.
+ * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded, or rests on an outdated
+ *   read: the client then gets 503 instead (supplement "Token endpoint"). An anonymous refusal is answered even if it
+ *   can't be recorded.
  */
 export function recordDenials({ decisions, anonymous, clock }: DenialRecording) {
   return async <T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>> => {

@@ -15,13 +15,16 @@ export interface RecordListener {
   take(records: readonly LedgerRecord[]): void;
   /** Resolves when the client has been sent everything taken so far, or is gone. */
   drained(): Promise<void>;
-  /** A later connection of the same person has taken the place: the listener leaves, and `gone` is aborted. */
+  /** A later connection of the same person has taken the slot: the listener leaves, and `gone` is aborted. */
   displaced(): void;
   /** Aborted when the client is gone. */
   readonly gone: AbortSignal;
 }
 
-/** Who listens. The places of the console and of the API are counted apart, so that neither starves the other. */
+/**
+ * The listener. Listeners of the console and of the API are counted separately, so that neither can use up the other's
+ * slots.
+ */
 export interface Holder {
   readonly surface: 'api' | 'console';
   /** `undefined` for the holder of the admin key, which names no person. */
@@ -38,7 +41,8 @@ export type Opened =
 
 export interface RecordStream {
   /**
-   * A person has a few places. Their next connection takes that of their oldest one, so it is never refused for them.
+   * A person has a few slots. Their next connection takes the slot of their oldest one, so their own connections never
+   * make it fail.
    *
    * @param after the number of the last record that the client has; `undefined` begins after the newest
    */
@@ -52,13 +56,13 @@ export interface RecordStream {
 /** Each listener is a connection, and gets every record. Both surfaces together have 50. */
 export const MAX_LISTENERS: Readonly<Record<Holder['surface'], number>> = { api: 25, console: 25 };
 
-/** Without a limit, one person or one script in a person's browser could take all places. */
+/** Without a limit, one person or one script in a person's browser could take all slots. */
 export const LISTENERS_OF_A_PERSON = 5;
 
 /** About 200 KiB as JSON, so two unread pages fit the buffer of a listener (1 MiB). */
 const PAGE_SIZE = 500;
 
-/** After a page, listeners get so long to read it before the next one is handed over. */
+/** The time that listeners get to read a page before the next one is handed over. */
 const PAGE_LIMIT_MS = 1_000;
 
 export interface RecordStreaming {
@@ -70,13 +74,13 @@ export interface RecordStreaming {
 
 /** A listener that is fed. */
 interface Fed {
-  /** The number up to which the listener has the records, or does not want them. */
+  /** The listener has the records up to this number, or does not want them. */
   through: number;
   readonly listener: RecordListener;
   end(): void;
 }
 
-interface Place {
+interface Slot {
   readonly holder: Holder;
   isDisplaced: boolean;
   /** `undefined` until `feed` is called. */
@@ -88,7 +92,7 @@ interface State extends RecordStreaming {
   readonly live: Set<Fed>;
   position: number;
   /** The oldest first. */
-  readonly taken: Set<Place>;
+  readonly taken: Set<Slot>;
   isClosed: boolean;
 }
 
@@ -118,24 +122,24 @@ async function open(state: State, after: number | undefined, holder: Holder): Pr
   if (state.isClosed || findRoom(taken, holder) === 'none') return { kind: 'full' };
   const settled = await ledger.settledThrough();
   if (after !== undefined && after > settled) return { kind: 'unknown_record' };
-  // Without an `await` from here: others may have taken places meanwhile.
+  // Without an `await` from here: others may have taken slots in the meantime.
   const room = findRoom(taken, holder);
   if (state.isClosed || room === 'none') return { kind: 'full' };
   if (room !== 'free') displace(taken, room);
-  const place: Place = { holder, isDisplaced: false, listener: undefined };
-  taken.add(place);
+  const slot: Slot = { holder, isDisplaced: false, listener: undefined };
+  taken.add(slot);
   return {
     kind: 'opened',
     async feed(listener) {
-      place.listener = listener;
-      if (place.isDisplaced) listener.displaced();
-      await feed(state, listener, { after: after ?? settled, settled }).finally(() => taken.delete(place));
+      slot.listener = listener;
+      if (slot.isDisplaced) listener.displaced();
+      await feed(state, listener, { after: after ?? settled, settled }).finally(() => taken.delete(slot));
     },
   };
 }
 
-/** The place that the holder can have: a free one, or that of their oldest connection. */
-function findRoom(taken: ReadonlySet<Place>, { surface, person }: Holder): 'free' | 'none' | Place {
+/** The slot that the holder can have: a free one, or that of their oldest connection. */
+function findRoom(taken: ReadonlySet<Slot>, { surface, person }: Holder): 'free' | 'none' | Slot {
   const there = [...taken].filter(({ holder }) => holder.surface === surface);
   const own = there.filter(({ holder }) => person !== undefined && holder.person === person);
   const [oldest] = own;
@@ -143,10 +147,10 @@ function findRoom(taken: ReadonlySet<Place>, { surface, person }: Holder): 'free
   return there.length < MAX_LISTENERS[surface] ? 'free' : 'none';
 }
 
-function displace(taken: Set<Place>, place: Place): void {
-  taken.delete(place);
-  place.isDisplaced = true;
-  place.listener?.displaced();
+function displace(taken: Set<Slot>, slot: Slot): void {
+  taken.delete(slot);
+  slot.isDisplaced = true;
+  slot.listener?.displaced();
 }
 
 interface Start {
@@ -162,7 +166,7 @@ async function feed(state: State, listener: RecordListener, { after, settled }: 
     end = resolve;
   });
   const fed: Fed = { through: after, listener, end };
-  // Without listeners, no record in between is missed.
+  // Without listeners, no listener misses the skipped records.
   if (live.size === 0) state.position = Math.max(state.position, settled);
   while (fed.through < state.position && !isOver(state, listener)) await catchUp(state, fed, state.position);
   if (isOver(state, listener)) return;

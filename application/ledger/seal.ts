@@ -1,6 +1,12 @@
 /**
- * One sealing pass (specification "Ledger and seal"): it seals all unsealed records with one checkpoint. It computes the
- * root from the committed rows, because the signature must cover exactly these.
+ * One sealing pass (specification "Ledger and seal"): it seals all unsealed records with one checkpoint. It computes
+ * the root from the committed rows, because the signature must cover exactly these. Before it seals, trusted-chain.ts
+ * compares the database with what this process knows of the chain.
+ *
+ * The life of a record: a decision appends it (a refusal: record-denial.ts, anonymous-denials.ts), this pass seals it,
+ * deliver.ts sends it to the sink, archive.ts moves old months to a file. Readers get pages (query.ts), a stream
+ * (record-stream.ts), proofs (prove.ts, from sealed-trees.ts) or an export (export-records.ts). verify.ts and
+ * verify-export.ts check all of it for an auditor.
  */
 
 import { canonicalCheckpoint, canonicalRecord, type UnsignedCheckpoint } from '../../domain/ledger/canonical-json.ts';

@@ -43,7 +43,8 @@ export type CosignOutcome =
   | RefusedHead;
 
 /**
- * The log has signed a checkpoint with another root than the newest one, or without a proof that it continues that one.
+ * The log has signed a checkpoint with another root than the newest cosigned one, or without a proof that it continues
+ * that checkpoint.
  */
 export interface RefusedHead extends Pick<TreeHead, 'origin' | 'size' | 'root'> {
   readonly kind: 'other_root' | 'inconsistent';

@@ -1,6 +1,11 @@
 /**
- * One pass of the transparency log: adds the new checkpoints to its tree, and signs the tree. Of concurrent instances one
- * stores its tree, so the log never signs two trees of one size (C2SP tlog-checkpoint, "Signatures").
+ * One pass of the transparency log: adds the new checkpoints to its tree, and signs the tree. Of concurrent instances
+ * one stores its tree, so the log never signs two trees of one size (C2SP tlog-checkpoint, "Signatures").
+ *
+ * The log's life: record-keys.ts records the keys at the start. A pass takes the checkpoints that it may sign
+ * (chain-tail.ts). witnessing.ts then gets the new tree cosigned, and witness-problems.ts reports what fails. Readers
+ * get the log from read-log.ts and listed-keys.ts, proofs from prove-in-log.ts, and evidence for others from
+ * make-bundle.ts. The other side, a witness, is cosign-checkpoint.ts with witness-clock.ts.
  */
 
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';

@@ -101,7 +101,8 @@ async function believedRows(service: KeyListing, former: readonly LogKey[]): Pro
     return key === undefined ? [] : [{ row, verifier: verifierOf({ keys: [key] }) }];
   });
   if (keys.length === 0) return [];
-  // 1. What names the keys, and what they signed last. Only checkpoints of the chain count.
+  // 1. Find the records that name the keys, and the checkpoints that they signed last. Only checkpoints of the chain
+  // count.
   const named = await provenNamings(service, new Set(keys.map(({ row }) => row.thumbprint)));
   const uses = await log.signers(0);
   const lastOf = ({ row }: FormerKey) => uses.find(({ kid }) => kid === row.kid)?.lastId ?? 0;

@@ -38,7 +38,7 @@ export interface KnownKey {
 export interface BundleMaking extends TreeReading {
   readonly ledger: Pick<Ledger, 'page'>;
   readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
-  /** Their `verifier` is that of all of them. */
+  /** Their `verifier` accepts the signatures of all of them. */
   readonly keys: readonly KnownKey[];
   /** `undefined` if the service keeps no transparency log. */
   readonly log: (BundleLog & Pick<TransparencyLog, 'tiles'> & { readonly size: number }) | undefined;

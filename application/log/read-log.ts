@@ -1,4 +1,4 @@
-/** What readers of the transparency log get: the note, tiles, entries and keys (C2SP tlog-tiles). */
+/** The parts of the transparency log that readers get: the note, tiles, entries and keys (C2SP tlog-tiles). */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';

@@ -70,7 +70,7 @@ export function witnessClock({ clock, monotonic, logs, origins, log }: WitnessCl
     readiness: {
       name: 'clock',
       async check() {
-        // The check of the state file says whether it can be read.
+        // Another check reports a state file that cannot be read.
         const found = await findProblem().catch(() => undefined);
         return found === undefined
           ? { status: 'Healthy', detail: 'The clock may date cosignatures.' }

@@ -123,7 +123,7 @@ async function requestCosignature(
         if (answer.size === oldSize) return { kind: 'wrong_answer', detail: 'It refused the size that it named.' };
         if (answer.size < known) {
           const sizes = { cosigned: known, named: answer.size };
-          service.log.warn('a witness has lost what it cosigned', { witness: witness.key.name, ...sizes });
+          service.log.warn('a witness has lost checkpoints that it cosigned', { witness: witness.key.name, ...sizes });
         }
         oldSize = answer.size;
         break;

@@ -1,4 +1,6 @@
-/** The person's own stop: one task, an agent's tasks for them, or all their tasks. Somebody else's task is not found. */
+/**
+ * The person's own stop: one task, an agent's tasks for them, or all their tasks. Another person's task is not found.
+ */
 
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';

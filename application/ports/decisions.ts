@@ -1,6 +1,15 @@
+/**
+ * The port of all writes (docs/decisions/0017-lock-read-judge-write.md). Each other file of this folder has the
+ * interfaces of one subject, which adapters implement. Reads of the database are ports by noun (tasks.ts, agents.ts,
+ * ledger.ts and others); storage.ts has its upkeep. The surroundings are network.ts, runtime.ts (clock, randomness),
+ * keys.ts, telemetry.ts and exports.ts. Other servers are identity-provider.ts, log-witnesses.ts and
+ * agent-registry.ts. The comments say what an implementation guarantees: atomicity, durability, and what may be
+ * thrown.
+ */
+
 import type { Decision } from '../decisions/decision.ts';
 
-/** The port of all writes (docs/decisions/0017-lock-read-judge-write.md). */
+/** The one method that writes. */
 export interface Decisions {
   /**
    * Runs one decision as one transaction: takes its locks, reads its facts, judges, and applies the effects. The effects
@@ -47,7 +56,7 @@ export class StorageUnavailable extends Error {
   }
 }
 
-/** What a plain read found. `undefined` if it found nothing, or the database did not answer it. */
+/** The result of a plain read. `undefined` if it found nothing, or the database did not answer. */
 export async function foundBy<Found>(read: Promise<Found | undefined>): Promise<Found | undefined> {
   try {
     return await read;

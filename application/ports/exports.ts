@@ -1,3 +1,5 @@
+/** The directory to which months of the ledger are exported, and its files. */
+
 import type { Month } from '../../domain/ledger/time-range.ts';
 
 /** Why a file or directory is unusable. */
@@ -61,9 +63,9 @@ export interface OpenExport extends StoredExport {
 /** A written and durable export that still has a temporary name. */
 export interface DraftExport extends OpenExport {
   /**
-   * Renames it to its final name, durably. Never overwrites: if the name is `taken`, it stays a draft. The published export
-   * is the same open file. If the temporary name leads to another file, that one is not published: ExportUnusable
-   * (`replaced`).
+   * Renames it to its final name, durably. Never overwrites: if the name is `taken`, it stays a draft. The published
+   * export is the same open file. If the temporary name leads to another file, that file is not published:
+   * ExportUnusable (`replaced`).
    */
   publish(): Promise<
     { readonly kind: 'published'; readonly stored: OpenExport } | { readonly kind: 'taken'; readonly location: string }

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { Problem } from './network.ts';
 
-/** What the provider says of a person. */
+/** The provider's status of a person. */
 export type KnownStatus = 'active' | 'sponsor_disabled' | 'sponsor_not_found';
 
 /** A person's status (specification "Sponsor check", mode `poll`). */
@@ -57,7 +57,10 @@ export interface ProviderMetadata {
   document(trace?: Trace): Promise<JsonObject | undefined>;
   /** The cached document, without waiting for the provider. */
   cachedDocument(): JsonObject | undefined;
-  /** Whether the address of the document is plain http. What the document itself says about http then does no more harm. */
+  /**
+   * Whether the address of the document is plain http. If it is, plain http endpoints in the document are no further
+   * risk.
+   */
   readonly isPlain: boolean;
 }
 
@@ -91,7 +94,7 @@ export const signInDenials = [
   'sign_in_answer_refused',
   /** The ID token is refused. */
   'id_token_refused',
-  /** The ID token is the provider's, and names nobody who may sign in here. */
+  /** The ID token is the provider's, but its person may not sign in here. */
   'account_refused',
   /** The ID token does not say when the person proved who they are. */
   'sign_in_undated',
@@ -115,7 +118,7 @@ export type SignInOutcome =
     }
   | { readonly kind: 'refused'; readonly reason: SignInDenial };
 
-/** What the provider's token endpoint answered to this service's client with a code that was never issued. */
+/** The token endpoint's answer to this service's client, which sent a code that was never issued. */
 export type ClientTrial =
   /** It refused the code. The same request with a wrong authentication is answered otherwise. */
   | { readonly kind: 'accepted' }
@@ -128,7 +131,7 @@ export type ClientTrial =
   /** There was no answer, or one that no token endpoint gives. */
   | { readonly kind: 'no_token_endpoint'; readonly problem: string; readonly status: number | undefined };
 
-/** What the users service answered about an id that no person has. */
+/** The users service's answer about an id that no person has. */
 export type UsersTrial =
   /** `knowsPaths`: whether it answers otherwise to a path that it cannot have. */
   | { readonly kind: 'not_found'; readonly knowsPaths: boolean }

@@ -1,3 +1,5 @@
+/** Outgoing HTTP requests, with limits on time and size. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
@@ -19,7 +21,7 @@ export interface NetworkRequest {
   readonly newConnection?: boolean;
   /** The trace of the request that causes this one; sent to the server in `traceparent`. */
   readonly trace?: Trace | undefined;
-  /** What is asked for, in one word: its span is named by it, because the URL may name a person. */
+  /** The purpose of the request, in one word: its span is named by it, because the URL may name a person. */
   readonly purpose?: 'keys' | 'metadata' | 'person' | 'records' | 'service_token' | 'sign_in' | 'witness';
 }
 

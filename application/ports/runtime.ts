@@ -1,3 +1,5 @@
+/** The surroundings of a use case: clocks, randomness, hashing, pauses, and the readiness checks. */
+
 import type { Instant } from '../../domain/instant.ts';
 
 /** The current time. Nothing else reads the system clock, so tests can set it. */
@@ -11,9 +13,11 @@ export interface Clock {
  * database must be asked first, which then may throw StorageUnavailable.
  */
 export interface SharedTime {
-  /** The later of the two: what may be used once is past by it. */
+  /** The later of the two. By it, values that may be used once expire. */
   latest(): Instant | Promise<Instant>;
-  /** The earlier of the two: shared state ends by it. A difference within the duration of the reading counts as none. */
+  /**
+   * The earlier of the two. By it, shared state ends. A difference within the duration of the reading counts as none.
+   */
   earliest(): Instant | Promise<Instant>;
 }
 

@@ -1,3 +1,5 @@
+/** The database as a whole: its condition for the doctor, its backlogs for the metrics, and its upkeep. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
@@ -120,7 +122,7 @@ export interface WritingCondition {
   readonly lockHolders: readonly LockHolder[];
   /** The sessions of the serving role whose commit waits for a synchronous standby. */
   readonly awaitingStandby: number;
-  /** What the sessions of the service have as `synchronous_commit`. */
+  /** The setting `synchronous_commit` in the sessions of the service. */
   readonly synchronousCommit: string;
 }
 
@@ -158,9 +160,12 @@ export interface StorageCondition {
   witnessProblems(): Promise<readonly WitnessProblem[]>;
   statusLists: StatusLists['usage'];
   findBlocks: Sponsors['findBlocks'];
-  /** Whether a remembered logout refuses the subject token at that time (`open-task.ts`, `logged_out`). */
+  /** Whether a remembered logout refuses the subject token at that time (`../decisions/open-task.ts`, `logged_out`). */
   isLoggedOut(token: SubjectSession, at: Instant): Promise<boolean>;
-  /** Whether the ledger has a record of this time or later of a logout that ended nothing (`log-out.ts`, `ENDED_NOTHING`). */
+  /**
+   * Whether the ledger has a record of this time or later of a logout that ended nothing (`../decisions/log-out.ts`,
+   * `ENDED_NOTHING`).
+   */
   logoutEndedNothing(since: Instant): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -24,6 +24,15 @@ export interface Tasks {
    */
   ofSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
 
+  /** The agents that have live tasks for the person, as of one instant. The agent of the newest task comes first. */
+  agentsOfSponsor(sponsorKey: SponsorKey, now: Instant): Promise<readonly OwnAgent[]>;
+
+  /** Up to `limit` live tasks of the person, newest first. */
+  liveOfSponsor(sponsorKey: SponsorKey, question: OwnLiveTasksQuestion): Promise<readonly OwnTask[]>;
+
+  /** Up to `limit` ended tasks of the person, the latest end first. */
+  endedOfSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
+
   /** Tasks of all people, those with the greatest id first, which are the newest. */
   list(question: TasksQuestion): Promise<TasksPage>;
 
@@ -71,6 +80,28 @@ export interface OwnTasksQuestion {
   readonly now: Instant;
 }
 
+/** What an agent does for a person: its live tasks. */
+export interface OwnAgent {
+  readonly agentId: AgentId;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  /** How many live tasks it has; at least 1. */
+  readonly tasks: number;
+  readonly newestTask: TaskId;
+  /** The last start or renewal of one of these tasks. */
+  readonly activeAt: Instant;
+}
+
+export interface OwnLiveTasksQuestion {
+  /** Only the tasks of this agent. */
+  readonly agentId?: AgentId | undefined;
+  /** The last task of the previous page. */
+  readonly after: TaskId | undefined;
+  readonly limit: number;
+  /** A task whose time is up is not live. */
+  readonly now: Instant;
+}
+
 /** A task must match all filters that are set. */
 export interface TaskFilters {
   readonly agentId?: AgentId | undefined;
@@ -104,7 +135,7 @@ export interface LiveTasksQuestion {
 
 export interface LiveTaskCount {
   readonly tasks: number;
-  /** When the last of them ends by itself; `undefined` without tasks. */
+  /** When the last of them expires; `undefined` without tasks. */
   readonly lastExpiry: Instant | undefined;
   /** The longest life of a token among their agents, in seconds; `undefined` without tasks. */
   readonly longestTokenTtl: number | undefined;
@@ -121,7 +152,9 @@ export interface ListedTask extends Task {
 
 /** A single task as operators see it. */
 export interface ShownTask extends ListedTask {
-  /** What the next token may have at most: the scope of the last refresh, which may be narrower than the exchange's. */
+  /**
+   * The maximum authority of the next token: the scope of the last refresh, which may be narrower than the exchange's.
+   */
   readonly grantScope: Scope;
   /** The last refresh; `undefined` before the first. */
   readonly renewedAt: Instant | undefined;

@@ -1,3 +1,5 @@
+/** The log, the spans and the metrics of the service. */
+
 import type { ConflictReason, DenialReason } from '../../domain/denial.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
@@ -41,6 +43,10 @@ export interface Span {
 /** Spans of a running service, if the operator has turned them on. No method throws or waits. */
 export interface Tracing {
   start(span: SpanStart): Span;
+  /** Runs the work, and all that it begins, within a span of this trace. */
+  within<Result>(trace: Trace, work: () => Result): Result;
+  /** The innermost trace that this code runs within. */
+  current(): Trace | undefined;
 }
 
 /** The part of the service that a request addresses, known from its path alone. */

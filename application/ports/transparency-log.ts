@@ -1,3 +1,5 @@
+/** The stored state of the transparency log: its size and root, its note, tiles, cosignatures and keys. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { StoredTile } from '../../domain/log/growing-tree.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
@@ -74,7 +76,7 @@ export interface TransparencyLog {
   begin(origin: string, emptyRoot: string): Promise<LogState>;
   /** Renames the log, with its tree. The tree must be signed anew; cosignatures, problems and a halt are forgotten. */
   adoptOrigin(origin: string): Promise<void>;
-  /** In the order of the places; `undefined` for a tile that is not stored. */
+  /** In the order of the given places; `undefined` for a tile that is not stored. */
   tiles(places: readonly TilePlace[]): Promise<readonly (StoredTile | undefined)[]>;
   /** Stores the tree if its predecessor is the stored one, by size and root, and the log is not halted. */
   grow(growth: LogGrowth): Promise<'grown' | 'overtaken'>;

@@ -1,6 +1,11 @@
 /**
  * Back-channel logout: the identity provider reports that a session, or all sessions of a person, ended (specification
  * "POST /backchannel-logout").
+ *
+ * The three files of this folder are the three signals about people. A logout and a security event
+ * (accept-security-event.ts) come as signed tokens: the signature is verified, `domain/signals` checks the claims, and
+ * one decision applies the signal once, with its record. A provisioning write (provision-user.ts) changes a stored
+ * user, and blocks or frees its people.
  */
 
 import { type Instant, plusSeconds } from '../../domain/instant.ts';

@@ -1,6 +1,11 @@
 /**
- * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a person's access token and
- * receives a task, its first token and its grant.
+ * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a person's access token
+ * and receives a task, its first token and its grant.
+ *
+ * The life of a task: the exchange opens it, refresh.ts renews its token, revoke.ts lets the agent end it,
+ * introspect.ts tells tool servers whether a token is active, and status-list.ts publishes the same for all tasks of
+ * an audience. mint.ts makes the tokens. Each use case has the numbered checks of the specification, and ends with one
+ * decision.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';

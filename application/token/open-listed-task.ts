@@ -58,8 +58,8 @@ const KNOWN_FOR_MS = 60_000;
 const MIN_KNOWN_ENTRIES = 2 ** 14;
 const CANDIDATES = 2;
 /**
- * After both candidates of a task were taken, so many later tasks ask the database at once. The fuller a list, the more
- * often both are taken, and each such decision runs a second time.
+ * After both candidates of a task were taken, this many later tasks ask the database without drawing candidates. The
+ * fuller a list, the more often both are taken, and each such decision runs a second time.
  */
 const SEARCHES = 16;
 
@@ -76,7 +76,7 @@ const STATUS_DRAWS = 16;
  */
 const ATTEMPTS = 32;
 
-/** The verdict is `no_status_index` only after so many attempts. */
+/** The maximum number of attempts before the verdict is `no_status_index`. */
 export async function openListedTask(service: Opening, opening: TaskOpening): Promise<OpenVerdict> {
   const { decisions, randomness, openList, knownLists, monotonic } = service;
   const { audience } = opening.task;

@@ -1,4 +1,7 @@
-/** The passes that expire tasks and delete old rows. No request depends on them. */
+/**
+ * The passes that expire tasks and delete old rows. No request depends on them. clock-watch.ts gives them their time:
+ * it compares this instance's clock with the database's, and stops them if a clock is wrong.
+ */
 
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { deleteEndedTasks, expireDueTasks } from '../decisions/sweep.ts';

@@ -1,3 +1,5 @@
+/** `mandate after-restore`: repairs a ledger whose database went back in time. */
+
 import { createReadStream } from 'node:fs';
 import { once } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
@@ -25,8 +27,6 @@ interface RestoreCommandRequest {
 
 export function afterRestoreCommand(run = afterRestore): Command {
   return command({
-    usage: 'after-restore',
-    summary: 'After a restored backup or a failover that lost commits: move the ledger on, refuse earlier assertions',
     examples: [
       { line: 'after-restore --above 4712000', meaning: 'The sink, or an export, has a record with this number' },
       {
@@ -71,7 +71,7 @@ interface RestoreReport {
   readonly isLogOn: boolean;
 }
 
-/** What was done, what to compare in which order, and what to repeat. */
+/** The report: the steps that were done, and those that remain for the operator, in order. */
 function renderRestore({ from, to, latest, sink, isLogOn }: RestoreReport): string {
   const lines = [
     `The last number in the ledger was ${from}. The next record after this command has a number above ${to + 1}.`,

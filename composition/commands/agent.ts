@@ -1,14 +1,24 @@
-/** `mandate agent`: registrations of agents in files. */
+/** `mandate agent`: registrations of agents in files, and their emergency switch. */
 
 import { type Command, commandGroup } from '../../adapters/cli/command.ts';
-import { agentApplyCommand } from './agent/apply.ts';
-import { agentDisableCommand } from './agent/disable.ts';
-import { agentInitCommand } from './agent/init.ts';
 
 export function agentCommand(): Command {
-  return commandGroup('agent', 'Declare the registrations of agents in files, and disable agents', [
-    agentInitCommand(),
-    agentApplyCommand(),
-    agentDisableCommand(),
+  return commandGroup('agent', [
+    {
+      usage: 'init <agent-id>',
+      summary: 'Generate a key pair for an agent, and a registration file to review and apply',
+      load: async () => (await import('./agent/init.ts')).agentInitCommand(),
+    },
+    {
+      usage: 'apply <files..>',
+      summary:
+        'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
+      load: async () => (await import('./agent/apply.ts')).agentApplyCommand(),
+    },
+    {
+      usage: 'disable <agent>',
+      summary: 'Disable an agent of a running service: it gets no token. Its tasks do not end',
+      load: async () => (await import('./agent/disable.ts')).agentDisableCommand(),
+    },
   ]);
 }

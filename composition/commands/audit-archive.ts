@@ -1,3 +1,5 @@
+/** `mandate audit-archive`: exports months of the ledger, and removes them. */
+
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
@@ -29,8 +31,6 @@ export interface ArchiveRequest {
 
 export function auditArchiveCommand(run = auditArchive): Command {
   return command({
-    usage: 'audit-archive',
-    summary: 'Export whole months of the ledger and drop them (Postgres)',
     examples: [
       {
         line: 'audit-archive --before 2026-11 --to /var/archive',

@@ -1,3 +1,5 @@
+/** `mandate audit-bundle`: writes an evidence bundle. */
+
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
@@ -41,8 +43,6 @@ const INCOMPLETE = 3;
 
 export function auditBundleCommand(run = auditBundle): Command {
   return command({
-    usage: 'audit-bundle',
-    summary: 'Write records with their proofs and keys as one document, which verifies offline',
     examples: [
       {
         line: 'audit-bundle --task task_01M31S7W68TMK7WDX8YKPSYT00 --out evidence.json',

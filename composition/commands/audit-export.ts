@@ -1,3 +1,5 @@
+/** `mandate audit-export`: writes sealed records as events for a SIEM. */
+
 import { once } from '../../adapters/cli/argument.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
@@ -20,8 +22,6 @@ export interface ExportRequest {
 
 export function auditExportCommand(run = auditExport): Command {
   return command({
-    usage: 'audit-export',
-    summary: 'Write the sealed records as events for a SIEM, one JSON object a line',
     examples: [
       {
         line: 'audit-export --format ocsf',

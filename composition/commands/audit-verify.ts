@@ -1,3 +1,5 @@
+/** `mandate audit-verify`: verifies the ledger, an export or an evidence bundle. */
+
 import { createReadStream } from 'node:fs';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';
@@ -37,8 +39,6 @@ export interface VerifyRequest {
 
 export function auditVerifyCommand(run = auditVerify): Command {
   return command({
-    usage: 'audit-verify [marks]',
-    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
     examples: [
       {
         line: 'audit-verify',

@@ -15,8 +15,6 @@ import { EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from './eme
 
 export function blockCommand(run = block): Command {
   return command({
-    usage: 'block <person>',
-    summary: 'Block a person at a running service: their tasks end, and no agent can act for them',
     examples: [
       {
         line: 'block ada --server https://mandate.example --reason "Stolen laptop"',

@@ -37,8 +37,6 @@ interface DoctorRequest {
 
 export function doctorCommand(run = doctor): Command {
   return command({
-    usage: 'doctor',
-    summary: 'Check every dependency of the service, and say how to repair what fails',
     examples: [
       { line: 'doctor', meaning: 'Print a line for each check, within 15 seconds; needs the settings of the service' },
       {

@@ -1,10 +1,10 @@
 /** `mandate keys`: the service's signing keys (specification "Configuration rules"; supplement "How it runs"). */
 
 import { type Command, commandGroup } from '../../adapters/cli/command.ts';
-import { generateCommand, type keysGenerate } from './keys/generate.ts';
-import { type keysRetire, retireCommand } from './keys/retire.ts';
-import { type keysRotate, rotateCommand } from './keys/rotate.ts';
-import { type keysShow, showCommand } from './keys/show.ts';
+import type { keysGenerate } from './keys/generate.ts';
+import type { keysRetire } from './keys/retire.ts';
+import type { keysRotate } from './keys/rotate.ts';
+import type { keysShow } from './keys/show.ts';
 
 interface KeysActions {
   readonly generate?: typeof keysGenerate;
@@ -15,10 +15,26 @@ interface KeysActions {
 
 /** @param actions replace those of the commands, in a test */
 export function keysCommand(actions: KeysActions = {}): Command {
-  return commandGroup('keys', 'Generate, rotate, show and retire the signing keys', [
-    generateCommand(actions.generate),
-    rotateCommand(actions.rotate),
-    showCommand(actions.show),
-    retireCommand(actions.retire),
+  return commandGroup('keys', [
+    {
+      usage: 'generate',
+      summary: 'Generate a signing key, and print its settings',
+      load: async () => (await import('./keys/generate.ts')).generateCommand(actions.generate),
+    },
+    {
+      usage: 'rotate',
+      summary: 'Rotate the signing key in three steps: print the settings of each step, and which step is next',
+      load: async () => (await import('./keys/rotate.ts')).rotateCommand(actions.rotate),
+    },
+    {
+      usage: 'show',
+      summary: 'Show the configured keys, and the published key set',
+      load: async () => (await import('./keys/show.ts')).showCommand(actions.show),
+    },
+    {
+      usage: 'retire',
+      summary: 'Replace the file of a former key by its public half: it still verifies, and cannot sign any more',
+      load: async () => (await import('./keys/retire.ts')).retireCommand(actions.retire),
+    },
   ]);
 }

@@ -12,26 +12,32 @@ import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSettings } from './run-command.ts';
 
 export function logCommand(adoptOrigin = logAdoptOrigin): Command {
-  return commandGroup('log', 'The transparency log', [
-    command({
+  return commandGroup('log', [
+    {
       usage: 'adopt-origin',
       summary: 'Store Service:Audit:Log:Origin as the name of the log, and sign its tree anew; ends a halt',
-      examples: [
-        {
-          line: 'log adopt-origin --Service:Audit:Log:Origin=mandate.example/ledger-2',
-          meaning:
-            'Begin a log with a new name, for example after the database was restored; witnesses do not know it yet',
-        },
-      ],
-      exitCodes: {
-        [exitCode.done]: 'the name is stored',
-        [exitCode.failed]: 'a setting is wrong, the log is off, or the database could not be changed',
-        [exitCode.usage]: 'the command line is wrong',
-      },
-      options: (parser) => parser,
-      run: (_options, settings) => adoptOrigin(settings),
-    }),
+      load: async () => adoptOriginCommand(adoptOrigin),
+    },
   ]);
+}
+
+function adoptOriginCommand(adoptOrigin: typeof logAdoptOrigin): Command {
+  return command({
+    examples: [
+      {
+        line: 'log adopt-origin --Service:Audit:Log:Origin=mandate.example/ledger-2',
+        meaning:
+          'Begin a log with a new name, for example after the database was restored; witnesses do not know it yet',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'the name is stored',
+      [exitCode.failed]: 'a setting is wrong, the log is off, or the database could not be changed',
+      [exitCode.usage]: 'the command line is wrong',
+    },
+    options: (parser) => parser,
+    run: (_options, settings) => adoptOrigin(settings),
+  });
 }
 
 /** Stores the configured name of the transparency log. */

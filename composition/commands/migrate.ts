@@ -1,3 +1,5 @@
+/** `mandate migrate`: creates or updates the schema. */
+
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
@@ -8,8 +10,6 @@ import { processSettings, runCommand, validSection } from './run-command.ts';
 
 export function migrateCommand(run = migrate): Command {
   return command({
-    usage: 'migrate',
-    summary: 'Create the schema in the database, or bring it up to date',
     examples: [
       {
         line: 'migrate --Service:Database:Provider=sqlite --Service:Database:Path=mandate.db',

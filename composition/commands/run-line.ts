@@ -1,34 +1,94 @@
-/** Parses the command line and runs the named command. */
+/**
+ * Parses the command line and runs the named command. The list has the name and a summary of each command. Its file is
+ * loaded when the line names it, and has its options, its help and its code. Commands with subcommands have a folder
+ * too. run-command.ts reads the settings for all of them, and reports expected errors. audit-sources.ts opens the keys
+ * and the ledger for auditors' commands.
+ */
 
-import type { Command } from '../../adapters/cli/command.ts';
+import type { NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
 
-/**
- * The commands in the order of the help. Each file has the options, the help and the code of its command. It is loaded
- * if the line has the command's name, or no command's name.
- */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serveCommand(),
-  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
-  'after-restore': async () => (await import('./after-restore.ts')).afterRestoreCommand(),
-  agent: async () => (await import('./agent.ts')).agentCommand(),
-  stop: async () => (await import('./stop.ts')).stopCommand(),
-  block: async () => (await import('./block.ts')).blockCommand(),
-  unblock: async () => (await import('./unblock.ts')).unblockCommand(),
-  'audit-verify': async () => (await import('./audit-verify.ts')).auditVerifyCommand(),
-  'audit-archive': async () => (await import('./audit-archive.ts')).auditArchiveCommand(),
-  'audit-bundle': async () => (await import('./audit-bundle.ts')).auditBundleCommand(),
-  'audit-export': async () => (await import('./audit-export.ts')).auditExportCommand(),
-  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
-  log: async () => (await import('./log.ts')).logCommand(),
-  keys: async () => (await import('./keys.ts')).keysCommand(),
-  witness: async () => (await import('./witness.ts')).witnessCommand(),
-};
+/** In the order of the help. */
+export const COMMANDS: readonly NamedCommand[] = [
+  {
+    usage: 'serve',
+    summary: 'Run the service until a signal stops it (the default without a command)',
+    load: async () => (await import('./serve.ts')).serveCommand(),
+  },
+  {
+    usage: 'migrate',
+    summary: 'Create the schema in the database, or bring it up to date',
+    load: async () => (await import('./migrate.ts')).migrateCommand(),
+  },
+  {
+    usage: 'after-restore',
+    summary: 'After a restored backup or a failover that lost commits: move the ledger on, refuse earlier assertions',
+    load: async () => (await import('./after-restore.ts')).afterRestoreCommand(),
+  },
+  {
+    usage: 'agent',
+    summary: 'Declare the registrations of agents in files, and disable agents',
+    load: async () => (await import('./agent.ts')).agentCommand(),
+  },
+  {
+    usage: 'stop',
+    summary: 'End tasks of a running service: one, an agent’s, a person’s, or everything',
+    load: async () => (await import('./stop.ts')).stopCommand(),
+  },
+  {
+    usage: 'block <person>',
+    summary: 'Block a person at a running service: their tasks end, and no agent can act for them',
+    load: async () => (await import('./block.ts')).blockCommand(),
+  },
+  {
+    usage: 'unblock <person>',
+    summary: "Lift the operator's block of a person at a running service",
+    load: async () => (await import('./unblock.ts')).unblockCommand(),
+  },
+  {
+    usage: 'audit-verify [marks]',
+    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
+    load: async () => (await import('./audit-verify.ts')).auditVerifyCommand(),
+  },
+  {
+    usage: 'audit-archive',
+    summary: 'Export whole months of the ledger and drop them (Postgres)',
+    load: async () => (await import('./audit-archive.ts')).auditArchiveCommand(),
+  },
+  {
+    usage: 'audit-bundle',
+    summary: 'Write records with their proofs and keys as one document, which verifies offline',
+    load: async () => (await import('./audit-bundle.ts')).auditBundleCommand(),
+  },
+  {
+    usage: 'audit-export',
+    summary: 'Write the sealed records as events for a SIEM, one JSON object a line',
+    load: async () => (await import('./audit-export.ts')).auditExportCommand(),
+  },
+  {
+    usage: 'doctor',
+    summary: 'Check every dependency of the service, and say how to repair what fails',
+    load: async () => (await import('./doctor.ts')).doctorCommand(),
+  },
+  {
+    usage: 'log',
+    summary: 'The transparency log',
+    load: async () => (await import('./log.ts')).logCommand(),
+  },
+  {
+    usage: 'keys',
+    summary: 'Generate, rotate, show and retire the signing keys',
+    load: async () => (await import('./keys.ts')).keysCommand(),
+  },
+  {
+    usage: 'witness',
+    summary: 'Watch the logs of others, and cosign their checkpoints',
+    load: async () => (await import('./witness.ts')).witnessCommand(),
+  },
+];
 
 /** @returns the exit code, after the command has ended */
-export async function runLine(argv: readonly string[]): Promise<number> {
-  const named = Object.keys(COMMANDS).filter((name) => argv.includes(name));
-  const loaded = (named.length === 0 ? Object.keys(COMMANDS) : named).map((name) => COMMANDS[name]?.() ?? []);
-  return runCli(argv, (await Promise.all(loaded)).flat(), packageVersion());
+export function runLine(argv: readonly string[]): Promise<number> {
+  return runCli(argv, COMMANDS, packageVersion());
 }

@@ -1,3 +1,5 @@
+/** `mandate serve`: runs the service. */
+
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { startService } from '../service.ts';
@@ -12,8 +14,6 @@ import { untilToldToStop } from './until-told-to-stop.ts';
 
 export function serveCommand(run = serve): Command {
   return command({
-    usage: 'serve',
-    summary: 'Run the service until a signal stops it (the default without a command)',
     examples: [
       {
         line: 'serve --Service:Issuer=https://mandate.example',

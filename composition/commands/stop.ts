@@ -20,8 +20,6 @@ const ONE_OF = 'stop needs exactly one of --task, --agent, --person and --everyt
 
 export function stopCommand(run = stop): Command {
   return command({
-    usage: 'stop',
-    summary: 'End tasks of a running service: one, an agent’s, a person’s, or everything',
     examples: [
       {
         line: 'stop --agent jira-triage --server https://mandate.example --reason "It loops, incident 4711"',

@@ -15,8 +15,6 @@ import { EMERGENCY_EXIT_CODES, runEmergency, UNCHANGED } from './emergency.ts';
 
 export function unblockCommand(run = unblock): Command {
   return command({
-    usage: 'unblock <person>',
-    summary: "Lift the operator's block of a person at a running service",
     examples: [
       {
         line: 'unblock ada --server https://mandate.example --reason "Laptop found"',

@@ -1,4 +1,8 @@
-/** Binds every examination to its ports and runs them all. Invalid settings skip the examinations that need them. */
+/**
+ * Binds every examination to its ports and runs them all. Invalid settings skip the examinations that need them
+ * (settings.ts). The sources are the service's own adapters: sources.ts for keys, files, the database and the public
+ * address, provider-sources.ts for identity providers and other signers.
+ */
 
 import { unusableEndpoints } from '../../adapters/identity-provider/endpoints.ts';
 import { tryUsers } from '../../adapters/identity-provider/users-trial.ts';
@@ -80,7 +84,7 @@ export async function examineEverything(settings: DoctorSettings, clock: Clock):
   return [...settings.findings, ...ofFiles, ...found];
 }
 
-/** What several examinations use. A source is `undefined` if a setting of it is invalid. */
+/** Shared by several examinations. A source is `undefined` if a setting of it is invalid. */
 interface Sources {
   readonly settings: DoctorSettings;
   readonly access: NetworkAccess;

@@ -1,4 +1,4 @@
-/** What the doctor asks identity providers and other signers, by the service's own adapters. */
+/** The doctor's questions to identity providers and other signers, asked through the service's own adapters. */
 
 import type { TriedClient } from '../../adapters/identity-provider/client-trial.ts';
 import { type ProviderLocation, readMetadata } from '../../adapters/identity-provider/discovery.ts';

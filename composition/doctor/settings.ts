@@ -1,9 +1,10 @@
 /** Reads the settings for the doctor. If some are invalid, the sections without errors can still be examined. */
 
 import { type NamedFinding, ok, warning } from '../../application/doctor/examine.ts';
+import { ambiguousAudiences } from '../settings/audiences.ts';
 import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
-import { ambiguousAudiences, repeatedSecrets } from '../settings/rules.ts';
+import { repeatedSecrets } from '../settings/rules.ts';
 import { isDevelopmentHost, type SectionName, type Settings, type SettingsSection } from '../settings/settings.ts';
 import { describeSettingError } from '../startup-error.ts';
 

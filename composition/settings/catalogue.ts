@@ -6,14 +6,14 @@
  *
  * 1. Add an entry here. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
  * 2. A `computed` default needs an entry in `computedDefaults` of settings.ts.
- * 3. Pass the value on where it is used: composition/http.ts, jobs.ts, container.ts, receivers.ts and others read it
- *    from `Settings`. For settings that exclude each other, alternatives.ts returns the configured variant.
+ * 3. Pass the value on where it is used: `../http.ts`, `../jobs.ts`, `../container.ts`, `../receivers.ts` and others
+ *    read it from `Settings`. For settings that exclude each other, alternatives.ts returns the configured variant.
  * 4. Write the tables of docs/configuration.md anew; a new area needs a heading there and a line in
  *    test/composition/settings/settings-table.ts:
  *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => m.writeTables())"`
- * 5. In test/composition/settings, add a row to `everySetting` of read-settings.test.ts. A key with `:N:` belongs in
- *    that file's test "are all read from the environment" instead. A secret also belongs in the list of
- *    catalogue.test.ts.
+ * 5. Add a row to `everySetting` of test/composition/settings/read-settings.test.ts. A key with `:N:` belongs in that
+ *    file's test "are all read from the environment" instead. A secret also belongs in the list of
+ *    test/composition/settings/catalogue.test.ts.
  * 6. The Helm chart accepts it after
  *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */

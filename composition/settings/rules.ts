@@ -8,6 +8,7 @@ import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { encodeBase64, isTrustableName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
 import type { Secret } from '../../domain/secret.ts';
+import { audiencesThatDiffer } from './audiences.ts';
 import { isDevelopmentHost, type ListKey, type SettingKey, type Settings } from './settings.ts';
 
 export interface Findings {
@@ -192,15 +193,12 @@ export const rules: readonly Rule[] = [
     if (given('Service:Me:Audience') || given('Service:Me:ClientId')) return;
     refuse('Service:Me:Pause', 'while neither Service:Me:Audience nor Service:Me:ClientId is');
   }),
-  // The agent holds the person's access tokens: one that opens `/me` would let the agent lift the person's pause.
-  audiencesDiffer('Service:Me:Audience', 'Service:UpstreamIdp:Audience'),
-  // An ID token has the client id as its audience. It must not pass as an access token.
-  audiencesDiffer('Service:Me:ClientId', 'Service:UpstreamIdp:Audience'),
-  audiencesDiffer('Service:Me:ClientId', 'Service:Me:Audience'),
-  // This audience is a client id too, so its ID tokens must not open `/me`.
-  audiencesDiffer('Service:Me:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
-  // The transmitter may be the provider itself: a security event about a person must not pass as their access token.
-  audiencesDiffer('Service:Me:Audience', 'Service:Ssf:Audience'),
+  ...audiencesThatDiffer.map(([key, other]) =>
+    rule([key, other], (settings, { wrong }) => {
+      if (settings[key] === undefined || settings[key] !== settings[other]) return;
+      wrong(key, `is the same as ${other}`, 'another value');
+    }),
+  ),
   rule(['Service:Issuer'], (settings, { given, wrong }) => {
     const isOpen = given('Service:Me:Audience') || given('Service:Me:ClientId');
     if (!isOpen || !/^\/+me(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
@@ -217,15 +215,6 @@ export const rules: readonly Rule[] = [
     }
   }),
   whileUnset('Service:Operators:ClientId', ['Service:Operators:ClientSecret:Path']),
-  // An agent holds the person's access tokens: one that opens `/admin` would let the agent act there as the person.
-  audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:Audience'),
-  // A token for one of `/me` and `/admin` must not open the other.
-  audiencesDiffer('Service:Operators:Audience', 'Service:Me:Audience'),
-  // An ID token has the client id as its audience. It must not pass as an access token.
-  audiencesDiffer('Service:Operators:ClientId', 'Service:UpstreamIdp:Audience'),
-  audiencesDiffer('Service:Operators:ClientId', 'Service:Operators:Audience'),
-  audiencesDiffer('Service:Operators:ClientId', 'Service:Me:Audience'),
-  audiencesDiffer('Service:Operators:Audience', 'Service:Me:ClientId'),
   rule(
     [
       ...(['Service:Me:ClientId', 'Service:Operators:ClientId', 'Service:Operators:Issuer'] as const),
@@ -241,8 +230,6 @@ export const rules: readonly Rule[] = [
       wrong('Service:Me:ClientId', problem, 'another client');
     },
   ),
-  audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
-  audiencesDiffer('Service:Operators:Audience', 'Service:Ssf:Audience'),
   rule([], (_settings, findings) => {
     const { given, numbers, refuse, expect, wrong } = findings;
     if (isLogOn(findings)) {
@@ -378,17 +365,6 @@ function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingK
   wrong(key, isGiven ? `is set beside ${other}` : `is not set, nor is ${other}`, 'exactly one of the two');
 }
 
-type AudienceKey =
-  | `Service:${'UpstreamIdp:Audience' | 'UpstreamIdp:BackchannelLogout:Audience' | 'Ssf:Audience'}`
-  | `Service:${'Me' | 'Operators'}:${'Audience' | 'ClientId'}`;
-
-function audiencesDiffer(key: AudienceKey, other: AudienceKey): Rule {
-  return rule([key, other], (settings, { wrong }) => {
-    if (settings[key] === undefined || settings[key] !== settings[other]) return;
-    wrong(key, `is the same as ${other}`, 'another value');
-  });
-}
-
 function credentialsDiffer(receiver: 'Service:Scim' | 'Service:Ssf'): Rule {
   const [current, previous] = [`${receiver}:BearerToken`, `${receiver}:PreviousBearerToken`] as const;
   return rule([current, previous], (settings, { wrong }) => {
@@ -464,19 +440,4 @@ export function repeatedSecrets(settings: Pick<Settings, SecretSetting>): readon
     if (secret !== undefined) holders.set(secret.reveal(), [...(holders.get(secret.reveal()) ?? []), key]);
   }
   return [...holders.values()].filter((keys) => keys.length > 1);
-}
-
-/** Audiences of tokens of the identity provider, or its transmitter, that are not access tokens. */
-const OTHER_AUDIENCES = ['Service:UpstreamIdp:BackchannelLogout:Audience', 'Service:Ssf:Audience'] as const;
-type OtherAudience = (typeof OTHER_AUDIENCES)[number];
-
-/**
- * Those that equal `Service:UpstreamIdp:Audience`. Then an ID token of that client, or a security event about a person, has
- * the audience of a subject token, and only its other claims tell them apart. It is legal: some providers name an API and
- * its client alike.
- */
-export function ambiguousAudiences(
-  settings: Pick<Settings, OtherAudience | 'Service:UpstreamIdp:Audience'>,
-): readonly OtherAudience[] {
-  return OTHER_AUDIENCES.filter((key) => settings[key] === settings['Service:UpstreamIdp:Audience']);
 }

@@ -5,7 +5,9 @@ import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
 import type { JwkSet } from './public-key.ts';
 
-/** What an operator allows an agent. Only `judgeRegistration` makes a Registration, so every one is valid. */
+/**
+ * The limits that an operator sets for an agent. Only `judgeRegistration` makes a Registration, so every one is valid.
+ */
 export interface Registration {
   readonly agentId: AgentId;
   readonly displayName: string;
@@ -34,6 +36,6 @@ export interface Agent extends Registration {
   readonly revision: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
-  /** Since when `keys` is as it is. A remote set may change without this. */
+  /** The time of the last change of `keys`. A remote set may change without this. */
   readonly keysSince: Instant;
 }

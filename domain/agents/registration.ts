@@ -1,6 +1,11 @@
 /**
  * The registration as a whole: every rule of the specification's "Agent registration" (supplement "Agents"). All
  * problems are reported at once.
+ *
+ * A registration comes as a draft (registration-draft.ts), as a change of a stored one (registration-patch.ts), or
+ * from a file (declaration.ts). The rules of its parts: fields (field-rules.ts), lifetimes (lifetimes.ts), keys
+ * (key-set.ts, public-key.ts). The result is an agent (agent.ts). assertion.ts checks the claims with which an agent
+ * authenticates.
  */
 
 import { formatDuration } from '../duration.ts';

@@ -44,7 +44,7 @@ export function isSameRecord({ json }: SinkRecord, stored: LedgerRecord): boolea
   );
 }
 
-/** What an operator repeats. */
+/** Acts that an operator must repeat. */
 export interface Repetition {
   readonly seq: number;
   readonly event: string;

@@ -1,6 +1,11 @@
 /**
- * Ledger entries and records (specification "Audit record", "Events"). Each says one thing that was decided, or sums up
- * equal ones (`count`). The fields are in the order of the specification's table.
+ * Ledger entries and records (specification "Audit record", "Events"). Each says one thing that was decided, or sums
+ * up equal ones (`count`, aggregation.ts). The fields are in the order of the specification's table.
+ *
+ * How records are sealed: each is written as canonical JSON (canonical-json.ts) and hashed into a tree
+ * (merkle-tree.ts), whose root a checkpoint signs (checkpoint.ts). inclusion.ts proves one record, verification.ts has
+ * the rules of a whole chain, and distrust.ts the reasons not to seal. published.ts reads what the API publishes;
+ * archive-format.ts is the text of an export.
  */
 
 import type { AgentId, TaskId, TokenId } from '../identifiers.ts';

@@ -84,7 +84,7 @@ export function unmatchedMark(
   return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
 }
 
-/** Only a clock that is wrong by more dates a record so long before the end of an earlier checkpoint. */
+/** A record dated this long before the end of an earlier checkpoint comes from a clock that was wrong by more. */
 const DATED_BACK_SECONDS = 24 * 3600;
 
 /** Whether the checkpoint after `previous` may hold a record from before this time. */
@@ -107,8 +107,8 @@ const LATE_SECONDS = 3600;
 const LATE_INTERVALS = 10;
 
 /**
- * Until a record is sealed an owner of the database can change it unnoticed. Who removes all checkpoints has the records
- * sealed again: such a checkpoint is closed late (supplement "Trust in the ledger").
+ * Until a record is sealed, an owner of the database can change it unnoticed. An owner who removes all checkpoints
+ * makes the service seal the records again: such a checkpoint is closed late (supplement "Trust in the ledger").
  *
  * @param interval `Service:Audit:Checkpoint:Interval` in seconds, by default the shortest possible margin
  */

@@ -1,4 +1,4 @@
-/** What an auditor demands of the keys of an evidence bundle (docs/auditing.md, "Evidence"). */
+/** The keys that an auditor requires of an evidence bundle (docs/auditing.md, "Evidence"). */
 
 import type { Hash } from '../ledger/merkle-tree.ts';
 import { isJsonObject, parseStrictJson } from '../tokens/strict-json.ts';
@@ -22,7 +22,7 @@ const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 /** Many times the size of a policy of a hundred keys. */
 const MAX_BYTES = 1_048_576;
 
-/** The policy, or a sentence that says why the text is none. It repeats nothing of the text. */
+/** The policy, or a sentence that says why the text is not a policy. It repeats nothing of the text. */
 export function parseBundlePolicy(hash: Hash, text: string): BundlePolicy | string {
   const json = Buffer.byteLength(text) > MAX_BYTES ? undefined : parseStrictJson(text);
   if (!isJsonObject(json) || Object.keys(json).some((name) => !MEMBERS.has(name))) {

@@ -151,7 +151,7 @@ type LineKind =
   | 'digest'
   | 'nothing';
 
-/** What the lines so far say and prove. */
+/** The contents and proofs of the lines that were read so far. */
 interface Progress {
   readonly means: BundleMeans;
   readonly digest: ReturnType<BundleMeans['digest']>;
@@ -367,7 +367,7 @@ function verifyCompleteness({ records }: Progress, said: Completeness): Complete
   return said;
 }
 
-/** The longest line there can be is that of a note, and shorter. */
+/** The longest possible line holds a note, and is shorter than this. */
 export const MAX_LINE_CHARACTERS = 2_097_152;
 
 /** ES256: r and s, 64 bytes, in lowercase hex. */

@@ -64,7 +64,7 @@ export interface RecordEntry {
   readonly path: readonly Uint8Array[];
 }
 
-/** What the maker of a bundle says about its records. The first three follow from them. */
+/** The statement of a bundle's maker about its records. The first three follow from them. */
 export interface Completeness {
   readonly records: number;
   /** The `token.issued` that started the selected task; `undefined` if it is not in the bundle, or no task is selected. */
@@ -219,7 +219,7 @@ export function thumbprintOf(
   return Buffer.from(hash(Buffer.from(JSON.stringify(key)))).toString('base64url');
 }
 
-/** Follows a bundle's records, in their order: what they say about themselves. */
+/** Follows a bundle's records, in their order: derives the completeness statement from their contents. */
 export function completenessOf({ taskId }: BundleSelection) {
   let [records, started, ended]: [number, number?, number?] = [0];
   return {

@@ -1,4 +1,13 @@
-/** Signed notes (C2SP signed-note): a text, an empty line, and a line for each signature. */
+/**
+ * Signed notes (C2SP signed-note): a text, an empty line, and a line for each signature.
+ *
+ * The transparency log is a tree of all checkpoints of the ledger (log-entry.ts). It grows by leaves
+ * (growing-tree.ts), is stored in tiles (tiles.ts), and its size and root are the text of a signed note
+ * (checkpoint-note.ts). Keys are verifier keys (verifier-key.ts). Witnesses get a request (add-checkpoint.ts) and add
+ * cosignatures (cosignature.ts). tree-proofs.ts proves that a leaf is in the tree, and that a tree only grew.
+ * bundle.ts, bundle-policy.ts and bundle-verification.ts have the evidence for others: records with all proofs up to a
+ * note.
+ */
 
 import { cosignedText, decodeCosignature } from './cosignature.ts';
 import { COSIGNATURE, decodeBase64, encodeBase64, isKeyName, type VerifierKey } from './verifier-key.ts';
@@ -67,7 +76,7 @@ export function formatNote({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(formatSignatureLine).join('')}`;
 }
 
-/** What the key signs in a signature of a note, and the 64 bytes of the signature itself. */
+/** The signed bytes of a note's signature, and the 64 bytes of the signature. */
 export interface SignedInput {
   readonly message: Uint8Array;
   readonly signature: Uint8Array;

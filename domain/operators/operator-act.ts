@@ -19,7 +19,7 @@ export interface OperatorAct extends RequestedAct {
   readonly sealed: SealedReason | undefined;
 }
 
-/** The ledger holds only `hash`. So the text can be erased, and nobody can then guess it from the hash. */
+/** The ledger holds only `hash`. So the text can be erased, and cannot then be guessed from the hash. */
 export interface SealedReason {
   /** Random characters. */
   readonly salt: string;

@@ -1,4 +1,7 @@
-/** Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. */
+/**
+ * Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. What
+ * such a request changed, and why, is an act (operator-act.ts).
+ */
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
@@ -53,7 +56,7 @@ export function roleFor(operator: Operator, needed: OperatorRole): OperatorRole 
   return needed === 'viewer' ? operator.roles[0] : undefined;
 }
 
-/** The claim's value that gives each role. Without one, nobody has the role. */
+/** The claim's value that gives each role. Without one, no operator has the role. */
 export type RoleValues = Readonly<Record<OperatorRole, string | undefined>>;
 
 /**

@@ -24,7 +24,7 @@ interface SessionTimes {
   readonly expiresAt: Instant;
 }
 
-/** What a session keeps of its sign-in for a sign-out at the provider. */
+/** Kept from the sign-in, for a sign-out at the provider. */
 export interface KeptIdToken {
   /** The ID token, encrypted with the session's secret. `undefined` if it is too long to keep. */
   readonly sealedIdToken: string | undefined;

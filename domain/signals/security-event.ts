@@ -1,6 +1,11 @@
 /**
  * The claims of a security event token whose signature has verified (RFC 8417; specification "POST /events"): the
  * events and their person. The order of the checks is the order of the supplement's list of reasons.
+ *
+ * This folder reads three kinds of signals about people. Signed ones are security events (here; event-subject.ts finds
+ * the person) and logouts (logout-token.ts); signal-claims.ts has the claims of both. The third is a provisioned user:
+ * user-resource.ts, user-patch.ts and user-filter.ts read what a SCIM client sends, provisioned-user.ts has the user,
+ * and provisioning-statement.ts says what a write means for people.
  */
 
 import type { SponsorKey } from '../identifiers.ts';
@@ -33,7 +38,7 @@ export const securityEventDenialReasons = [
 ] as const;
 export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[number];
 
-/** The events that end tasks, as the reason of those ends. */
+/** The revocation reasons of the events that end tasks. */
 type EndingReason = 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged';
 
 /** Reasons of `sponsor.signal` (specification "Audit events"). */

@@ -56,7 +56,8 @@ export function judgeSignalClaims(claims: Claims, expected: ExpectedSignal): Sig
   const oldestAccepted = expected.maxAgeSeconds + CLOCK_SKEW_SECONDS;
   if (toSeconds(expected.latest) - issuedAt > oldestAccepted) return refused('too_old');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
-  // RFC 8417 §2.2 recommends that an event token has no exp. One that is there limits the token like any other's.
+  // RFC 8417 §2.2 recommends that an event token has no exp. If present, it limits the token as it does any other
+  // token.
   if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('expired');
   // The token is accepted until the end of its last second, so the jti is kept one second longer.
   const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);

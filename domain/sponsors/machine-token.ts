@@ -5,7 +5,7 @@
 
 import { type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
-/** What in the claims says so. Fixed words, for sentences about a token whose claims are not shown. */
+/** The claim that identifies a machine. Fixed words, for sentences about a token whose claims are not shown. */
 export type MachineMark = 'sub_is_client' | 'gty' | 'idtyp' | 'sub_is_oid' | 'service_account';
 
 /** RFC 9068 §2.2, OpenID Connect Core 1.0 §2, and Okta's name for the client. */

@@ -20,9 +20,9 @@ export interface MePerson {
 export type SignedInPerson = Omit<MePerson, 'by'>;
 
 /**
- * The reasons of a refusal at `/me` that names nobody. `token_audience_mismatch`: a valid token of the provider for another
- * audience, such as the one that an agent holds. `invalid_form_token`: a write with a session, without the proof that it
- * comes from the page of this service.
+ * The reasons of refusals at `/me` whose record names no person. `token_audience_mismatch`: a valid token of the
+ * provider for another audience, such as the one that an agent holds. `invalid_form_token`: a write with a session,
+ * without the proof that it comes from the page of this service.
  */
 export type MeDenialReason =
   | ('missing_token' | 'invalid_token' | 'token_audience_mismatch')

@@ -1,6 +1,8 @@
 /**
  * Checks the claims of a subject token whose signature was verified. They name the person for whom an agent wants to
- * act (specification "Exchange" rules 3 and 5; supplement "Subject tokens").
+ * act (specification "Exchange" rules 3 and 5; supplement "Subject tokens"). A token of a machine is refused
+ * (machine-token.ts). block.ts says when the service refuses a person. me-person.ts is a person who asks about
+ * themselves.
  */
 
 import type { DenialReason } from '../denial.ts';

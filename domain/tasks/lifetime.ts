@@ -44,7 +44,7 @@ export function tokenEnd(issuedAt: Instant, ttl: number, { expiresAt }: Pick<Tas
 }
 
 interface EndingTasks {
-  /** When the last of the tasks ends by itself. */
+  /** When the last of the tasks expires. */
   readonly lastExpiry: Instant | undefined;
   /** The longest life of their tokens, in seconds. */
   readonly longestTokenTtl: number | undefined;

@@ -34,7 +34,7 @@ export type TaskStatus = (typeof taskStatus)[keyof typeof taskStatus];
 export const STATUS_BITS = 2;
 const MAX_STATUS = 2 ** STATUS_BITS - 1;
 
-/** 128 bits, so that nobody finds a list without a token of it. */
+/** 128 bits, so that a list's address cannot be guessed without a token of it. */
 export const STATUS_LIST_ID_BYTES = 16;
 
 /** The base64url of 16 bytes: the last character holds two bits. */
@@ -65,13 +65,16 @@ export function statusClaim(issuer: string, { listId, index }: StatusReference):
   return { status_list: { idx: index, uri: statusListUri(issuer, listId) } };
 }
 
-/** A list token is valid for so many times its `ttl`: a replica that cannot make the next one does not end it at once. */
+/**
+ * The validity of a list token, as a multiple of its `ttl`: a replica that cannot make the next one does not end it at
+ * once.
+ */
 const EXPIRES_AFTER_TTLS = 12;
 
 /** The length of an epoch: within one, lists with the same statuses have the same ETag. */
 const EPOCH_TTLS = 4;
 
-/** A list is read at most one `ttl` before the answer. So after so many, no answer confirms it. */
+/** A list is read at most one `ttl` before the answer. After this many `ttl`s, no answer confirms it. */
 export const MAX_CONFIRMED_TTLS = EPOCH_TTLS + 1;
 
 /** The number of the epoch in which the tables were read. @param ttl seconds */
@@ -116,7 +119,7 @@ export function* statusesOf({ ended, suspended, withRevokedToken }: ListedTasks)
  * §4.1: the statuses of a list as bytes, before compression. The first status is in the lowest bits of the first byte.
  *
  * @param entries the number of indices; every index that is not in `statuses` is valid
- * @param statuses of two for one index the later one counts
+ * @param statuses if two have one index, the later one counts
  */
 export function packStatuses(entries: number, statuses: Iterable<IndexedStatus>): Uint8Array {
   const perByte = 8 / STATUS_BITS;

@@ -1,4 +1,9 @@
-/** A task: one agent acting for one person, at one audience, for a bounded time (specification "Task (stored)"). */
+/**
+ * A task: one agent acting for one person, at one audience, for a bounded time (specification "Task (stored)").
+ * policy.ts says how much authority it gets, lifetime.ts when it ends, grant.ts how it is renewed. Its tokens have the
+ * claims of task-token.ts, with the acting agents in actor-chain.ts. status-list.ts is the published list of the
+ * status of many tasks.
+ */
 
 import type { AgentId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
@@ -18,7 +23,7 @@ export interface Task {
   readonly audience: string;
   /** As granted by the exchange. */
   readonly scope: Scope;
-  /** Absent without the console, which shows it. */
+  /** Stored only for the console, which shows it. Absent without one. */
   readonly origin?: ScopeOrigin;
   readonly delegationDepth: number;
   readonly createdAt: Instant;
@@ -27,7 +32,7 @@ export interface Task {
   readonly status: StatusReference | undefined;
 }
 
-/** What the exchange chose the granted scope from, beside the agent's registration. */
+/** The scopes from which the exchange chose the granted one, with those of the agent's registration. */
 export interface ScopeOrigin {
   /** The scopes of the person's token. */
   readonly held: Scope;

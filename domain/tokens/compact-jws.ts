@@ -1,7 +1,9 @@
 /**
- * The strict reader of signed tokens (supplement "Client assertions"): it accepts a compact JWS (RFC 7515 §7.1) only in
- * its one canonical spelling. Every incoming token (assertion, subject, logout, event, our own) is read here before the
- * signature library sees it. The checked bytes are therefore the signed bytes, and every reader reads the same claims.
+ * The strict reader of signed tokens (supplement "Client assertions"): it accepts a compact JWS (RFC 7515 §7.1) only
+ * in its one canonical spelling. Every incoming token (assertion, subject, logout, event, our own) is read here before
+ * the signature library sees it. The checked bytes are therefore the signed bytes. strict-json.ts parses header and
+ * payload, and claims.ts gives the registered claims their types. The rules of each kind of token are in the folder of
+ * its noun.
  */
 
 import { type Claims, readClaims } from './claims.ts';

@@ -1,6 +1,10 @@
 /**
  * `npm run bench`: measures exchange, refresh and introspection on SQLite and Postgres. For comparison, it measures
  * another server (the peer) on the same machine in the same run. docs/performance.md describes the method.
+ *
+ * testbed.ts starts an identity provider and Mandate (mandate.ts), peer.ts the peer. load.ts sends a workload
+ * (workload.ts) at full speed, and report.ts prints the rates. Each other program of this folder measures one thing,
+ * and its comment has its command.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

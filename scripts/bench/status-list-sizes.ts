@@ -59,7 +59,7 @@ async function measure(entries: number, over: number): Promise<{ readonly whole:
   return { whole, unchanged };
 }
 
-/** Each request has a connection of its own, which counts the bytes of the response. */
+/** Each request has a separate connection, which counts the bytes of the response. */
 async function received(url: string, headers: Readonly<Record<string, string>>) {
   const [response] = (await once(http.get(url, { headers, agent: false }), 'response')) as [IncomingMessage];
   response.resume();

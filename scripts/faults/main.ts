@@ -3,7 +3,11 @@
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/faults/main.ts FAULT [--seed 1] …
  *
- * CONTRIBUTING.md ("Fault runs") lists the faults, their options and the comparisons. Exits with 1 if anything is lost.
+ * CONTRIBUTING.md ("Fault runs") lists the faults, their options and the comparisons. Exits with 1 if anything is
+ * lost.
+ *
+ * A run (`runs`) starts a testbed (testbed.ts) with replicas (service.ts), and a process that sends load (`load`). It
+ * causes its fault, stops the load, and has `checks` compare the history (operations.ts) with the ledger.
  */
 
 import yargs from 'yargs';

@@ -8,7 +8,7 @@ interface Query {
 
 interface Panel {
   readonly title: string;
-  /** What a reader should look for. */
+  /** A hint for the reader of the panel. */
   readonly description: string;
   /** `stat`: one number now. `timeseries`: lines over time. */
   readonly kind: 'stat' | 'timeseries';

@@ -28,7 +28,7 @@ export function claimsTable(left: TokenView, right: TokenView): readonly string[
   );
 }
 
-/** Members of objects become rows of their own, for example `act.sub`. */
+/** Each member of an object becomes a row, for example `act.sub`. */
 function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<string, unknown> {
   return new Map(
     Object.entries(claims).flatMap(([name, value]) =>

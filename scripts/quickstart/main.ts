@@ -1,6 +1,10 @@
 /**
- * `npm run quickstart`: runs every step on this machine, then keeps serving until Ctrl-C. With `--once` it stops after the
- * last step. Exits with 0 only if every step succeeded.
+ * `npm run quickstart`: runs every step on this machine, then keeps serving until Ctrl-C. With `--once` it stops after
+ * the last step. Exits with 0 only if every step succeeded.
+ *
+ * stage.ts starts an identity provider, Mandate and three tool servers. story.ts runs the steps in order, one file
+ * each in `chapters`: each sends requests, shows them on terminal.ts, and checks the results. invitation.ts then shows
+ * commands to try.
  */
 
 import { readFileSync } from 'node:fs';

@@ -103,7 +103,7 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
   }
 }
 
-/** What the page calls the scopes. */
+/** The names of the scopes on the page. */
 const SCOPE_WORDS = `jira:read: { en: Read your issues, de: Ihre Vorgänge lesen }
 jira:comment: { en: Comment in your name, de: In Ihrem Namen kommentieren }
 `;

@@ -21,7 +21,7 @@ import { text } from './http.ts';
 import type { Stage } from './stage.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What the quickstart still uses after the last step. */
+/** Used by the quickstart after the last step. */
 export interface Cast {
   readonly agent: Agent;
   /** Ada's access token. */

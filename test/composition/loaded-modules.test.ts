@@ -1,4 +1,4 @@
-/** A start loads only the modules that it needs, because each module delays it. */
+/** A start and a command load only the modules that they need, because each module delays them. */
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -12,6 +12,35 @@ async function loadedBy(specifier: string): Promise<readonly string[]> {
   const loaded = await loadedModules(specifier, { cwd: fileURLToPath(root), options: fromSource });
   return loaded.map((url) => url.replace(root.href, '').replace(/\?.*$/, ''));
 }
+
+describe('The command line', function () {
+  this.timeout(120_000);
+  const COMMAND = /^composition\/commands\/(?!run-line)/;
+  const lines: readonly (readonly [line: readonly string[], commands: readonly string[]])[] = [
+    [['--help'], []],
+    [['keys', '--help'], ['keys.ts']],
+    [
+      ['keys', 'show', '--help'],
+      ['keys.ts', 'keys/named-keys.ts', 'keys/show.ts', 'run-command.ts'],
+    ],
+    // The name of another command, as the value of an argument.
+    [
+      ['agent', 'init', 'doctor', '--help'],
+      ['agent.ts', 'agent/init.ts', 'run-command.ts'],
+    ],
+  ];
+  for (const [line, commands] of lines) {
+    it(`loads the files of the named command alone for "mandate ${line.join(' ')}"`, async () => {
+      const program = `process.argv.splice(1, 9, 'mandate', ...${JSON.stringify(line)});
+        await import('${new URL('composition/command-line.ts', root).href}');`;
+      const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+      expect(loaded).to.include('composition/commands/run-line.ts');
+      expect(loaded.filter((url) => COMMAND.test(url)).map((url) => url.replace(COMMAND, ''))).to.have.members(
+        commands,
+      );
+    });
+  }
+});
 
 describe('A start of the service', function () {
   this.timeout(120_000);

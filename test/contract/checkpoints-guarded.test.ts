@@ -1,4 +1,4 @@
-/** What the database itself refuses of checkpoints, and what a reader finds after months were archived. */
+/** The database's own refusals of wrong checkpoints, and a reader's view after months were archived. */
 
 import { expect } from 'chai';
 import { instantFromMillis } from '../../domain/instant.ts';

@@ -4,7 +4,7 @@ import type { Part, World } from './world.ts';
 /** A decision with an input that lets it write. */
 export interface Row {
   readonly decision: Decision<never, unknown>;
-  /** What must be stored before. */
+  /** Stored before the decision. */
   readonly parts: readonly Part[];
   input(world: World): never;
 }

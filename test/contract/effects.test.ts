@@ -1,6 +1,6 @@
 /**
- * Each effect of decisions (application/decisions/effect.ts), applied to full values, and each fact (fact.ts), before and
- * after the effect. A new effect or fact without a row fails.
+ * Each effect of decisions (application/decisions/effect.ts), applied to full values, and each fact
+ * (application/decisions/fact.ts), before and after the effect. A new effect or fact without a row fails.
  */
 
 import { expect } from 'chai';

@@ -89,7 +89,7 @@ const all = [
   ...onlyBy('assertion', pairsIn({ oneAssertion: true }, ', with the same assertion')),
 ];
 
-/** What these open or renew, other decisions end. */
+/** Other decisions end the tasks that these open or renew. */
 const OPENING: readonly string[] = ['open_task', 'renew_grant', 'open_session'];
 const opens = ({ decision }: Row) => OPENING.includes(decision.name);
 const ROWS = Object.values(everyDecision);
@@ -212,7 +212,7 @@ onEveryDatabase('decisions that exclude each other', ({ storage, database, kind 
   }
 
   for (const pair of all.filter(({ first, second }) => first === second)) {
-    it(`do at once what ${CALLERS} callers ask, as if one came first: ${pair.title}`, async () => {
+    it(`serve ${CALLERS} concurrent callers as if one came first: ${pair.title}`, async () => {
       const [{ verdicts, records }, recorded] = await serially(pair);
       const repeated = <Each>([of, ...more]: readonly Each[]) => [
         of,

@@ -58,7 +58,7 @@ onEveryDatabase('a decision whose write fails', ({ storage, database, kind }) =>
     });
   }
 
-  it('was tried with a write to every table', () => {
+  it('write to every table', () => {
     expect(written).to.deep.equal(new Set(Object.keys(CHANGED)));
   });
 });

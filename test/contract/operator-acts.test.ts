@@ -13,7 +13,9 @@ import { onEveryDatabase } from './on-every-database.ts';
 
 const ACTS = 5000;
 const LIMIT = 10;
-/** The most acts that can have begun while another one was under way: so many are read to find those about a record. */
+/**
+ * The most acts that can have begun while another one was under way: this many are read to find those about a record.
+ */
 const BEGUN_MEANWHILE = 1000;
 const ERASED_AT_ONCE = 7;
 

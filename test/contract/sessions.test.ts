@@ -123,7 +123,7 @@ for (const kind of sessionKinds) {
       expect(await open(unnamed, { issuedAt: plusSeconds(NOON, 50) })).to.equal('logged_out');
       expect(await open(named, { issuedAt: plusSeconds(NOON, 50) })).to.equal('opened');
       expect(await open(unnamed, { issuedAt: plusSeconds(NOON, 51) })).to.equal('opened');
-      // A logout that names no person is of its session alone.
+      // A logout that names no person applies to its session only.
       const other = aSession({ createdAt: LATER, sessionId: undefined });
       await storage().decide(logOut, logout({ ...loggedOut, subject: undefined }, plusSeconds(NOON, 50)));
       expect(await open(other, { issuedAt: NOON })).to.equal('opened');

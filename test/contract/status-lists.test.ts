@@ -101,7 +101,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect(await held()).to.equal(0);
   });
 
-  it('are found without luck once all draws are taken, the last one too; then there is none', async () => {
+  it('are found by a search if all random draws are taken, down to the last one', async () => {
     for (const start of [0, 5, 15]) {
       const { audience, listId } = await openedList(16);
       const taken: number[] = [];

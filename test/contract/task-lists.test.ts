@@ -51,7 +51,7 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
     await expire(plusSeconds(NOON, 600));
   });
 
-  it('counts live tasks, all and by agent or person, up to a limit, and says what their last ends are', async () => {
+  it('counts live tasks, all and by agent or person, up to a limit, and returns when the last one expires', async () => {
     const count = (of?: Parameters<ReturnType<typeof storage>['tasks']['countLive']>[0]['of'], most = 1000) =>
       storage().tasks.countLive({ of, now: NOW, most });
     const live = all.filter(({ state }) => state === 'live');

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import type { LogGrowth, StoredCosignature, WitnessProblem } from '../../application/ports/transparency-log.ts';
-import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { sealed } from './minimal-sealer.ts';
@@ -12,14 +12,12 @@ import { anEntry, ledgerOf } from './storage-fixtures.ts';
 
 const EMPTY = 'e'.repeat(64);
 const ORIGIN = 'mandate.example/ledger é';
+/** The other members of a state without a note. */
+const UNSIGNED = { note: undefined, published: undefined, isWithheld: false, halted: undefined };
 
 onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
   const log = () => storage().transparencyLog;
-  const stateOf = async () => {
-    const state = await log().state();
-    if (state === undefined) throw new Error('no state');
-    return state;
-  };
+  const stateOf = async () => (await log().state()) ?? expect.fail('no state');
 
   /** A growth of the stored tree by one leaf. */
   async function growth(changes: Partial<LogGrowth> = {}): Promise<LogGrowth> {
@@ -32,15 +30,7 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
 
   it('begins once, and keeps its name then', async () => {
     const begun = await log().begin(ORIGIN, EMPTY);
-    expect(begun).to.deep.equal({
-      origin: ORIGIN,
-      size: 0,
-      root: EMPTY,
-      note: undefined,
-      published: undefined,
-      isWithheld: false,
-      halted: undefined,
-    });
+    expect(begun).to.deep.equal({ origin: ORIGIN, size: 0, root: EMPTY, ...UNSIGNED });
     expect(await log().begin('another.example', 'f'.repeat(64))).to.deep.equal(begun);
     expect(await log().state()).to.deep.equal(begun);
   });
@@ -195,8 +185,7 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     const { size, root } = await stateOf();
     await log().halt('A reason.');
     await log().adoptOrigin('another.example');
-    const unsigned = { note: undefined, published: undefined, isWithheld: false, halted: undefined };
-    expect(await stateOf()).to.deep.equal({ origin: 'another.example', size, root, ...unsigned });
+    expect(await stateOf()).to.deep.equal({ origin: 'another.example', size, root, ...UNSIGNED });
     expect([await log().cosignatures(), await log().problems()]).to.deep.equal([[], []]);
   });
 
@@ -219,9 +208,8 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
   });
 
   describe('records its keys', () => {
-    const [T0, T1, T2, T3] = [0, 10, 20, 30].map((seconds) => instantFromMicros(plusSeconds(NOON, seconds) + 7)) as [
-      ...LogKey['from'][],
-    ];
+    const at = (seconds: number) => instantFromMicros(plusSeconds(NOON, seconds) + 7);
+    const [T0, T1, T2, T3] = [at(0), at(10), at(20), at(30)] as const;
     const keyOf = (name: string, use: LogKey['use'] = 'checkpoint'): Omit<LogKey, 'from' | 'to'> => ({
       use,
       kid: `kid-${name}`,
@@ -229,7 +217,7 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
       publicKey: `{"key":"${name} é"}`,
     });
     const activate = async (
-      at: LogKey['from'],
+      at: Instant,
       active: readonly ReturnType<typeof keyOf>[],
       earlier: readonly LogKey[] = [],
     ) => {
@@ -238,14 +226,13 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
       const records = (await ledgerOf(storage())).slice(before);
       return records.map(({ event, reason, decision, detail }) => [event, reason, decision, detail].join(' '));
     };
-    const at0 = () => T0 ?? NOON;
 
     it('at the first start, with those that signed before', async () => {
       const earlier = [
-        { ...keyOf('old'), from: at0(), to: T1 },
-        { ...keyOf('a'), from: T1 ?? NOON, to: T1 },
+        { ...keyOf('old'), from: T0, to: T1 },
+        { ...keyOf('a'), from: T1, to: T1 },
       ];
-      expect(await activate(T2 ?? NOON, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([
+      expect(await activate(T2, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([
         'key.retired checkpoint_key allow thumbprint-old',
         'key.activated checkpoint_key allow thumbprint-a',
         'key.activated log_key allow thumbprint-l',
@@ -259,17 +246,17 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
 
     it('writes nothing at a start with the same keys, and no second time about earlier ones', async () => {
       const earlier = [
-        { ...keyOf('old'), from: at0(), to: T3 },
-        { ...keyOf('a'), from: at0(), to: T3 },
+        { ...keyOf('old'), from: T0, to: T3 },
+        { ...keyOf('a'), from: T0, to: T3 },
       ];
       const before = await log().keys();
-      expect(await activate(T3 ?? NOON, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([]);
+      expect(await activate(T3, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([]);
       expect(await log().keys()).to.deep.equal(before);
     });
 
     it('at a later start, with a key that signed while the log was off', async () => {
-      const earlier = [{ ...keyOf('meanwhile'), from: T1 ?? NOON, to: T2 }];
-      expect(await activate(T3 ?? NOON, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([
+      const earlier = [{ ...keyOf('meanwhile'), from: T1, to: T2 }];
+      expect(await activate(T3, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([
         'key.retired checkpoint_key allow thumbprint-meanwhile',
       ]);
       expect(await log().keys()).to.deep.include({ ...keyOf('meanwhile'), from: T1, to: T2 });
@@ -277,22 +264,21 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
 
     it('at a change, also of a key that has the same kid, and at the return of a key', async () => {
       const renewed = { ...keyOf('b'), kid: 'kid-a' };
-      expect(await activate(T3 ?? NOON, [renewed, keyOf('l', 'log')])).to.deep.equal([
+      expect(await activate(T3, [renewed, keyOf('l', 'log')])).to.deep.equal([
         'key.retired checkpoint_key allow thumbprint-a',
         'key.activated checkpoint_key allow thumbprint-b',
       ]);
-      expect((await activate(T3 ?? NOON, [keyOf('a'), keyOf('m', 'log')])).length).to.equal(4);
+      expect((await activate(T3, [keyOf('a'), keyOf('m', 'log')])).length).to.equal(4);
       const keys = await log().keys();
-      expect(keys.filter(({ to }) => to === undefined).map(({ thumbprint }) => thumbprint)).to.have.members([
-        ...['thumbprint-a', 'thumbprint-m'],
-      ]);
+      const active = keys.filter(({ to }) => to === undefined).map(({ thumbprint }) => thumbprint);
+      expect(active).to.have.members(['thumbprint-a', 'thumbprint-m']);
       expect(keys.find(({ thumbprint }) => thumbprint === 'thumbprint-a')?.from).to.equal(T1);
       expect(keys).to.have.length(6);
     });
 
     it('once, at ten concurrent starts with one new key', async () => {
       const starts = Array.from({ length: 10 }, () =>
-        storage().decide(activateKeys, { active: [keyOf('z')], earlier: [], at: T3 ?? NOON }),
+        storage().decide(activateKeys, { active: [keyOf('z')], earlier: [], at: T3 }),
       );
       const before = (await ledgerOf(storage())).length;
       await Promise.all(starts);

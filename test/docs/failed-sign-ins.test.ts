@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { renderMessage as renderOfConsole } from '../../adapters/http/console/messages.ts';
-import { renderMessage } from '../../adapters/http/me/page.ts';
+import { renderMessage } from '../../adapters/http/me/message-page.ts';
 import { languages } from '../../adapters/http/me/view.ts';
 import { signInDenials } from '../../application/ports/identity-provider.ts';
 
@@ -21,7 +21,7 @@ describe('The causes of a failed sign-in', () => {
     expect(rows).to.have.deep.members(ofMe.map((kind) => [kind, titleIn(renderMessage(kind, 'en', ''))]));
   });
 
-  it('have titles of their own in each language, and at the console', () => {
+  it('have different titles in each language, and at the console', () => {
     for (const language of languages) {
       expect(new Set(ofMe.map((kind) => titleIn(renderMessage(kind, language, '')))).size).to.equal(ofMe.length);
     }

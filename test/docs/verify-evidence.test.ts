@@ -57,7 +57,7 @@ describe('docs/verify-evidence.html', function () {
     expect(new Set(requests)).to.deep.equal(new Set([pageUrl.href]));
   });
 
-  it('demands what a chosen policy names', async () => {
+  it('requires the keys that a chosen policy names', async () => {
     await choose(/^Evidence bundle/, 'evidence.json', bundle);
     await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: ledger.thumbprints() }));
     await page.getByRole('heading', { name: 'The bundle is intact, and meets the policy' }).waitFor();

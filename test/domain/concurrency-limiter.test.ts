@@ -50,7 +50,7 @@ describe('A concurrency limiter', () => {
     expect(s.refused).to.deep.equal(['d']);
   });
 
-  it('grants or refuses at once if the queue has no place', () => {
+  it('grants or refuses at once if the queue has length 0', () => {
     const s = fixture({ concurrency: 1, queue: 0 });
     s.ask('a');
     s.ask('b');

@@ -46,7 +46,7 @@ describe('the readers of identifiers', () => {
 });
 
 describe('the first task id of a time', () => {
-  it('sorts between the ids that were made before, and those that were made then', () => {
+  it('sorts after the ids of earlier times, and before the ids of that time', () => {
     const time = 1_795_000_000_000;
     const first = firstTaskIdAt(instantFromMillis(time));
     expect(parseTaskId(first)).to.equal(first);

@@ -21,7 +21,7 @@ const unit = fc.oneof(
   ),
 );
 const text = fc.array(unit).map((parts) => parts.join(''));
-/** What a terminal may act upon, or a reader does not see. */
+/** Characters that control a terminal, or that a reader does not see. */
 const HIDDEN = /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}/u;
 
 describe('Text that is shown', () => {

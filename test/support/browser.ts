@@ -55,7 +55,7 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
 
-/** What axe finds on the page. Playwright runs it beside the page's own script, so a strict CSP stays as it is. */
+/** The findings of axe on the page. Playwright runs it beside the page's own script, so a strict CSP stays as it is. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(async () => {

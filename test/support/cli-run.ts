@@ -1,19 +1,26 @@
 /** Runs one command line in this process and returns its exit code and both outputs. */
 
-import type { Command } from '../../adapters/cli/command.ts';
+import type { Command, NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
-import { runLine } from '../../composition/commands/run-line.ts';
+import { COMMANDS, runLine } from '../../composition/commands/run-line.ts';
 import { capturingOutput, withEnvironment } from './captured-output.ts';
 import { environmentOf } from './mandate.ts';
 
-export async function runCommandLine(commands: readonly Command[], argv: readonly string[]) {
+export async function runCommandLine(commands: readonly NamedCommand[], argv: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await runCli(argv, commands, packageVersion(), {
     out: (text) => void out.push(text),
     writeError: (text) => err.push(text),
   });
   return { code, out: out.join(''), err: err.join('') };
+}
+
+/** The command of that name as `mandate` lists it, but with these actions. */
+export function commandNamed(name: string, command: Command): NamedCommand {
+  const named = COMMANDS.find(({ usage }) => usage.split(' ')[0] === name);
+  if (named === undefined) throw new Error(`there is no command ${name}`);
+  return { ...named, load: async () => command };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Tells whether a service with these settings notices that the identity provider disabled a person. */
+/** Whether a service with these settings notices that the identity provider disabled a person. */
 
 import type { Settings } from '../../composition/settings/settings.ts';
 

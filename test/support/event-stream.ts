@@ -16,7 +16,7 @@ export interface EventStream {
   readonly comments: string[];
   /** Resolves when the server ends the stream, or the connection breaks. */
   readonly ended: Promise<'ended' | 'broken'>;
-  /** Waits for so many events. */
+  /** Waits for this many events. */
   until(count: number): Promise<void>;
   close(): void;
 }

@@ -18,6 +18,9 @@ import { NOON } from './domain-fixtures.ts';
 import { chainOf } from './ledger/chain.ts';
 import type { Storage } from './storage.ts';
 
+/** A root of no tree. */
+export const OTHER_ROOT = 'ab'.repeat(32);
+
 export interface LedgerFixture {
   /** Until `restart`. */
   readonly storage: Storage;
@@ -111,6 +114,19 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
   };
   return fixture;
 }
+
+/** Seals checkpoints of 3, 4, 5 … records, each with a gap of two numbers in the middle. */
+export async function sealSome(fixture: LedgerFixture, count: number): Promise<readonly Checkpoint[]> {
+  const sealed: Checkpoint[] = [];
+  for (let size = 3; size < 3 + count; size += 1) {
+    await fixture.append(2);
+    fixture.skipNumbers(2);
+    sealed.push(await fixture.sealed(size - 2));
+  }
+  return sealed;
+}
+
+export const faultOf = (outcome: VerificationOutcome) => (outcome.kind === 'broken' ? outcome.fault : undefined);
 
 export async function newKeys(): Promise<SigningKeys> {
   const chosen = await signingKeys([await generateSigningKey()], undefined);

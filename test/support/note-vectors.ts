@@ -37,7 +37,7 @@ U7WM79jrzyhGZ5/GUBTpM7NzwdyfFx61t3RovgcC4Ro=
   ],
 };
 
-/** Of a log, and of its witnesses. */
+/** The verifier keys of a log and of its witnesses. */
 export const [NOTE_KEY = '', ...WITNESS_KEYS] = publicCheckpoint.keys;
 
 export const publishedKeys: readonly string[] = [...signedNotes.map(({ key }) => key), ...publicCheckpoint.keys];

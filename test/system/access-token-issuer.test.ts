@@ -106,7 +106,7 @@ for (const database of databases.slice(0, 1)) {
         expect(refused).to.deep.equal([['signal.denied', 'deny', 'ssf_no_usable_subject', null]]);
       });
 
-      it('is that of operators’ tokens, whom the ledger names by the issuer, as at the console', async () => {
+      it('is that of operators’ tokens; the ledger names operators by the issuer, as at the console', async () => {
         const ask = (iss: string) =>
           mandate.get('/admin/agents', { authorization: `Bearer ${operatorToken(mandate, { iss })}` });
         const lines = await mandate.recorded(async () => {

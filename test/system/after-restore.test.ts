@@ -56,7 +56,7 @@ for (const database of databasesByLength) {
     const highest = (lines: readonly LedgerLine[]) => Math.max(...lines.map(({ seq }) => seq));
     const run = (...more: readonly string[]) => runMandate(['after-restore', ...more], fresh.settings);
 
-    it('refuses what was spent and forgotten, accepts later assertions, and moves the numbers on', async () => {
+    it('refuses assertions that the lost part had spent, accepts later ones, and moves the sequence forward', async () => {
       const agent = await mandate.agent();
       const seconds = () => Math.floor(mandate.clock.now() / 1_000_000);
       await mandate.stop();

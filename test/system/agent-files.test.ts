@@ -6,10 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { commandGroup } from '../../adapters/cli/command.ts';
-import { runCli } from '../../adapters/cli/run-cli.ts';
-import { agentApply, agentApplyCommand } from '../../composition/commands/agent/apply.ts';
-import { agentInit, agentInitCommand } from '../../composition/commands/agent/init.ts';
+import { runLine } from '../../composition/commands/run-line.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { sqliteFile } from '../support/databases.ts';
@@ -29,9 +26,8 @@ const page = readFileSync(new URL('../../docs/agents-as-files.md', import.meta.u
 
 /** Runs `mandate agent …` in this process. */
 async function agent(args: readonly string[], key: string | undefined = ADMIN_KEY) {
-  const commands = [commandGroup('agent', 'Agents', [agentInitCommand(agentInit), agentApplyCommand(agentApply)])];
   const { result, out, err } = await capturingOutput(() =>
-    withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runCli(['agent', ...args], commands, '0.0.0')),
+    withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runLine(['agent', ...args])),
   );
   expect(`${out}${err}`).not.to.contain(ADMIN_KEY);
   return { code: result, out, err };

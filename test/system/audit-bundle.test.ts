@@ -176,7 +176,7 @@ describe('audit-bundle', function () {
       expect(keys.find(({ use }: { use: string }) => use === 'witness')).to.have.property('signed_at');
     });
 
-    it('demands what a policy file names', async () => {
+    it('requires the keys that a policy file names', async () => {
       const policy = path('policy.json');
       const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
       const demands = { log_keys: [formatVerifierKey(ledger.log.key)], witnesses, quorum: 2 };

@@ -1,6 +1,6 @@
 /**
- * Sign-ins that fail, at the page /me and at the console, at a real provider: what the person reads, and what the log says.
- * They touch no database.
+ * Sign-ins that fail, at the page /me and at the console, at a real provider: the page that the person reads, and the
+ * log line. They touch no database.
  */
 
 import { randomUUID } from 'node:crypto';

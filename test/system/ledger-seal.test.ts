@@ -224,8 +224,8 @@ for (const database of databases) {
       expect(seqs).to.include.members(lines.map(({ seq }) => seq));
       const said = mandate.log.lines.filter((line) => line.includes('the sink'));
       expect(said.map((line) => JSON.parse(line).message)).to.deep.equal([
-        'the sink does not take records: they wait',
-        'the sink takes records again',
+        'the sink does not accept records: they stay queued',
+        'the sink accepts records again',
       ]);
     });
 

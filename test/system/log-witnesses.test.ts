@@ -78,7 +78,7 @@ for (const database of databasesByLength) {
       expect(await readiness()).to.deep.equal({ status: 'Healthy', detail: 'The log has 3 leaves.' });
     });
 
-    it('show no tree that too few have cosigned, while sealing goes on, and /readyz names the one that is down', async () => {
+    it('publish no tree that too few have cosigned; sealing continues, and /readyz names the witness that is down', async () => {
       await pass();
       await two.goDown();
       for (let time = 0; time < 3; time += 1) await pass();

@@ -1,6 +1,7 @@
 /**
- * A provider that does things in its own way: what works all the same, and whether the doctor says so. Each case tries a
- * sign-in at the page, one at the console, and an exchange with the sponsor check, and compares with the doctor's findings.
+ * A provider that deviates from the standards: the features that still work, and the doctor's findings. Each case tries
+ * a sign-in at the page, one at the console, and an exchange with the sponsor check, and compares with the doctor's
+ * findings.
  */
 
 import { expect } from 'chai';
@@ -18,7 +19,7 @@ interface Case {
   readonly title: string;
   readonly odd: Oddities;
   readonly options?: OddWorldOptions;
-  /** What does not work. */
+  /** The features that fail. */
   readonly broken?: readonly Area[];
   /** Whether only a person's sign-in shows it, which the doctor cannot try. */
   readonly isUnseen?: boolean;

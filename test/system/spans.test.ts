@@ -206,6 +206,28 @@ for (const database of databasesByLength) {
       );
     });
 
+    it('belong to their own request while other requests are under way', async () => {
+      const traces = Array.from({ length: 24 }, newTrace);
+      const answers = await Promise.all(
+        traces.map((traceId, index) => exchange(traceparent(traceId), index % 2 === 0 ? {} : { scope: 'no:such' })),
+      );
+      expect(answers.map(({ status }) => status)).to.deep.equal(
+        traces.map((_, index) => (index % 2 === 0 ? 200 : 400)),
+      );
+      for (const [index, traceId] of traces.entries()) {
+        const decision = index % 2 === 0 ? 'open_task' : 'refuse';
+        const spans = await collector.trace(traceId, ['POST /oauth2/token', decision]);
+        const root = named(spans, 'POST /oauth2/token');
+        expect(named(spans, decision).parentSpanId).to.equal(root.spanId);
+        const parents = new Set(spans.filter((span) => span !== root).map(({ parentSpanId }) => parentSpanId));
+        expect([...parents]).to.deep.equal([root.spanId]);
+      }
+      const last = (await recordsOf(service.admin)).slice(-traces.length);
+      expect(last.map(({ reason }) => reason).filter(Boolean)).to.deep.equal(
+        Array(12).fill('scope_intersection_empty'),
+      );
+    });
+
     it('name the reason of a refusal, which is no error', async () => {
       const traceId = newTrace();
       const refused = await exchange(traceparent(traceId), { scope: 'no:such' });
@@ -268,7 +290,7 @@ for (const database of databasesByLength) {
       expect(known.map(({ name, parentSpanId }) => [name, parentSpanId])).to.deep.equal([['GET /healthz', PARENT]]);
     });
 
-    it('show sealing as a trace of its own', async () => {
+    it('show sealing as a separate trace', async () => {
       const sealing = await collector.span(({ name }) => name === 'sealing the ledger');
       expect(sealing).to.deep.include({ kind: 'internal', parentSpanId: '', isError: false });
       const spans = await collector.trace(sealing.traceId, ['checkpoints.unsealed']);
@@ -410,8 +432,9 @@ describe('Spans of one process', function () {
     for (const line of lines) expect(line).not.to.have.any.keys('trace_id', 'span_id');
   });
 
-  it('do not make the process track promises, which would slow down every request', async () => {
-    // Before version 24 Node marks each promise while an AsyncLocalStorage or another async hook is in use.
+  it('do not make the process track promises while spans are off, even if an SDK is loaded', async () => {
+    // Before version 24 Node marks each promise while an AsyncLocalStorage or another async hook is in use: this would slow
+    // down every request. With spans on, they use one.
     const look = `process.on('SIGUSR2', () => {
       const marks = Object.getOwnPropertySymbols(Promise.resolve()).map(String);
       process.stdout.write('marks: [' + marks + ']' + String.fromCharCode(10));
@@ -419,10 +442,9 @@ describe('Spans of one process', function () {
     const service = await startService(surroundings, {
       ...collector.environment('mandate'),
       NODE_OPTIONS: `--import ${SDK} --import data:text/javascript,${encodeURIComponent(look)}`,
-      'Service:Traces:Enabled': 'true',
     });
-    await sendTo(`${service.url}/healthz`, {});
-    await collector.span(({ name }) => name === 'GET /healthz');
+    await sendTo(`${service.url}/healthz`, { headers: traceparent(newTrace()) });
+    await eventually(async () => (await service.lines()).some(({ message }) => message === 'request'));
     service.process.child.kill('SIGUSR2');
     expect(await service.process.said('marks:')).to.include('marks: []');
     expect((await service.stop()).code).to.equal(0);

@@ -52,7 +52,7 @@ describe('A request with a traceparent', () => {
   it('has its trace and a new span in every log line and in every request to the identity provider', async () => {
     const lines = await linesOf({ traceparent: TRACEPARENT, tracestate: 'vendor=opaque' });
     expect(lines.map(({ message }) => message)).to.deep.equal([
-      'The identity provider did not say whether a person may be acted for.',
+      'The identity provider did not say whether agents may act for a person.',
       'request',
     ]);
     const [span] = lines.map(({ span_id }) => span_id);
@@ -264,7 +264,7 @@ describe('The trace of a request', function () {
         forget();
         return mandate.post('/oauth2/token', agent.refreshForm(String(issued.body.refresh_token)), headers);
       },
-      causes: ['/users/ada', 'The identity provider did not say whether a person may be acted for.'],
+      causes: ['/users/ada', 'The identity provider did not say whether agents may act for a person.'],
     },
     ...(
       [

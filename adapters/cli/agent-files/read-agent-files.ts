@@ -1,4 +1,8 @@
-/** Reads files of agents. Each document in a file is one registration. Reports all errors together. */
+/**
+ * Reads files of agents. Each document in a file is one registration. Reports all errors together. yaml-documents.ts
+ * parses a file into fields with their line numbers. The rules of a field are those of the API, in `domain/agents`. So
+ * an error has the API's sentence, and its line.
+ */
 
 import { createReadStream } from 'node:fs';
 import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';

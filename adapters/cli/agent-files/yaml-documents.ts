@@ -40,7 +40,7 @@ export interface YamlReading {
 }
 
 /**
- * What a text may hold. The library reads everything into memory, its time grows with the square of the names in a
+ * The limits of a text. The library reads everything into memory, its time grows with the square of the names in a
  * mapping and with the aliases of a document, and its recursion ends the process where the stack is nearly full.
  */
 export interface YamlLimits {

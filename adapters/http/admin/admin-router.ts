@@ -1,4 +1,12 @@
-/** Routes of `/admin` (specification "Admin API"), relative to that path. */
+/**
+ * Routes of `/admin` (specification "Admin API"), relative to that path. audit-router.ts has those of `/audit`.
+ *
+ * A request first shows the admin key (requests.ts) or, with `Service:Operators`, an operator's token (operators.ts).
+ * roles.ts names the role that each route needs. Then the route's handler parses the request and calls one use case of
+ * `application/admin` or `application/ledger`. If an operator changes something, the operator's act is recorded before
+ * the answer. Registrations are handled here; stop-routes.ts, sponsor-routes.ts, act-routes.ts and reading-routes.ts
+ * have the rest.
+ */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { AgentsPage } from '../../../application/admin/list-agents.ts';
@@ -10,6 +18,7 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
+import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
 import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
@@ -22,7 +31,6 @@ import {
 } from '../message/problem-details.ts';
 import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { type ActsSurface, listActs } from './act-routes.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
 import { requireOperator } from './operators.ts';
@@ -43,21 +51,19 @@ export interface AdminSurface extends AdminAccess, Settling, StopSurface, Sponso
   readonly log: Log;
 }
 
-export function adminRouter(surface: Traceable<AdminSurface>): Router {
+export function adminRouter(surface: ActedOn<AdminSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/agents')
-    .get(permit('GET /admin/agents'), (request, response) => list(forRequest(surface, request), request, response))
+    .get(permit('GET /admin/agents'), (request, response) => list(surface, request, response))
     .post(changing(surface, 'POST /admin/agents', register))
     .all(methodNotAllowed('GET, HEAD, POST'));
   router
     .route('/agents/:agentId')
-    .get(permit('GET /admin/agents/{agent_id}'), (request, response) =>
-      show(forRequest(surface, request), request.params.agentId, response),
-    )
+    .get(permit('GET /admin/agents/{agent_id}'), (request, response) => show(surface, request.params.agentId, response))
     .patch(changing(surface, 'PATCH /admin/agents/{agent_id}', update))
     .delete(changing(surface, 'DELETE /admin/agents/{agent_id}', remove))
     .all(methodNotAllowed('GET, HEAD, PATCH, DELETE'));
@@ -66,7 +72,7 @@ export function adminRouter(surface: Traceable<AdminSurface>): Router {
   if (surface.operators !== undefined) {
     router
       .route('/acts')
-      .get(permit('GET /admin/acts'), (request, response) => listActs(forRequest(surface, request), request, response))
+      .get(permit('GET /admin/acts'), (request, response) => listActs(surface, request, response))
       .all(methodNotAllowed('GET, HEAD'));
     addReadingRoutes(router, surface);
   }

@@ -38,7 +38,6 @@ import {
   readQuery,
   SUBJECT_SENTENCE,
 } from '../message/query.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { type StreamSurface, streamRecords } from './audit-stream.ts';
 import { requireOperator } from './operators.ts';
 import { type AdminAccess, requireAdminKey } from './requests.ts';
@@ -56,26 +55,22 @@ export interface AuditSurface extends AdminAccess {
   readonly log: Log;
 }
 
-export function auditRouter(surface: Traceable<AuditSurface>): Router {
+export function auditRouter(surface: AuditSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/')
-    .get(permit('GET /audit'), (request, response) => page(forRequest(surface, request), request, response))
+    .get(permit('GET /audit'), (request, response) => page(surface, request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/checkpoints')
-    .get(permit('GET /audit/checkpoints'), (request, response) =>
-      answerCheckpoints(forRequest(surface, request), request, response),
-    )
+    .get(permit('GET /audit/checkpoints'), (request, response) => answerCheckpoints(surface, request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/records/:seq/proof')
-    .get(permit('GET /audit/records/{seq}/proof'), (request, response) =>
-      proof(forRequest(surface, request), request, response),
-    )
+    .get(permit('GET /audit/records/{seq}/proof'), (request, response) => proof(surface, request, response))
     .all(methodNotAllowed('GET, HEAD'));
   const { streaming } = surface;
   if (streaming !== undefined) {

@@ -18,7 +18,7 @@ export interface StreamSurface {
   readonly stream: RecordStream;
   readonly streamTimes?: StreamTimes;
   readonly clock: Clock;
-  /** Writes the record of a request that found no place. */
+  /** Records a request that was refused because all slots were taken. */
   refuseFull(trace?: Trace): Promise<void>;
 }
 
@@ -36,19 +36,22 @@ const TIMES: StreamTimes = {
 
 const COMMENT = ':\n\n';
 
-/** What a client may leave unread. */
+/** The maximum length of data that a client has not read yet. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 const LAST_EVENT_ID = 'Last-Event-ID';
 
-/** The last event of a stream whose place a later one has. A client that knows no such event waits before it connects. */
+/**
+ * The last event of a stream whose slot a later one has taken. A client that does not know this event waits before it
+ * reconnects.
+ */
 const DISPLACED = 'event: displaced\nretry: 60000\ndata: {}\n\n';
 
 export function holderOf(surface: Holder['surface'], operator: Operator | undefined): Holder {
   return { surface, person: operator?.kind === 'person' ? `${operator.issuer} ${operator.subject}` : undefined };
 }
 
-/** @param lasts whether the credential still lasts. It is asked beside each heartbeat; without it the stream ends */
+/** @param lasts whether the credential still lasts. It is asked at each heartbeat; without it the stream ends */
 export async function streamRecords(
   surface: StreamSurface,
   request: Request,

@@ -12,6 +12,7 @@ import { formatScope } from '../../../domain/scope.ts';
 import { blockSources, parseBlockSource, presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import { type TaskState, taskStates } from '../../../domain/tasks/task.ts';
+import type { ActedOn } from '../acted-on.ts';
 import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import {
   AUDIENCE_SENTENCE,
@@ -24,7 +25,6 @@ import {
   parsePageSize,
   readQuery,
 } from '../message/query.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { requireOperator } from './operators.ts';
 import { type AdminAccess, SPONSOR_KEY_SENTENCE } from './requests.ts';
 
@@ -34,11 +34,11 @@ export interface ReadingSurface extends AdminAccess {
   listBlocks(question: ListBlocksQuestion): Promise<ListPage<SponsorBlock>>;
 }
 
-export function addReadingRoutes(router: Router, surface: Traceable<ReadingSurface>): void {
+export function addReadingRoutes(router: Router, surface: ActedOn<ReadingSurface>): void {
   router
     .route('/sponsors')
     .get(requireOperator(surface.operators, 'GET /admin/sponsors'), (request, response) =>
-      blocks(forRequest(surface, request), request, response),
+      blocks(surface, request, response),
     )
     .all(methodNotAllowed('GET, HEAD'));
 }

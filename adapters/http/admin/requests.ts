@@ -7,10 +7,10 @@ import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.
 import type { Secret } from '../../../domain/secret.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import { type ActedOn, actedOnBy } from '../acted-on.ts';
 import { requireBearer } from '../message/bearer.ts';
 import { discardRest, parseJson, readTypedBody } from '../message/body.ts';
 import { answerInvalid, answerProblem } from '../message/problem-details.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { authenticateOperator, type OperatorAccess, requireOperator } from './operators.ts';
 import type { AdminRoute } from './roles.ts';
 
@@ -52,14 +52,14 @@ export interface Settling {
  * answer leaves. The handler returns `undefined` if the client has disconnected.
  */
 export function changing<Surface extends AdminAccess & Settling, Parameters>(
-  surface: Traceable<Surface>,
+  surface: ActedOn<Surface>,
   route: AdminRoute,
   handle: (own: Surface, request: Request<Parameters>) => Promise<Answer | undefined>,
 ): RequestHandler<Parameters>[] {
   return [
     requireOperator(surface.operators, route) as RequestHandler<Parameters>,
     async (request, response) => {
-      const own = forRequest<Surface>(surface, request);
+      const own = actedOnBy<Surface>(surface, request.act);
       const answer = await handle(own, request);
       await own.settle?.();
       answer?.(response);

@@ -8,9 +8,9 @@ import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
+import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { requireOperator } from './operators.ts';
 import { type AdminAccess, type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
 
@@ -22,11 +22,11 @@ export interface SponsorSurface extends AdminAccess, Settling {
   unblock(sponsorKey: SponsorKey): Promise<LiftVerdict>;
 }
 
-export function addSponsorRoutes(router: Router, surface: Traceable<SponsorSurface>): void {
+export function addSponsorRoutes(router: Router, surface: ActedOn<SponsorSurface>): void {
   router
     .route('/sponsors/:sponsorKey')
     .get(requireOperator(surface.operators, 'GET /admin/sponsors/{sponsor_key}'), (request, response) =>
-      show(forRequest(surface, request), request.params.sponsorKey, response),
+      show(surface, request.params.sponsorKey, response),
     )
     .all(methodNotAllowed('GET, HEAD'));
   router

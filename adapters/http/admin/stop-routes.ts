@@ -7,11 +7,11 @@ import type { Request, Response, Router } from 'express';
 import type { EverythingOutcome } from '../../../application/admin/stop-everything.ts';
 import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
+import type { ActedOn } from '../acted-on.ts';
 import { discardRest, hasBody } from '../message/body.ts';
 import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
 import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { readQuery } from '../message/query.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
 import { requireOperator } from './operators.ts';
 import { answerUnknownTask, listTasks, type ReadingSurface, showTask } from './reading-routes.ts';
@@ -22,7 +22,7 @@ export interface StopSurface extends ReadingSurface, Settling {
   stopEverything(): Promise<EverythingOutcome>;
 }
 
-export function addStopRoutes(router: Router, surface: Traceable<StopSurface>): void {
+export function addStopRoutes(router: Router, surface: ActedOn<StopSurface>): void {
   const hasReading = surface.operators !== undefined;
   const allowed = methodNotAllowed(hasReading ? 'GET, HEAD, DELETE' : 'DELETE');
   const everything = router.route('/tasks').delete(changing(surface, 'DELETE /admin/tasks', stopAllTasks));
@@ -30,14 +30,14 @@ export function addStopRoutes(router: Router, surface: Traceable<StopSurface>): 
   if (hasReading) {
     everything
       .get(requireOperator(surface.operators, 'GET /admin/tasks'), (request, response) =>
-        listTasks(forRequest(surface, request), request, response),
+        listTasks(surface, request, response),
       )
       .all(methodNotAllowed('GET, HEAD, DELETE'));
   }
   router
     .route('/tasks/:taskId')
     .get(hasReading ? requireOperator(surface.operators, 'GET /admin/tasks/{task_id}') : allowed, (request, response) =>
-      showTask(forRequest(surface, request), request.params.taskId, response),
+      showTask(surface, request.params.taskId, response),
     )
     .delete(changing(surface, 'DELETE /admin/tasks/{task_id}', stopTask))
     .all(allowed);

@@ -1,8 +1,9 @@
 /**
- * Admits or refuses requests before the application sees them (specification "Rate limiting", "Overload"). Refusing is
- * cheap: it reads neither the body nor the credential.
- *
- * A refusal is recorded under the event of its surface, as an anonymous denial. The log gets at most one line a second.
+ * Admits or refuses requests before the application sees them (specification "Rate limiting", "Overload"). A request
+ * goes through three steps. request-source.ts says where it comes from. rate-limit.ts counts it for that source.
+ * concurrency.ts gives it a permit for its kind of work, or lets it wait for one. refusals.ts answers a refused
+ * request in the shape of its surface, and the refusal is recorded as an anonymous denial. Refusing is cheap: it reads
+ * neither the body nor the credential. The log gets at most one line a second.
  */
 
 import type { RequestListener } from 'node:http';

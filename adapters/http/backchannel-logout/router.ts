@@ -1,4 +1,11 @@
-/** `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST /backchannel-logout"). */
+/**
+ * `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST
+ * /backchannel-logout").
+ *
+ * The identity provider posts a form with a logout token. `application/signals/accept-logout.ts` validates the token,
+ * ends tasks and sessions, and records the outcome, also for a request without a readable token. The provider learns
+ * only whether the token was accepted.
+ */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -9,7 +16,6 @@ import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 
 export interface BackchannelLogoutSurface {
   /** @param logoutToken `undefined` if the request has no readable token. This is recorded too */
@@ -19,7 +25,7 @@ export interface BackchannelLogoutSurface {
 
 const PATH = '/backchannel-logout';
 
-export function backchannelLogoutRouter(surface: Traceable<BackchannelLogoutSurface>): Router {
+export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   // §2.8: no answer may be cached.
   router.all(PATH, neverStored);
@@ -28,14 +34,14 @@ export function backchannelLogoutRouter(surface: Traceable<BackchannelLogoutSurf
     if (read === GONE) return;
     const given = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
     const logoutToken = given && withoutLineBreak(given);
-    const outcome = await forRequest(surface, request).accept(logoutToken, request.trace);
+    const outcome = await surface.accept(logoutToken, request.trace);
     if (read.kind === 'denied') answerDenial(response, read.denial);
     else if (logoutToken === undefined) answerMissingToken(response);
     else answerLogout(response, outcome);
   });
   router.all(PATH, async (request: Request, response) => {
     discardRest(request);
-    await forRequest(surface, request).accept(undefined, request.trace);
+    await surface.accept(undefined, request.trace);
     response.reason = 'logout_malformed';
     answerMethod(response);
   });

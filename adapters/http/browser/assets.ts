@@ -33,7 +33,7 @@ export function readMark(base: string): Asset {
   return readAsset(import.meta.url, base, 'mark', 'svg');
 }
 
-/** What the style of every page begins with. */
+/** Every page's style sheet begins with this text. */
 export function readCommonStyle(base: string): Asset {
   return readAsset(import.meta.url, base, 'pages', 'css');
 }

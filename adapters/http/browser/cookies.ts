@@ -1,6 +1,6 @@
 /**
- * What all cookies of pages have in common. The prefix `__Host-` binds a cookie to this host, over TLS (RFC 6265bis
- * §4.1.3.2). `Lax` lets it come along when the identity provider sends the browser back.
+ * The attributes that all cookies of pages share. The prefix `__Host-` binds a cookie to this host, over TLS (RFC
+ * 6265bis §4.1.3.2). `Lax` lets it come along when the identity provider sends the browser back.
  */
 
 import { createHmac } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * A one-time message: what a form has just done, for the page that the browser opens next. A cookie carries it, so that no
+ * A one-time (flash) message about the form that was just sent, shown on the next page. A cookie carries it, so that no
  * address does. A forged one could only show the words of a known kind.
  */
 

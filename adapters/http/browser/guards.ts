@@ -1,6 +1,12 @@
 /**
- * The guards of a page's routes. A page needs a session: without one the browser goes to the sign-in. A form needs a
- * session, the origin of the page and the form token of the session. Each refusal is recorded before its answer leaves.
+ * The guards of a page's routes. This folder has what the pages at `/me` and the console share.
+ *
+ * Without a session a page sends the browser to the sign-in (sign-in.ts): it goes to the identity provider, comes back
+ * with a code, and gets the cookies of a session (sign-in-cookies.ts). A page then renders escaped HTML (html.ts) into
+ * a document (document.ts).
+ *
+ * A form needs a session, the origin of the page and the form token of the session (own-form.ts). It ends with a
+ * redirect to a page, and a one-time message for it (flash.ts). Each refusal is recorded before its answer leaves.
  */
 
 import type { Request, Response } from 'express';

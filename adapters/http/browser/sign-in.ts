@@ -12,7 +12,6 @@ import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, queryParameters, singleHeader } from '../message/head.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { formTokenOf } from './cookies.ts';
 import { isOwnForm } from './own-form.ts';
 import { redirect, wantsPage } from './page-headers.ts';
@@ -46,8 +45,9 @@ export type OpenedSession<Refusal extends string> =
   | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_ended' };
 
 /**
- * What a page says. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. `signing_out`: the session
- * here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser back.
+ * The kinds of pages. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. `signing_out`: the
+ * session here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser
+ * back.
  */
 export type SignInNotice<Refusal extends string> =
   | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
@@ -59,14 +59,14 @@ export type SignInNotice<Refusal extends string> =
 /** The pages that a sign-in belongs to. */
 export interface SignInPages<Place extends string, Refusal extends string> {
   readonly cookies: SignInCookies<Place>;
-  /** The place of a sign-in that names none. */
+  /** Where the browser goes after a sign-in that names no place. */
   readonly home: Place;
-  /** What precedes every path in an address of this service. */
+  /** The prefix of every path in an address of this service. */
   readonly base: string;
   /** The path of these routes, after `base`. */
   readonly mount: string;
   /**
-   * Answers with a page that says one thing. The page `signing_out` opens its link by itself.
+   * Answers with a page that says one thing. The page `signing_out` opens its link without a click.
    *
    * @param to where its link leads: a path after `base`
    */
@@ -99,7 +99,7 @@ const STATUSES: Readonly<Record<SignInDenial, 400 | 403 | 503>> = {
 const MAYBE_COMPLETE: readonly SignInDenial[] = ['sign_in_superseded', 'sign_in_code_refused'];
 
 export function signInRouter<Place extends string, Refusal extends string>(
-  surface: Traceable<SignInSurface<Refusal>>,
+  surface: SignInSurface<Refusal>,
   pages: SignInPages<Place, Refusal>,
 ): Router {
   const { cookies, home, base } = pages;
@@ -118,11 +118,11 @@ export function signInRouter<Place extends string, Refusal extends string>(
     if (address === undefined) return again(response, pages, noticeOf('provider_unavailable'), place);
     redirect(response.append('Set-Cookie', cookies.set.signIn(begun)), address);
   });
-  router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, pages));
-  router.post('/sign-out', (request, response) => signOut(forRequest(surface, request), request, response, pages));
+  router.get('/callback', (request, response) => finish(surface, request, response, pages));
+  router.post('/sign-out', (request, response) => signOut(surface, request, response, pages));
   // The provider sends the browser here after its own sign-out. Parameters of the address say nothing.
   router.get('/signed-out', async (request, response) => {
-    const session = await forRequest(surface, request).findSession(request.headers.cookie ?? '', request.trace);
+    const session = await surface.findSession(request.headers.cookie ?? '', request.trace);
     if (session !== undefined) return redirect(response, `${base}${cookies.places[home].path}`);
     pages.say(response, { status: 200, kind: 'signed_out_everywhere', to: `${pages.mount}/sign-in` });
   });

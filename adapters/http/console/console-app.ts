@@ -7,7 +7,6 @@ import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { withOptions } from '../public/health.ts';
 import { messageClasses } from '../server/message-classes.ts';
-import type { Traceable } from '../traceable.ts';
 import { type ConsoleSurface, consoleRouter, say } from './console-router.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderMessage } from './messages.ts';
@@ -16,7 +15,7 @@ import { consoleRouteOf } from './routes.ts';
 export interface ConsoleSurfaces
   extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
   readonly screens: ConsoleSurface;
-  readonly signIn: Traceable<SignInSurface<'no_role'>>;
+  readonly signIn: SignInSurface<'no_role'>;
 }
 
 const ALLOWED = { '*': 'GET, HEAD, POST, OPTIONS', '/': 'GET, HEAD, OPTIONS' };

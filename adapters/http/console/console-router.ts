@@ -8,6 +8,7 @@ import { type OperatorPerson, roleFor } from '../../../domain/operators/operator
 import type { RequestedAct } from '../../../domain/operators/operator-act.ts';
 import { parseReason, REASON_SENTENCE } from '../../../domain/operators/reason.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import { type ActedOn, actedOnBy } from '../acted-on.ts';
 import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
@@ -27,7 +28,6 @@ import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
 import { neverStored } from '../message/head.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { assets } from './assets.ts';
 import type {
   AnswerScript,
@@ -50,10 +50,10 @@ import { feeds, fileForms, forms, type OfScreen, type ScreenName, screens } from
 export interface ConsoleSurface {
   /** `Service:Console:Origin`. */
   readonly origin: string;
-  readonly admin: Traceable<AdminSurface>;
-  readonly audit: Traceable<AuditSurface>;
-  readonly views: Traceable<ViewsSurface>;
-  readonly overview: Traceable<OverviewSurface>;
+  readonly admin: ActedOn<AdminSurface>;
+  readonly audit: AuditSurface;
+  readonly views: ViewsSurface;
+  readonly overview: OverviewSurface;
   readonly sessions: BrowserSessions<OperatorPerson>;
   /** Runs the checks of the doctor, or waits for those that run. */
   examine(): Promise<Report>;
@@ -200,17 +200,16 @@ function contextOf(
   request: Request,
   act?: RequestedAct,
 ): ScreenContext {
-  const { trace } = request;
   return {
     holder,
     formToken,
     signsOutEverywhere,
     now: surface.clock.now(),
     may: (role) => roleFor(holder, role) !== undefined,
-    admin: forRequest(surface.admin, { trace, act }),
-    audit: forRequest(surface.audit, { trace }),
-    views: forRequest(surface.views, { trace }),
-    overview: forRequest(surface.overview, { trace }),
+    admin: actedOnBy(surface.admin, act),
+    audit: surface.audit,
+    views: surface.views,
+    overview: surface.overview,
     examine: () => surface.examine(),
     async lasts() {
       const session = await peek(surface, request);

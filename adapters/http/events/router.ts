@@ -1,4 +1,9 @@
-/** `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. */
+/**
+ * `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. It
+ * shows a bearer credential, and posts one token. `application/signals/accept-security-event.ts` validates the token,
+ * blocks the person or ends tasks, and records the outcome. The answer is RFC 8935's: 202, or an error code for the
+ * transmitter.
+ */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -10,7 +15,6 @@ import { type BearerAccess, requireBearer } from '../message/bearer.ts';
 import { discardRest, readTypedBody, withoutLineBreak } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 
 export interface EventsSurface extends BearerAccess {
   /** @param eventToken `undefined` if the request has no readable token. This is recorded too */
@@ -21,7 +25,7 @@ export interface EventsSurface extends BearerAccess {
 const PATH = '/events';
 const MEDIA_TYPES = ['application/secevent+jwt'];
 
-export function eventsRouter(surface: Traceable<EventsSurface>): Router {
+export function eventsRouter(surface: EventsSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all(PATH, neverStored, requireBearer(surface, answerUnauthenticated));
   router.post(PATH, async (request: Request, response) => {
@@ -29,13 +33,13 @@ export function eventsRouter(surface: Traceable<EventsSurface>): Router {
     if (body.kind === 'aborted') return;
     // A token is ASCII. latin1 decodes any other byte to a character that makes the token malformed.
     const eventToken = body.kind === 'read' ? withoutLineBreak(body.bytes.toString('latin1')) : undefined;
-    const outcome = await forRequest(surface, request).accept(eventToken, request.trace);
+    const outcome = await surface.accept(eventToken, request.trace);
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);
   });
   router.all(PATH, async (request: Request, response) => {
     discardRest(request);
-    await forRequest(surface, request).accept(undefined, request.trace);
+    await surface.accept(undefined, request.trace);
     answerMethod(response);
   });
   router.use(faultHandler(surface.log, { unavailable: answerStorageUnavailable, fault: answerFault }));

@@ -31,7 +31,6 @@ import {
   unknownPath,
 } from '../message/problem-details.ts';
 import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
 import type { AnswerBrowser } from './notice.ts';
 
@@ -61,7 +60,7 @@ interface Pages {
 }
 
 /** @param pages `undefined` without `Service:Me:ClientId` */
-export function meRouter(surface: Traceable<MeSurface>, pages?: Pages): Router {
+export function meRouter(surface: MeSurface, pages?: Pages): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   if (pages !== undefined) {
@@ -75,7 +74,7 @@ export function meRouter(surface: Traceable<MeSurface>, pages?: Pages): Router {
     <Params>(handle: (asked: Asked, request: Request<Params>, response: Response) => Promise<void>) =>
     (request: Request<Params>, response: Response) => {
       discardRest(request);
-      return handle({ surface: forRequest(surface, request), person: personOf(response) }, request, response);
+      return handle({ surface, person: personOf(response) }, request, response);
     };
   router
     .route('/tasks')
@@ -100,13 +99,12 @@ interface Asked {
 }
 
 /** Checks the credential before the path and the query are read. */
-function requirePerson(surface: Traceable<MeSurface>, pages: Pages | undefined): RequestHandler {
+function requirePerson(surface: MeSurface, pages: Pages | undefined): RequestHandler {
   return async (request, response, next) => {
-    const access = forRequest(surface, request);
-    const identified = await identify(access, request, request.trace);
+    const identified = await identify(surface, request, request.trace);
     if (identified.kind === 'refused') {
       discardRest(request);
-      await access.refuse(identified.reason, request.trace);
+      await surface.refuse(identified.reason, request.trace);
       const isBrowser =
         identified.reason === 'missing_token' && pages?.answerBrowser(response, { status: 401, kind: 'session_over' });
       if (!isBrowser) answerUnidentified(response, identified);
@@ -115,9 +113,9 @@ function requirePerson(surface: Traceable<MeSurface>, pages: Pages | undefined):
     const formToken = singleHeader(request, 'mandate-form-token');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const given = formToken.kind === 'present' ? formToken.value : undefined;
-    if (!isRead && !mayWrite(access, identified.session, request, given)) {
+    if (!isRead && !mayWrite(surface, identified.session, request, given)) {
       discardRest(request);
-      await access.refuse('invalid_form_token', request.trace);
+      await surface.refuse('invalid_form_token', request.trace);
       answerProblem(response, {
         status: 403,
         error: 'invalid_form_token',
@@ -147,7 +145,7 @@ function answerUnidentified(
     return;
   }
   const isMissing = reason === 'missing_token';
-  // RFC 6750 §3.1 has one code for every token that is not acceptable.
+  // RFC 6750 §3.1 has one code for all tokens that are not acceptable.
   const error = reason === 'token_audience_mismatch' ? 'invalid_token' : reason;
   response.set('WWW-Authenticate', isMissing ? 'Bearer' : `Bearer error="${error}"`);
   const detail = isMissing

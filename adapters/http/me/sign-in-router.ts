@@ -4,7 +4,6 @@ import type { Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
-import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
 import { answerFaults, answerNotice } from './notice.ts';
 
@@ -12,7 +11,7 @@ export interface MeSignIn extends SignInSurface {
   readonly log: Log;
 }
 
-export function meSignInRouter(surface: Traceable<MeSignIn>): Router {
+export function meSignInRouter(surface: MeSignIn): Router {
   const base = issuerPath(surface.origin);
   return signInRouter(surface, {
     cookies: meCookies,

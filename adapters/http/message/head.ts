@@ -1,6 +1,10 @@
 /**
- * Reads a request's query and headers strictly. Of two `Authorization` headers Node keeps the first, and a proxy may keep
- * the other. A header that affects a decision is therefore accepted only once.
+ * Reads a request's query and headers strictly. Of two `Authorization` headers Node keeps the first, and a proxy may
+ * keep the other. A header that affects a decision is therefore accepted only once.
+ *
+ * This folder reads requests and writes answers for all surfaces. On the way in: the head (here), query.ts, bearer.ts
+ * for the credential, body.ts. On the way out: problem-details.ts for a refusal, ledger-answers.ts for records, and
+ * faults.ts if the handler threw.
  */
 
 import type { IncomingMessage } from 'node:http';

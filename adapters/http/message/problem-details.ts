@@ -19,7 +19,7 @@ export function answerProblem(
   const text = JSON.stringify(problemDocument(problem));
   response.reason = reason;
   response.statusCode = problem.status;
-  // RFC 9111 §4.2.2: without it a cache may keep a 404 or 405 as long as it likes, also at a path that soon has an answer.
+  // RFC 9111 §4.2.2: without it a cache may keep a 404 or 405 for any time, also at a path that exists later.
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
   response.setHeader('Content-Length', Buffer.byteLength(text));

@@ -69,7 +69,7 @@ export function parseSubject(text: string): string | undefined {
   return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && !CONTROL.test(text) ? text : undefined;
 }
 
-/** As long as a `resource`, and made of the same characters. */
+/** The length limit and characters of a `resource`. */
 const AUDIENCE = /^[^\s\p{Cc}]{1,2048}$/u;
 export const AUDIENCE_SENTENCE = 'Must be 1 to 2048 characters, none of them white space or a control character.';
 

@@ -1,6 +1,8 @@
 /**
- * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. They are handlers of Node's server,
- * in front of Express. Each has a fixed path and one method, and Express would take a tenth of an exchange's CPU time.
+ * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. form.ts parses the form,
+ * requests.ts turns it into the typed request of a use case, `application/token` decides, and answers.ts turns the
+ * outcome into a response. The handlers are called by Node's server, in front of Express. Each has a fixed path and
+ * one method, and Express would take a tenth of an exchange's CPU time.
  */
 
 import type { RequestListener } from 'node:http';
@@ -15,7 +17,6 @@ import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import {
   answerDenial,
   answerFault,
@@ -40,7 +41,7 @@ export interface OAuthSurface {
 }
 
 /** By path. */
-export function oauthEndpoints(surface: Traceable<OAuthSurface>): ReadonlyMap<string, RequestListener> {
+export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
   return new Map([
     ['/oauth2/token', endpoint(surface, tokenEndpoint)],
     ['/oauth2/introspect', endpoint(surface, introspectionEndpoint)],
@@ -87,11 +88,10 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
 };
 
 /** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
-function endpoint(traceable: Traceable<OAuthSurface>, handle: FormHandler): RequestListener {
-  const answerError = faultAnswer(traceable.log, { unavailable: answerUnavailable, fault: answerFault });
+function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
+  const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
-    const surface = forRequest(traceable, request);
     if (request.method !== 'POST') {
       discardRest(request);
       await surface.record(async () => denied('invalid_request'), request.trace);

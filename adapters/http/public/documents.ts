@@ -1,6 +1,8 @@
 /**
- * Serves the public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents"). The
- * metadata names only what the service supports.
+ * Serves the public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents").
+ * The metadata names only what the service supports. The other files of this folder serve health checks (health.ts),
+ * status lists for tool servers (status-lists.ts) and the transparency log (log.ts). None needs a credential, but a
+ * log may be set to ask for one.
  */
 
 import express, { type RequestHandler, type Response, type Router } from 'express';
@@ -12,7 +14,6 @@ import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { STATUS_LIST_PATH } from '../../../domain/tasks/status-list.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
 export const REVOCATION_PATH = '/oauth2/revoke';
@@ -80,11 +81,11 @@ export interface AgentKeysSurface {
  * Routes of `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3), relative to `/agents`. They serve
  * the public keys in a registration, also those of a disabled agent.
  */
-export function agentKeysRouter(surface: Traceable<AgentKeysSurface>): Router {
+export function agentKeysRouter(surface: AgentKeysSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router
     .route('/:agentId/jwks.json')
-    .get((request, response) => publish(forRequest(surface, request), request.params.agentId, response))
+    .get((request, response) => publish(surface, request.params.agentId, response))
     .all(methodNotAllowed('GET, HEAD'));
   router.use(unknownPath);
   router.use(answerFaults(surface.log));

@@ -1,4 +1,9 @@
-/** Routes of `/scim` (specification "/scim/v2"), relative to that path. */
+/**
+ * Routes of `/scim` (specification "/scim/v2"), relative to that path: an identity provider reports which people are
+ * active. A request shows a bearer credential. requests.ts parses its query and body,
+ * `application/signals/provision-user.ts` decides the write and its effects on people, and answers.ts writes SCIM
+ * messages. self-description.ts says what is supported.
+ */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -12,7 +17,6 @@ import { type BearerAccess, requireBearer } from '../message/bearer.ts';
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import {
   answerInvalid,
   answerNotHere,
@@ -43,7 +47,7 @@ export interface ScimSurface extends BearerAccess {
 }
 
 /** @param surface `undefined` if the receiver is not configured: every path is then unknown */
-export function scimRouter(surface: Traceable<ScimSurface> | undefined, log: Log): Router {
+export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   if (surface !== undefined) {
@@ -55,21 +59,21 @@ export function scimRouter(surface: Traceable<ScimSurface> | undefined, log: Log
   return router;
 }
 
-function versionTwo(surface: Traceable<ScimSurface>): Router {
+function versionTwo(surface: ScimSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const baseUrl = `${surface.issuer}/scim/v2`;
   router.use(toleratedSlashes);
   router
     .route('/Users')
-    .get((request, response) => list(forRequest(surface, request), baseUrl, request, response))
-    .post((request, response) => create(forRequest(surface, request), baseUrl, request, response))
+    .get((request, response) => list(surface, baseUrl, request, response))
+    .post((request, response) => create(surface, baseUrl, request, response))
     .all(methodNotAllowed('GET, HEAD, POST'));
   router
     .route('/Users/:userId')
-    .get((request, response) => show(forRequest(surface, request), baseUrl, request.params.userId, response))
-    .put((request, response) => change(forRequest(surface, request).replace, baseUrl, request, response))
-    .patch((request, response) => change(forRequest(surface, request).patch, baseUrl, request, response))
-    .delete((request, response) => remove(forRequest(surface, request), request, response))
+    .get((request, response) => show(surface, baseUrl, request.params.userId, response))
+    .put((request, response) => change(surface.replace, baseUrl, request, response))
+    .patch((request, response) => change(surface.patch, baseUrl, request, response))
+    .delete((request, response) => remove(surface, request, response))
     .all(methodNotAllowed('GET, HEAD, PUT, PATCH, DELETE'));
 
   const resourceType = userResourceType(baseUrl);

@@ -1,7 +1,11 @@
 /**
  * Node's HTTP server with stricter limits and three more rules (supplement "How it runs"). A request that breaks the
- * protocol ends its connection. The requests of one connection are served one after another. A shutdown finishes running
- * requests. A proxy must limit the connections of each client (docs/deploying.md).
+ * protocol ends its connection. The requests of one connection are served one after another. A shutdown finishes
+ * running requests. A proxy must limit the connections of each client (docs/deploying.md).
+ *
+ * A request is created with the classes of message-classes.ts, which carry what later steps find out about it.
+ * protocol-errors.ts checks its head, and answers protocol errors. Any other request goes to the listener of
+ * `../app.ts`. throttled-log.ts limits the log lines that clients can cause.
  */
 
 import { once } from 'node:events';
@@ -96,7 +100,7 @@ interface Connection {
   readonly pipelined: Exchange[];
   /** Whether no later request on this connection is served (RFC 9112 §9.6). */
   isLast: boolean;
-  /** How many requests came after the last one that is served. */
+  /** The number of requests that arrived after the last one that is served. */
   ignored: number;
   /** How the client broke the protocol. The error is sent after the responses to earlier requests. */
   error: ConnectionError | undefined;

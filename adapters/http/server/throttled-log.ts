@@ -8,7 +8,10 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 const LINE_EVERY_MS = 1000;
 export const MINUTE_MS = 60_000;
 
-/** @returns a function that says whether another line may be logged: at most so many are, from the first one on, a minute */
+/**
+ * @returns a function that says whether another line may be logged: at most `most` in a minute, which begins with the
+ *   first one
+ */
 export function linesPerMinute(most: number): () => boolean {
   let left = most;
   return () => {

@@ -100,15 +100,15 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
 const MAX_LOGGED = 1000;
 
 /**
- * A witness has no accounts and no rate limit, so its log takes only so many lines a minute, whatever strangers send. Each
- * reason has separate lines: published notes with wrong proofs must not displace two roots of one size, which are evidence.
+ * A witness has no accounts and no rate limit, so its log is limited to this many lines a minute. Each reason has
+ * separate lines: published notes with wrong proofs must not displace two roots of one size, which are evidence.
  */
 const LINES_PER_MINUTE = 10;
 
 /**
- * Logs each checkpoint once that its log has signed and that was refused, with the one cosigned before: if the log did not
- * grow from one to the other, the two notes prove it. Other refusals are counted. What is logged and remembered is only
- * what the log has signed: a request can repeat a published note with any other lines and any proof.
+ * Logs each checkpoint once that its log has signed and that was refused, with the one cosigned before: if the log did
+ * not grow from one to the other, the two notes prove it. Other refusals are counted. Only text that the log has signed
+ * is logged and remembered: a request can repeat a published note with any other lines and any proof.
  */
 function refusalLog(log: Log): (refused: Refused) => void {
   const count = throttledLog<{ readonly reason: string }>(log, 'requests were refused', MINUTE_MS);
@@ -128,7 +128,7 @@ function refusalLog(log: Log): (refused: Refused) => void {
   };
 }
 
-/** The same bound for faults of the state file, which any request meets. */
+/** The same limit of log lines for faults of the state file, which any request can meet. */
 function boundedFaults(log: Log): Log {
   const mayLog = linesPerMinute(LINES_PER_MINUTE);
   return { ...log, error: (...line) => (mayLog() ? log.error(...line) : undefined) };

@@ -1,4 +1,6 @@
-/** Opens a Postgres database for `mandate doctor`, as the serving role. It changes nothing: what it writes is rolled back. */
+/**
+ * Opens a Postgres database for `mandate doctor`, as the serving role. It changes nothing: its writes are rolled back.
+ */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -240,7 +242,7 @@ const who = {
     from pg_roles, pg_class where rolname = current_user and pg_class.oid = 'ledger'::regclass`,
 };
 
-/** Who lets the serving role create in the ledger's schema. */
+/** Where the serving role gets the privilege to create objects in the ledger's schema from. */
 const creating = {
   name: 'condition_creators',
   text: `with l as (select relowner, relnamespace from pg_class where oid = 'ledger'::regclass)

@@ -32,7 +32,7 @@ export interface Connections {
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
-  /** The same for work that only reads: Postgres refuses its writes. It goes on while commits get no answer. */
+  /** A transaction for work that only reads: Postgres refuses its writes. It goes on while commits get no answer. */
   readTogether<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
   /**
    * A transaction in two round trips. Postgres runs the statements of each one after another. Connections with `isThere` do

@@ -200,7 +200,7 @@ function decideInTwoRoundTrips(
   );
 }
 
-/** The same for connections without pipeline mode. Waits for each statement. */
+/** Runs one decision on connections without pipeline mode. Waits for each statement. */
 async function decideStepByStep(unlimited: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
   // Only a decision that ends very many tasks reaches the deadline.

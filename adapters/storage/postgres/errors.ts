@@ -1,6 +1,7 @@
 /**
- * Classifies errors of the driver: what happened to the call and its connection, and does the error mean that Postgres did
- * not answer, or cannot write now (`faults.ts`)? All other errors are bugs of Mandate, and are thrown unchanged.
+ * Classifies errors of the driver. A class says whether the call ended, whether its connection is usable, and whether
+ * Postgres did not answer or cannot write now (`faults.ts`). All other errors are bugs of Mandate, and are thrown
+ * unchanged.
  */
 
 import pg from 'pg';

@@ -81,10 +81,10 @@ const drawnIndices = `array(
       where ${isFree} limit ${ENOUGH_FREE}
   )`;
 
-/** Indices in a block: each is counted by itself, so that no planner sorts the whole list. */
+/** Indices in a block: each is counted separately, so that no planner sorts the whole list. */
 const BLOCK = 128;
 
-/** The next free indices from the block of the first draw on, around the list. */
+/** The next free indices, from the block of the first draw to the end of the list, and then from its beginning. */
 const nextIndices = `array(
     select index from (select least(l.entries, ${BLOCK}) as size) block
       cross join lateral generate_series(0, l.entries / size - 1) as step
@@ -137,9 +137,9 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
 const NAMES = Object.keys(lookups) as readonly LookedUp[];
 
 /**
- * One statement for each combination of kinds: an unused part of a statement costs its start too. Each parameter is a JSON
- * array of the questions of one kind. `offset 0` makes the planner look up each question by itself. It prevents a join,
- * which would scan a table that old statistics call small.
+ * One statement for each combination of kinds: an unused part of a statement costs its start too. Each parameter is a
+ * JSON array of the questions of one kind. `offset 0` makes the planner look up each question separately. It prevents a
+ * join, which would scan a table that old statistics call small.
  */
 function selectFacts(kinds: readonly LookedUp[]): Prepared {
   return {

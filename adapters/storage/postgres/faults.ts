@@ -1,6 +1,6 @@
 /**
- * What errors of Postgres and its driver mean for an operator, and what to do. This table decides which errors are
- * answered with 503, and is the source of the sentences in the log, in `/readyz` and in `mandate doctor`.
+ * The meaning of errors of Postgres and its driver for an operator, and the remedies. This table decides which errors
+ * are answered with 503, and is the source of the sentences in the log, in `/readyz` and in `mandate doctor`.
  *
  * It holds what an operator can mend or wait for: also a missing table, function or right, which another tool can cause
  * while the service runs. Other errors (a constraint, a type, syntax) are bugs of Mandate.
@@ -137,7 +137,7 @@ const POOLER_MESSAGES: readonly (readonly [message: RegExp, Words])[] = [
     },
   ],
 ];
-/** What the errors of PgBouncer mean, in the order of the table. */
+/** The errors of PgBouncer, in the order of the table. */
 export const POOLER_FAULTS: readonly DatabaseFault[] = POOLER_MESSAGES.map(([, words]) => ({
   code: POOLER_CODE,
   ...words,

@@ -26,10 +26,10 @@ interface Tree {
 }
 
 /**
- * Finds the selected tasks and all tasks delegated from them, also through tasks that have ended. It locks the live ones
- * in the order of their ids. Each task is looked up by itself (`offset 0`, `for update`): the planner overestimates their
- * number, and a join would read all live tasks. The answer is one JSON text, because 100,000 rows would cost the event
- * loop far more.
+ * Finds the selected tasks and all tasks delegated from them, also through tasks that have ended. It locks the live
+ * ones in the order of their ids. Each task is looked up separately (`offset 0`, `for update`): the planner
+ * overestimates their number, and a join would read all live tasks. The answer is one JSON text, because 100,000 rows
+ * would cost the event loop far more.
  */
 const treeOf = (name: string, { before = '', roots, selected, found = '' }: Tree) => ({
   name: `live_tasks_by_${name}`,
@@ -52,7 +52,7 @@ const treeOf = (name: string, { before = '', roots, selected, found = '' }: Tree
     )::text as found from live`,
 });
 
-/** @param more a further condition on the selected tasks, beside that on `column` */
+/** @param more a further condition on the selected tasks, in addition to that on `column` */
 const selectTree = (column: string, roots: string, name = column, more = '') =>
   treeOf(name, { roots: `tasks where ${roots}`, selected: `t.${column} is not distinct from $1${more}` });
 

@@ -1,4 +1,15 @@
-/** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
+/**
+ * Opens a Postgres database for the service. It connects on first use, so the server may start after the service.
+ *
+ * A call goes through connections.ts to one of four pools (pool.ts): for requests, switches, the sink and readiness. A
+ * pool connects to the primary (hosts.ts, primary.ts), within time limits (limits.ts), and watchdog.ts aborts calls to
+ * a frozen server. Errors are classified (errors.ts), and explained in sentences (faults.ts).
+ *
+ * A decision (decide.ts) takes its locks (locks.ts), reads facts (facts.ts, live-tasks.ts), writes effects
+ * (effects.ts) and appends records (append.ts), all in one transaction. Queries run through ask.ts. migrate.ts and
+ * serving-role.ts create the schema and its privileges. archives.ts and restores.ts serve `mandate audit-archive` and
+ * `mandate after-restore`.
+ */
 
 import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';

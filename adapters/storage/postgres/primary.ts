@@ -1,6 +1,6 @@
 /**
- * What this process knows of the primary, the server that decides (docs/decisions/0028-one-primary.md). All pools share one
- * object, because after a failover their connections may reach different servers.
+ * This process's knowledge of the primary, the server that decides (docs/decisions/0028-one-primary.md). All pools
+ * share one object, because after a failover their connections may reach different servers.
  *
  * Each new connection is examined once. It must reach a primary, on the highest timeline that any connection has seen,
  * whose ledger still holds the records that this process saw. Each promotion raises the timeline. So a connection that
@@ -109,7 +109,7 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
   async function readIdentity(ask: Ask): Promise<IdentityRow> {
     const { rows } = await ask<IdentityRow>(IDENTITY).catch((error: unknown) => {
       if (!(error instanceof pg.DatabaseError && NO_TIMELINE.has(error.code ?? ''))) throw error;
-      if (!isWarned) log.warn('the database does not tell its timeline: a failover to another primary is not noticed');
+      if (!isWarned) log.warn('the database does not report its timeline: a failover is not noticed');
       isWarned = true;
       return ask<IdentityRow>(WITHOUT_TIMELINE);
     });

@@ -49,10 +49,13 @@ const NUMBERS_SET_BACK = `The sequence ledger_seq was set back below numbers tha
 
 const IS_READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 
-/** What decisions of the last seconds failed for, but the check has just found in order: read-only, the numbers, the month. */
+/**
+ * Causes for which recent decisions may have failed, but which the check has just ruled out: read-only, a sequence that
+ * was set back, a missing partition.
+ */
 const RULED_OUT = new Set([READ_ONLY, SET_BACK, UNIQUE_VIOLATION, CHECK_VIOLATION]);
 
-/** What the check knows without asking the server. */
+/** The check reads these without asking the server. */
 export interface Watched {
   readonly outcomes: Pick<DecisionOutcomes, 'failing'>;
   readonly primary: Pick<KnownPrimary, 'wentBack'>;

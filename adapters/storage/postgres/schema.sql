@@ -437,8 +437,8 @@ begin
   return true;
 end $$;
 
--- The transparency log (`Service:Audit:Log`): a Merkle tree over the checkpoints. It is computed from them, so it needs no
--- guard: whoever changes it is found by the readers of the log.
+-- The transparency log (`Service:Audit:Log`): a Merkle tree over the checkpoints. It is computed from them, so it needs
+-- no guard: readers of the log find every change to it.
 --
 -- One row, from the first start with the log.
 create table @schema@.log_state (

@@ -35,7 +35,7 @@ export function setReader<Row>(
   { name, keys, found }: RowLookup,
   waitMs: number,
 ): (key: Values) => Promise<Row | undefined> {
-  // `offset 0` makes the planner look up each key by itself. It prevents a join, which could scan a whole table.
+  // `offset 0` makes the planner look up each key separately. It prevents a join, which could scan a whole table.
   const statement = {
     name,
     text: `select q.nth, f.* from json_to_recordset($1::json) as q (nth integer, ${keys})

@@ -39,7 +39,7 @@ export async function sharesSessions(open: () => Promise<ClientConnection>): Pro
       await inTransaction(connection, `select set_config('mandate.session', '${mark}', false)`);
       const first = await seen();
       if (!first.includes(mark)) return true;
-      // A pooler that uses its sessions in turn gives another one here.
+      // A pooler that rotates its sessions gives another one here.
       if ((await seen()) !== first) return true;
       await rival.query('begin');
       await rival.query(SEEN);

@@ -14,7 +14,8 @@ export type IsThere = () => Promise<boolean>;
 
 /**
  * Runs a call until it settles or the server stops answering. After ServerSilent it is unknown whether the call was
- * applied, so its connection must be destroyed. The signal tells a call that still waits for a connection not to begin.
+ * applied, so its connection must be destroyed. The signal keeps a call that still waits for a connection from
+ * starting.
  *
  * @throws ServerSilent
  */

@@ -8,7 +8,10 @@ import type { Ask, Query } from './query.ts';
 
 const COLUMNS = ['seq', 'explains', ...actColumns].join(', ');
 
-/** While one act writes its records, fewer others begin: the act that explains a record is among so many. */
+/**
+ * While one act writes its records, fewer other acts than this begin. So the act that explains a record is one of
+ * these.
+ */
 const BEGUN_MEANWHILE = 1000;
 
 /** The act with this record, or whose records lie around it: between its first one and its own. */

@@ -79,7 +79,10 @@ export interface PageRow extends LedgerRow {
   readonly is_last_read?: boolean | number;
 }
 
-/** A page, or one that reads a limited number of records. Has one record more than the page: it tells that another page follows. */
+/**
+ * A page of the ledger. A search may be limited in how many records it reads. One record more than the page shows that
+ * another page follows.
+ */
 export const pageRows: Query<LedgerQuery, readonly PageRow[]> = {
   text: selectPage,
   values: ({ taskId, sponsor, agentId, audience, event, from, to, after, limit, mostRead }, { instant }) => ({

@@ -32,7 +32,7 @@ export interface Step {
   readonly input: unknown;
 }
 
-/** Yields the commands in turn, and gets back how many rows each one changed. */
+/** Yields one command after another, and gets back how many rows each one changed. */
 export type Transaction<Answer> = Generator<Step, Answer, number>;
 
 /** Runs a transaction. @param begin may be called again if the engine rolled the transaction back */

@@ -25,7 +25,7 @@ export const deletions: readonly Command<Due>[] = Object.values<Table>(tables).f
   return [{ name: `forget_${name}`, text: (dialect: Dialect) => dialect.deleteSome(table, until), values: dueValues }];
 });
 
-/** A list that gets no further task for so long is unused, or its audience is. */
+/** If a list gets no task for this long, it or its audience is no longer used. */
 const UNUSED_AFTER_SECONDS = 86_400;
 
 /** Longer than any transaction that may still give a task an index of a list which is closed meanwhile. */

@@ -55,7 +55,7 @@ function selectRecorded(dialect: Dialect, { state, ...filters }: TasksQuestion):
     return `select task_id, 1 as matches, 0 as is_last_read from tasks where ${conditions} order by ${order} limit :limit`;
   }
   const matches = having(others).join(' and ');
-  // In the order of the index as well, not by `nth`: otherwise Postgres would read all rows to sort them.
+  // Sorted by the columns of the index, not by `nth`: otherwise Postgres would read all rows to sort them.
   const named = range.order.map((column, nth) => `${column} as by_${nth}`).join(', ');
   const byName = range.order.map((_, nth) => `by_${nth} desc`).join(', ');
   return `

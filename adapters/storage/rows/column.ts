@@ -1,4 +1,7 @@
-/** Types and conversions of column values, for both engines. */
+/**
+ * Types and conversions of column values, for both engines. Each other file of this folder has one table: the type of
+ * its row, and the conversions between rows and the objects of `domain`. migrations.ts applies the schema.
+ */
 
 import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
 import { formatScope, type Scope } from '../../../domain/scope.ts';

@@ -11,7 +11,7 @@ export function driverFault(error: unknown): DriverFault | undefined {
   const code = 'code' in error ? error.code : undefined;
   // The database thread failed to import the driver.
   if (code === 'ERR_MODULE_NOT_FOUND' && error.message.includes("'better-sqlite3'")) return 'driver_not_installed';
-  // Node has no separate code for an addon of another version, so its message tells (process.dlopen).
+  // Node has no separate code for an addon of another version, so its message is read (process.dlopen).
   if (code === 'ERR_DLOPEN_FAILED') {
     return error.message.includes('NODE_MODULE_VERSION') ? 'driver_of_another_node' : 'driver_not_loaded';
   }

@@ -23,7 +23,8 @@ export function logCheckpoints(handle: Handle, written: () => void = () => undef
 
   const changes = (): number => changed.get()?.changes ?? 0;
 
-  // Passive: it does not wait for readers. What another process still reads stays in the log until the next time.
+  // Passive: it does not wait for readers. Pages that another process still reads stay in the log until the next
+  // checkpoint.
   const checkpoint = (): void => {
     try {
       handle.exec('pragma wal_checkpoint(passive)');

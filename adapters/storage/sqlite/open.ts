@@ -1,6 +1,13 @@
 /**
  * Opens a SQLite database, or creates the file, without the schema. The database runs in a worker thread
  * (docs/decisions/0006-sqlite-in-a-thread.md), so the main thread does not load SQLite.
+ *
+ * A call goes to the thread (start-thread.ts, `worker`), which has the only connection (connection.ts). Decisions that
+ * wait together share a commit (group-commit.ts). Each reads its facts (facts.ts), is judged (decide.ts), writes
+ * effects (effects.ts) and appends records (append.ts). Queries run through ask.ts.
+ *
+ * Decisions are refused if the file was replaced (opened-file.ts), restored from a backup (remembered-ledger.ts) or
+ * damaged (damaged-file.ts). serving-mark.ts notices a second service.
  */
 
 import type { Decision } from '../../../application/decisions/decision.ts';

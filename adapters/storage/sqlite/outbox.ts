@@ -5,82 +5,88 @@
 
 import type { Outbox } from '../../../application/ports/outbox.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
-import { type Instant, plusSeconds } from '../../../domain/instant.ts';
-import { latestDue, waitAfter } from '../../../domain/ledger/delivery.ts';
+import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
-import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import {
+  type Due,
+  dueValues,
+  type Entry,
+  postpone,
+  recordsOf,
+  removeDelivered,
+  setQueueing,
+  type TakeDue,
+} from '../queries/outbox.ts';
+import { answer, perform } from './answer.ts';
 import type { Connection } from './connection.ts';
+
+interface DueNow extends Due {
+  /** The numbers of records that are being delivered. They are not taken again. */
+  readonly delivering: readonly number[];
+}
+
+interface Taken {
+  readonly entries: readonly Entry[];
+  readonly records: readonly LedgerRecord[];
+}
 
 /** The part of the outbox that runs in the database thread. */
 export interface OutboxEntries {
   setQueueing(on: boolean): Promise<void>;
-  /** Returns the due records with the lowest numbers, except those that are being delivered. */
-  due(now: Instant, limit: number, delivering: readonly number[]): Promise<readonly LedgerRecord[]>;
-  /** Removes delivered records. */
-  remove(seqs: readonly number[]): Promise<void>;
-  /** Counts a failed delivery, and makes each record due again after the wait for its number of failures. */
-  postpone(seqs: readonly number[], failedAt: Instant): Promise<void>;
+  /** Returns the due entries with the lowest numbers, and their records. */
+  take(due: DueNow): Promise<Taken>;
+  /** Removes delivered entries. */
+  remove(entries: readonly Entry[]): Promise<void>;
+  /** Counts a failed delivery, and makes each entry due again after the wait for its number of failures. */
+  postpone(entries: readonly Entry[], failedAt: Instant): Promise<void>;
 }
 
-const updateQueueing = 'update outbox_queueing set queueing = ?';
-
-const selectDue = `select ${RECORD_COLUMNS} from outbox join ledger using (seq)
-  where (due_at <= ? or due_at > ?) and seq not in (select value from json_each(?)) order by seq limit ?`;
-
-const removeAll = 'delete from outbox where seq in (select value from json_each(?))';
-
-const countFailure = 'update outbox set failures = failures + 1 where seq = ? returning failures';
-
-const setDue = 'update outbox set due_at = ? where seq = ?';
+const takeDue: TakeDue<DueNow> = {
+  text: `select seq, failures from outbox where (due_at <= :now or due_at > :latest)
+    and seq not in (select value from json_each(:delivering))
+    and exists (select 1 from ledger where ledger.seq = outbox.seq) order by seq limit :limit`,
+  values: (due, dialect) => ({ ...dueValues(due, dialect), delivering: JSON.stringify(due.delivering) }),
+  read: (rows: readonly Entry[]) => rows,
+};
 
 export function sqliteOutboxEntries({ read, write }: Connection): OutboxEntries {
   return {
-    setQueueing: (on) => write((run) => void run(updateQueueing, [on])),
-
-    due: (now, limit, delivering) =>
+    setQueueing: (on) => write((run) => void perform(run, setQueueing, on)),
+    take: (due) =>
       read((run) => {
-        const found = run<LedgerRow>(selectDue, [now, latestDue(now), JSON.stringify(delivering), limit]);
-        return found.rows.map(toLedgerRecord);
+        const entries = answer(run, takeDue, due);
+        return { entries, records: answer(run, recordsOf, entries) };
       }),
-
-    remove: (seqs) => write((run) => void run(removeAll, [JSON.stringify(seqs)])),
-
-    postpone: (seqs, failedAt) =>
-      write((run) => {
-        for (const seq of seqs) {
-          const failures = run<{ failures: number }>(countFailure, [seq]).rows[0]?.failures;
-          if (failures !== undefined) run(setDue, [plusSeconds(failedAt, waitAfter(failures)), seq]);
-        }
-      }),
+    remove: (entries) => write((run) => void perform(run, removeDelivered, entries)),
+    postpone: (entries, at) => write((run) => void perform(run, postpone, { entries, at })),
   };
 }
 
 /** The part of the outbox that runs in the main thread, and calls `deliver`. */
-export function sqliteOutbox(entries: OutboxEntries, clock: Clock): Outbox {
+export function sqliteOutbox(outbox: OutboxEntries, clock: Clock): Outbox {
   const delivering = new Set<number>();
-  /** Drains select their records one after another, so that no record is in two drains. */
+  /** Drains take their entries one after another, so that no entry is in two drains. */
   let taking: Promise<unknown> = Promise.resolve();
 
   return {
-    setQueueing: (on) => entries.setQueueing(on),
+    setQueueing: (on) => outbox.setQueueing(on),
 
     async drain({ now, limit }, deliver) {
       const take = taking.then(async () => {
-        const records = await entries.due(now, limit, [...delivering]);
-        for (const { seq } of records) delivering.add(seq);
-        return records;
+        const taken = await outbox.take({ now, limit, delivering: [...delivering] });
+        for (const { seq } of taken.entries) delivering.add(seq);
+        return taken;
       });
       taking = take.catch(() => undefined);
-      const records = await take;
+      const { entries, records } = await take;
       if (records.length === 0) return { kind: 'nothing_due' };
 
-      const seqs = records.map((record) => record.seq);
       try {
         const delivered = await deliver(records);
-        await (delivered ? entries.remove(seqs) : entries.postpone(seqs, clock.now()));
+        await (delivered ? outbox.remove(entries) : outbox.postpone(entries, clock.now()));
         return { kind: delivered ? 'delivered' : 'failed', count: records.length };
       } finally {
-        for (const seq of seqs) delivering.delete(seq);
+        for (const { seq } of entries) delivering.delete(seq);
       }
     },
   };

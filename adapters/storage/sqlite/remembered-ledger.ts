@@ -1,6 +1,6 @@
 /**
  * Notices that the open database went back in time: another process restored a backup into the file (`.restore`), which
- * stays the same file. Only a commit of another connection can do that, and `pragma data_version` tells of it without
+ * stays the same file. Only a commit of another connection can do that, and `pragma data_version` shows it without
  * reading a page. So in a service that is alone on its file nothing else is asked.
  *
  * SQLite never removes a record, so a record that is missing was not archived.

@@ -309,8 +309,8 @@ create trigger checkpoints_no_replace before insert on checkpoints
   when exists (select 1 from checkpoints where checkpoint_id = new.checkpoint_id)
   begin select raise(abort, 'the checkpoints are append-only'); end;
 
--- The transparency log (`Service:Audit:Log`): a Merkle tree over the checkpoints. It is computed from them, so it needs no
--- guard: whoever changes it is found by the readers of the log.
+-- The transparency log (`Service:Audit:Log`): a Merkle tree over the checkpoints. It is computed from them, so it needs
+-- no guard: readers of the log find every change to it.
 --
 -- One row, from the first start with the log.
 create table log_state (

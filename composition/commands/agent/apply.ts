@@ -1,3 +1,5 @@
+/** `mandate agent apply`: makes the agents of a running service match files. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { keyGivenAsSetting, readAdminKey, withoutKeyOption } from '../../../adapters/cli/admin-key.ts';
 import type { FileProblem } from '../../../adapters/cli/agent-files/read-agent-files.ts';
@@ -33,9 +35,6 @@ interface ApplyRequest {
 
 export function agentApplyCommand(run = agentApply): Command {
   return command({
-    usage: 'apply <files..>',
-    summary:
-      'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
     examples: [
       {
         line: 'agent apply agents/*.yaml --server https://mandate.example --dry-run',

@@ -14,8 +14,6 @@ import { EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from '../em
 
 export function agentDisableCommand(run = agentDisable): Command {
   return command({
-    usage: 'disable <agent>',
-    summary: 'Disable an agent of a running service: it gets no token. Its tasks do not end',
     examples: [
       {
         line: 'agent disable jira-triage --server https://mandate.example --reason "Key disclosed"',

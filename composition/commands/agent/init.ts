@@ -1,3 +1,5 @@
+/** `mandate agent init`: generates a key pair and a registration file. */
+
 import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flag, once } from '../../../adapters/cli/argument.ts';
@@ -24,8 +26,6 @@ interface InitRequest {
 
 export function agentInitCommand(run = agentInit): Command {
   return command({
-    usage: 'init <agent-id>',
-    summary: 'Generate a key pair for an agent, and a registration file to review and apply',
     examples: [
       {
         line: 'agent init jira-triage --scope jira:read --audience https://jira.example',

@@ -26,8 +26,6 @@ interface GenerateRequest {
 
 export function generateCommand(run = keysGenerate): Command {
   return command({
-    usage: 'generate',
-    summary: 'Generate a signing key, and print its settings',
     examples: [
       { line: 'keys generate --out /run/secrets/signing-key.pem', meaning: 'A new file that only its owner can read' },
       { line: 'keys generate --out -', meaning: 'The key on standard output, the report on standard error' },

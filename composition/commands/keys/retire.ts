@@ -20,8 +20,6 @@ interface RetireRequest {
 
 export function retireCommand(run = keysRetire): Command {
   return command({
-    usage: 'retire',
-    summary: 'Replace the file of a former key by its public half: it still verifies, and cannot sign any more',
     examples: [
       {
         line: 'keys retire --kid=KID',

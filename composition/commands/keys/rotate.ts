@@ -35,8 +35,6 @@ interface RotateRequest {
 
 export function rotateCommand(run = keysRotate): Command {
   return command({
-    usage: 'rotate',
-    summary: 'Rotate the signing key in three steps: print the settings of each step, and which step is next',
     examples: [
       {
         line: 'keys rotate --next /run/secrets/signing-key-2.pem',

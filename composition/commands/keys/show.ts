@@ -18,8 +18,6 @@ interface ShowRequest {
 
 export function showCommand(run = keysShow): Command {
   return command({
-    usage: 'show',
-    summary: 'Show the configured keys, and the published key set',
     examples: [
       { line: 'keys show', meaning: 'Which key signs, and the names and thumbprints of all keys' },
       {

@@ -1,3 +1,5 @@
+/** `mandate witness accept-clock`: lowers the times that a clock that was ahead has left. */
+
 import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
 import { writeOutput } from '../../../adapters/cli/standard-output.ts';
 import { systemClock } from '../../../adapters/platform/system-clock.ts';
@@ -12,8 +14,6 @@ interface WitnessAcceptClockRequest {
 
 export function acceptClockCommand(run = witnessAcceptClock): Command {
   return command({
-    usage: 'accept-clock',
-    summary: 'After the clock was ahead: date the next cosignatures by the clock of this machine',
     examples: [
       {
         line: 'witness accept-clock --state witness.db',

@@ -19,8 +19,6 @@ interface WitnessInitRequest {
 
 export function initCommand(run = witnessInit): Command {
   return command({
-    usage: 'init',
-    summary: 'Make a witness: its key, its memory, and the verifier key that it prints',
     examples: [
       {
         line: 'witness init --name auditor.example/w1 --key witness.pem --state witness.db',

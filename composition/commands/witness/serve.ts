@@ -27,8 +27,6 @@ interface WitnessServeRequest {
 
 export function serveCommand(run = witnessServe): Command {
   return command({
-    usage: 'serve',
-    summary: 'Run a witness until a signal stops it',
     examples: [
       {
         line: "witness serve --key witness.pem --state witness.db --log 'mandate.example/ledger+1f2e3d4c+AQ…'",

@@ -2,8 +2,8 @@
 //
 //   OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 node --import ./traces.mjs program.js
 //
-// It registers no context manager and no instrumentation: Mandate passes each span's parent on, and makes spans for its
-// HTTP and database calls. On Node 20 a context manager would make every promise of the process slower.
+// It registers no context manager and no instrumentation: Mandate finds each span's parent itself, and makes spans for its
+// HTTP and database calls.
 
 import { isMainThread } from 'node:worker_threads';
 import { propagation, trace } from '@opentelemetry/api';

@@ -1,4 +1,8 @@
-/** Compares every response with the ledger, and with the service's final state (CONTRIBUTING.md, "Fault runs"). */
+/**
+ * Compares every response with the ledger, and with the service's final state (CONTRIBUTING.md, "Fault runs").
+ * responses.ts checks the answers alone, tasks.ts and records.ts compare them with the records, state.ts with the
+ * final state.
+ */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type OperatorRequests, operatorRequests } from '../../requests.ts';

@@ -1,6 +1,7 @@
 /**
  * The process of the load generator. It also runs the identity provider and the transmitter. It registers its agents,
- * sends mixed load, and writes every operation to a file.
+ * sends mixed load (actions.ts, over session.ts), and writes every operation to a file. driver.ts starts and stops it
+ * from the run.
  */
 
 import { createWriteStream } from 'node:fs';

@@ -33,7 +33,7 @@ export interface StatusListRun {
   readonly maxAgeMs: number;
 }
 
-/** What one tool server decided about one killed task. */
+/** One tool server's decisions about one killed task. */
 interface Watched {
   readonly fault: string;
   /** From the kill's answer to the first refusal. */

@@ -19,7 +19,7 @@ interface StopResult extends RunResult {
 
 /** The share of the requests that must be answered before a stop. A stop without load would show nothing. */
 const LEAST_OF_ANSWERS = 0.5;
-/** How long to wait until so many are answered, as a multiple of `servesMs`. */
+/** The maximum wait until this many requests are answered, as a multiple of `servesMs`. */
 const LONGEST_WAIT = 10;
 const POLL_MS = 50;
 

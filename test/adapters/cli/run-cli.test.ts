@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type Command, command, type Run } from '../../../adapters/cli/command.ts';
+import { command, type NamedCommand, type Run } from '../../../adapters/cli/command.ts';
 import { migrateCommand } from '../../../composition/commands/migrate.ts';
 import { serveCommand } from '../../../composition/commands/serve.ts';
-import { runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
 
 /** Returns the outputs, and for each command that ran its name and settings. */
-async function run(argv: readonly string[], behaviour: Run = async () => 0, more: readonly Command[] = []) {
+async function run(argv: readonly string[], behaviour: Run = async () => 0, more: readonly NamedCommand[] = []) {
   const ran: string[] = [];
   const as =
     (name: string): Run =>
@@ -14,7 +14,11 @@ async function run(argv: readonly string[], behaviour: Run = async () => 0, more
       ran.push([name, ...settings.map(({ key, value }) => `${key}=${value}`)].join(' '));
       return behaviour(settings);
     };
-  const commands = [serveCommand(as('serve')), migrateCommand(as('migrate')), ...more];
+  const commands = [
+    commandNamed('serve', serveCommand(as('serve'))),
+    commandNamed('migrate', migrateCommand(as('migrate'))),
+    ...more,
+  ];
   return { ...(await runCommandLine(commands, argv)), ran };
 }
 
@@ -129,9 +133,7 @@ describe('The command line', () => {
 
 describe('A command with options', () => {
   const seen: unknown[] = [];
-  const verify = command({
-    usage: 'verify [roots]',
-    summary: 'Verify something',
+  const verification = command({
     examples: [],
     exitCodes: { 0: 'fine', 3: 'not fine' },
     options: (parser) =>
@@ -141,6 +143,7 @@ describe('A command with options', () => {
       return 3;
     },
   });
+  const verify = { usage: 'verify [roots]', summary: 'Verify something', load: async () => verification };
 
   it('gets its options as typed values, and its settings', async () => {
     expect(await run(['verify', '7:00ab', '--archive', '007', '--Service:A=1'], undefined, [verify])).to.include({

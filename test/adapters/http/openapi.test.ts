@@ -5,26 +5,19 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
 import { routing } from '../../../adapters/http/app.ts';
 import { statusOf } from '../../../adapters/http/oauth/answers.ts';
-import { allowed } from '../../../application/outcome.ts';
 import { denialReasons, describeDenial } from '../../../domain/denial.ts';
-import type { SponsorKey } from '../../../domain/identifiers.ts';
-import type { MePerson } from '../../../domain/sponsors/me-person.ts';
-import { ADMIN_KEY } from '../../support/mandate.ts';
 import {
   anyPathResponses,
   apiDocument,
   below,
   examplesOf,
   isNode,
-  methods,
   nodeAt,
   operationOf,
   operations,
   problemsOf,
 } from '../../support/openapi/api-document.ts';
 import { troubledService } from '../../support/openapi/troubled-service.ts';
-import { SCIM_TOKEN } from '../../support/scim-client.ts';
-import { PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
@@ -42,21 +35,6 @@ const PARAMETER = /[:*]\w+|\$\{[^}]*\}/g;
 
 /** The paths of the document, except `/metrics`, which a separate listener serves. */
 const paths = [...new Set(operations.map(({ path }) => path))].filter((path) => path !== '/metrics');
-
-const CREDENTIALS: Readonly<Record<string, string>> = {
-  adminKey: ADMIN_KEY,
-  scimToken: SCIM_TOKEN,
-  pushToken: PUSH_CREDENTIAL,
-  meToken: 'any',
-};
-
-const SOMEBODY: MePerson = {
-  subject: 'ada',
-  sponsorKey: 'ada' as SponsorKey,
-  sessionId: undefined,
-  authenticatedAt: undefined,
-  by: 'token',
-};
 
 /** The statuses in the specification's "Endpoints", "Authentication" and "Errors", except for admission control. */
 const CONTRACT: Readonly<Record<string, readonly number[]>> = {
@@ -130,36 +108,6 @@ describe('openapi.json', () => {
     expect(found.flat()).to.include.members(paths);
     expect(registered).to.have.lengthOf(paths.length);
     for (const mount of mounts) expect(paths.join(' '), mount).to.include(`${mount}/`);
-  });
-
-  it('has each method that a path answers, and no others', async () => {
-    const service = await troubledService({});
-    const { me } = service.surfaces;
-    const url = await service.serve({
-      me: me && { ...me, api: { ...me.api, validate: async () => allowed(SOMEBODY) } },
-    });
-    for (const path of paths) {
-      const documented = operations.filter((operation) => operation.path === path);
-      const credential = CREDENTIALS[documented[0]?.scheme ?? ''];
-      for (const method of [...methods, 'options']) {
-        const answer = await fetch(`${url}${path.replaceAll(/\{\w+\}/g, '1')}`, {
-          method: method.toUpperCase(),
-          headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
-        });
-        // A stream would not end by itself.
-        await answer.body?.cancel();
-        const isDocumented = documented.some((operation) => operation.method === method);
-        if (isDocumented) expect(answer.status, `${method} ${path}`).not.to.equal(405);
-        else {
-          expect(answer.status, `${method} ${path}`).to.equal(405);
-          const allowed = documented.flatMap(({ method: one }) =>
-            one === 'get' ? ['GET', 'HEAD'] : [one.toUpperCase()],
-          );
-          expect(answer.headers.get('allow')?.split(', '), `${method} ${path}`).to.have.members(allowed);
-        }
-      }
-    }
-    await service.stop();
   });
 
   it('names each operation once', () => {

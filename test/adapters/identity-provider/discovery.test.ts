@@ -174,7 +174,7 @@ describe('Discovery', () => {
     expect(log.lines).to.deep.equal([]);
   });
 
-  it('logs once that no token can have the issuer, and again when it has become another such', async () => {
+  it('logs once that no token can have the issuer, and again after a change to another such issuer', async () => {
     const template = 'https://login.example/{tenantid}/v2.0';
     const publish = (members: object) => {
       server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys`, ...members });

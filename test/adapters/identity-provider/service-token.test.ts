@@ -1,77 +1,13 @@
 import { expect } from 'chai';
-import type { JWK } from 'oidc-provider';
-import {
-  fixedToken,
-  type ServiceClient,
-  type ServiceTokens,
-  serviceAssertion,
-  serviceTokens,
-} from '../../../adapters/identity-provider/service-token.ts';
-import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
-import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
-import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
-import type { ProviderMetadata } from '../../../application/ports/identity-provider.ts';
-import type { SigningKeys } from '../../../application/ports/keys.ts';
+import { fixedToken, type ServiceTokens } from '../../../adapters/identity-provider/service-token.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
-import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
-import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
-import { answering, loopbackForSuite, STATUSES_WITHOUT_DOCUMENT, startLoopback } from '../../support/loopback.ts';
-import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
-import { makeSigningKey } from '../../support/signing-key.ts';
+import { serviceTokensForSuite } from '../../support/identity-provider/service-tokens.ts';
+import { answering, loopbackForSuite, STATUSES_WITHOUT_DOCUMENT } from '../../support/loopback.ts';
 
-let keys: SigningKeys;
-let clock: MovedClock;
-before(async () => {
-  const key = await generateSigningKey();
-  const chosen = await signingKeys([key], undefined);
-  if (chosen.kind !== 'chosen') throw new Error(chosen.kind);
-  keys = chosen.signingKeys;
-});
-beforeEach(() => {
-  clock = movedClock();
-  clock.standStill();
-});
-
-function tokensFrom(
-  tokenUrl: string,
-  issuer: string | undefined,
-  asked: (trace: Trace | undefined) => void = () => undefined,
-  changes: Partial<ServiceClient> = {},
-): ServiceTokens {
-  const provider = issuer === undefined ? undefined : { issuer, jwksUri: `${issuer}/keys` };
-  const metadata: Pick<ProviderMetadata, 'current'> = {
-    async current(trace) {
-      asked(trace);
-      return provider;
-    },
-  };
-  const assertion = serviceAssertion(keys, clock, systemRandomness());
-  return serviceTokens(
-    { tokenUrl, clientId: 'mandate-service', scope: undefined, assertionAudience: 'issuer', ...changes },
-    { network: httpNetwork(), clock, metadata, assertion },
-  );
-}
-
-describe('The client assertion of the service', () => {
-  it('has one audience, no nbf, an iat in the past, a lifetime of 60 s and a unique jti', async () => {
-    const make = serviceAssertion(keys, clock, systemRandomness());
-    const [first, second] = [await make('mandate-service', 'https://idp.example'), await make('x', 'y')];
-    const jws = readCompactJws(first);
-    const now = clock.seconds();
-    if (jws === undefined) throw new Error('malformed');
-    const { iat, exp, jti, ...rest } = jws.claims.json;
-    expect(rest).to.deep.equal({ iss: 'mandate-service', sub: 'mandate-service', aud: 'https://idp.example' });
-    expect(iat).to.be.within(now - 6, now - 5);
-    expect(Number(exp) - Number(iat)).to.equal(60);
-    expect(jti).to.match(/^[A-Za-z0-9_-]{22}$/);
-    expect(readCompactJws(second)?.claims.tokenId).not.to.equal(jti);
-    expect(jws).to.include({ algorithm: 'ES256', type: 'JWT', keyId: keys.published().keys[0]?.kid });
-  });
-});
+const service = serviceTokensForSuite();
 
 describe('The service token', () => {
   const server = loopbackForSuite();
@@ -86,7 +22,8 @@ describe('The service token', () => {
       answering({ access_token: `token-${issued}`, token_type: 'Bearer', ...changes }, status)(request, response);
     };
   }
-  const make = (issuer: string | undefined = 'https://idp.example') => tokensFrom(`${server.url}/token`, issuer);
+  const make = (issuer: string | undefined = 'https://idp.example') =>
+    service.tokensFrom(`${server.url}/token`, issuer);
   async function tokenOf(tokens: ServiceTokens): Promise<string> {
     const current = await tokens.current();
     return current.kind === 'token' ? current.token : current.problem;
@@ -94,7 +31,7 @@ describe('The service token', () => {
 
   it('is requested, like the metadata, in the trace of the first of concurrent callers', async () => {
     const asked: (Trace | undefined)[] = [];
-    const tokens = tokensFrom(`${server.url}/token`, 'https://idp.example', (trace) => asked.push(trace));
+    const tokens = service.tokensFrom(`${server.url}/token`, 'https://idp.example', (trace) => asked.push(trace));
     await Promise.all([tokens.current(aTrace), tokens.current()]);
     expect(asked).to.deep.equal([aTrace]);
     expect(server.received.map(({ headers }) => headers.traceparent)).to.deep.equal([
@@ -118,13 +55,17 @@ describe('The service token', () => {
   });
 
   it('is requested with the configured scope', async () => {
-    const tokens = tokensFrom(`${server.url}/token`, 'https://idp.example', undefined, { scope: 'users:read groups' });
+    const tokens = service.tokensFrom(`${server.url}/token`, 'https://idp.example', undefined, {
+      scope: 'users:read groups',
+    });
     expect(await tokenOf(tokens)).to.equal(`token-${issued}`);
     expect(new URLSearchParams(server.received[0]?.body).getAll('scope')).to.deep.equal(['users:read groups']);
   });
 
   it('is requested with an assertion for the token endpoint, which needs no metadata', async () => {
-    const tokens = tokensFrom(`${server.url}/token`, undefined, undefined, { assertionAudience: 'token_endpoint' });
+    const tokens = service.tokensFrom(`${server.url}/token`, undefined, undefined, {
+      assertionAudience: 'token_endpoint',
+    });
     expect(await tokenOf(tokens)).to.equal(`token-${issued}`);
     const form = new URLSearchParams(server.received[0]?.body);
     expect(readCompactJws(form.get('client_assertion') ?? '')?.claims.json.aud).to.equal(`${server.url}/token`);
@@ -133,7 +74,7 @@ describe('The service token', () => {
   it('is requested once more, on a new connection and with a new assertion, if the connection breaks', async () => {
     const tokens = make();
     await tokenOf(tokens);
-    clock.advance(300);
+    service.clock.advance(300);
     const usual = server.answer;
     server.answer = (_, response) => {
       server.answer = usual;
@@ -203,10 +144,10 @@ describe('The service token', () => {
     const tokens = make();
     const [first, second] = await Promise.all([tokenOf(tokens), tokenOf(tokens)]);
     expect(first).to.equal(second);
-    clock.advance(289);
+    service.clock.advance(289);
     expect(await tokenOf(tokens)).to.equal(first);
     expect(server.received).to.have.length(1);
-    clock.advance(1);
+    service.clock.advance(1);
     expect(await tokenOf(tokens)).not.to.equal(first);
     expect(server.received).to.have.length(2);
   });
@@ -219,9 +160,9 @@ describe('The service token', () => {
       issue({ expires_in: expiresIn });
       const tokens = make();
       const first = await tokenOf(tokens);
-      clock.advance(usedFor - 0.5);
+      service.clock.advance(usedFor - 0.5);
       expect(await tokenOf(tokens)).to.equal(first);
-      clock.advance(0.5);
+      service.clock.advance(0.5);
       expect(await tokenOf(tokens)).not.to.equal(first);
     }
   });
@@ -230,10 +171,10 @@ describe('The service token', () => {
     server.answer = answering({ access_token: 'token-1', token_type: 'Bearer', expires_in: '3599' }, 203);
     const tokens = make();
     expect(await tokenOf(tokens)).to.equal('token-1');
-    clock.advance(3588);
+    service.clock.advance(3588);
     expect(await tokenOf(tokens)).to.equal('token-1');
     expect(server.received).to.have.length(1);
-    clock.advance(1);
+    service.clock.advance(1);
     await tokenOf(tokens);
     expect(server.received).to.have.length(2);
   });
@@ -313,7 +254,7 @@ describe('The service token', () => {
   }
 
   it('is unavailable while the issuer of the provider is unknown', async () => {
-    expect((await tokensFrom(server.url, undefined).current()).kind).to.equal('unavailable');
+    expect((await service.tokensFrom(server.url, undefined).current()).kind).to.equal('unavailable');
     expect(server.received).to.have.length(0);
   });
 
@@ -322,36 +263,5 @@ describe('The service token', () => {
     const tokens = make();
     const all = await Promise.all([tokens.current(), tokens.current(), tokens.current()]);
     expect(all.map((one) => one.kind === 'unavailable' && one.shared)).to.deep.equal([false, true, true]);
-  });
-
-  it('is issued by a real provider that has the published keys', async () => {
-    const { Provider } = await providerLibrary();
-    const host = await startLoopback(answering({}));
-    const provider = new Provider(host.url, {
-      adapter: memoryStorage(),
-      jwks: { keys: [(await makeSigningKey('RS256')).privateJwk as JWK] },
-      ttl: { ClientCredentials: 120 },
-      clients: [
-        {
-          client_id: 'mandate-service',
-          grant_types: ['client_credentials'],
-          redirect_uris: [],
-          response_types: [],
-          token_endpoint_auth_method: 'private_key_jwt',
-          token_endpoint_auth_signing_alg: 'ES256',
-          jwks: { keys: keys.published().keys.map((key) => ({ ...key, key_ops: ['verify'] })) },
-        },
-      ],
-      features: { clientCredentials: { enabled: true }, devInteractions: { enabled: false } },
-    });
-    await host.close();
-    const running = provider.listen(Number(new URL(host.url).port), '127.0.0.1');
-    try {
-      const current = await tokensFrom(`${host.url}/token`, host.url).current();
-      expect(current.kind).to.equal('token');
-    } finally {
-      running.close();
-      running.closeAllConnections();
-    }
   });
 });

@@ -55,7 +55,7 @@ describe('Fetched keys', () => {
     expect(from.fetches()).to.equal(1);
   });
 
-  it('let four callers wait whom nobody has authenticated, and all others; cached keys need no wait', async () => {
+  it('let at most four unauthenticated callers wait for a fetch, and every authenticated one; cached keys need no wait', async () => {
     const [published, among] = [await holding('first'), { count: 0 }];
     const waiting = Array.from({ length: 4 }, () => published.again(undefined, among));
     expect(await published.again(undefined, among)).to.deep.equal(FAILED);

@@ -168,9 +168,9 @@ describe('The HTTP sink', () => {
     server.answer = answering('', 500);
     await one.deliver([issued]);
     expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
-      { level: 'warn', message: 'the sink does not take records: they wait', status: 503 },
-      { level: 'info', message: 'the sink takes records again' },
-      { level: 'warn', message: 'the sink does not take records: they wait', status: 500 },
+      { level: 'warn', message: 'the sink does not accept records: they stay queued', status: 503 },
+      { level: 'info', message: 'the sink accepts records again' },
+      { level: 'warn', message: 'the sink does not accept records: they stay queued', status: 500 },
     ]);
   });
 

@@ -21,7 +21,7 @@ const page = (records: readonly LedgerRecord[], nextCursor?: string): LedgerAnsw
 });
 
 describe('The denials of the last minutes', () => {
-  it('are those of ten minutes, counted by minute and reason; a summary counts as many as it stands for', async () => {
+  it('are those of ten minutes, counted by minute and reason; a summary adds its whole count', async () => {
     const asked: LedgerQuestion[] = [];
     const denials = await recentDenials(async (question) => {
       asked.push(question);

@@ -164,7 +164,7 @@ describe('logOut', () => {
       });
     }
 
-    it('with the setting locks the person too, and ends and remembers what belongs to no session', () => {
+    it('with the setting also locks the person, ends tasks without a session, and remembers the logout for them', () => {
       expect(lockNames(logOut.locks(ending))).to.deep.equal([
         ...['exclusive session session-1', 'exclusive sponsor ada', 'exclusive subject ada'],
         signalLock,

@@ -19,7 +19,7 @@ describe('The examination that operators share', () => {
     return { clock, examine, runs: () => runs, end: () => ending.splice(0).map((end) => end()) };
   }
 
-  it('runs once for all who ask while it runs, and for those who ask shortly after', async () => {
+  it('runs once for all callers while it runs and shortly after', async () => {
     const { clock, examine, runs, end } = counted();
     const asked = [examine(), examine(), examine()];
     end();

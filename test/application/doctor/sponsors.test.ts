@@ -13,7 +13,7 @@ const examine = (addresses: readonly string[]) =>
   sponsorExamination(async () => ({ ...answering, addresses })).examine();
 
 describe('The examination of the sponsor check', () => {
-  it('warns if the service token or the answers travel in the clear', async () => {
+  it('warns if the service token or the answers are sent unencrypted', async () => {
     for (const clear of [['http://users.example/people'], ['https://users.example', 'http://login.example/token']]) {
       const found = await examine(clear);
       expect(found.status).to.equal('warning');

@@ -134,7 +134,7 @@ describe('A key that the ledger does not name', () => {
   it('is not believed for checkpoints after the last one of a published key, also if a sealed record names it', async () => {
     const ledger = await evidence(sqliteFile, { hasLog: false });
     try {
-      // Whoever owns the database can write such a record, and the service seals it. The key has the thumbprint 1.
+      // The owner of the database can write such a record, and the service seals it. The key has the thumbprint 1.
       await ledger.rotate();
       const [, detail = ''] = ledger.thumbprints();
       await ledger.signWith(0);

@@ -102,7 +102,7 @@ describe('A witness', () => {
     log.grow(2);
     const stranger = writtenLog('stranger.test/log');
     expect(await kind(stranger.request(0))).to.equal('unknown_log');
-    // The name of the log, another key.
+    // A log with the same name and another key.
     expect(await kind(writtenLog(log.origin).request(0))).to.equal('untrusted_signature');
     const [text = '', signatures = ''] = log.note().split('\n\n');
     expect(await kind(`old 0\n\n${text.replace('\n2\n', '\n3\n')}\n\n${signatures}`)).to.equal('untrusted_signature');
@@ -190,7 +190,7 @@ describe('A witness', () => {
         'the clock is right again: checkpoints are cosigned',
       ]),
     );
-    // What the log signed is judged as ever.
+    // A note that the log signed is judged as before.
     witness.clock.jump(10);
     const fork = log.fork(1);
     fork.grow(1);

@@ -69,7 +69,7 @@ describe('Status lists', () => {
   const claimsOf = async (list: Awaited<ReturnType<typeof find>>) =>
     decodeJwt(Buffer.from((await list?.token()) ?? []).toString());
 
-  it('are read once for all who ask while the tables are read, and within the ttl', async () => {
+  it('are read once for all callers during the read and within the ttl', async () => {
     const asked = [find(LIST), find(LIST)];
     readOf(0).answer(STORED);
     const [one, other] = await Promise.all(asked);
@@ -141,7 +141,7 @@ describe('Status lists', () => {
     expect(reads).to.have.length(2);
   });
 
-  it('are not those of a read that takes longer than the ttl, for those who ask later', async () => {
+  it('are read again for later callers if the read took longer than the ttl', async () => {
     const slow = find(LIST);
     pass(TTL);
     await made();
@@ -202,7 +202,7 @@ describe('Status lists', () => {
     expect(await refused.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
   });
 
-  it('are named once for all who ask while their ids are read, and within the ttl; a failed read is not remembered', async () => {
+  it('are listed once for all callers during the read and within the ttl; a failed read is not cached', async () => {
     const reads: { answer(ids: readonly string[]): void; fail(): void }[] = [];
     const list = publishedListIds({
       clock: { now: () => now },

@@ -4,7 +4,7 @@ import { auditBundleCommand, type BundleRequest } from '../../../composition/com
 import { auditExportCommand, type ExportRequest } from '../../../composition/commands/audit-export.ts';
 import { auditVerifyCommand, type VerifyRequest } from '../../../composition/commands/audit-verify.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
-import { runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
 
 const ROOT = '0123456789abcdef'.repeat(4);
 
@@ -16,14 +16,13 @@ async function run(...argv: readonly string[]) {
     asked.push(request);
     return 3;
   };
-  const commands = [auditVerifyCommand, auditArchiveCommand, auditExportCommand, auditBundleCommand];
-  return {
-    ...(await runCommandLine(
-      commands.map((command) => command(keep)),
-      argv,
-    )),
-    asked,
-  };
+  const commands = [
+    commandNamed('audit-verify', auditVerifyCommand(keep)),
+    commandNamed('audit-archive', auditArchiveCommand(keep)),
+    commandNamed('audit-export', auditExportCommand(keep)),
+    commandNamed('audit-bundle', auditBundleCommand(keep)),
+  ];
+  return { ...(await runCommandLine(commands, argv)), asked };
 }
 
 describe('mandate audit-verify', () => {

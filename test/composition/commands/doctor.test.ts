@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { renderFindings } from '../../../adapters/cli/findings-report.ts';
 import { doctorCommand } from '../../../composition/commands/doctor.ts';
-import { runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -9,7 +9,7 @@ async function run(...argv: readonly string[]) {
     asked.push(request);
     return 3;
   });
-  return { ...(await runCommandLine([command], argv)), asked };
+  return { ...(await runCommandLine([commandNamed('doctor', command)], argv)), asked };
 }
 
 describe('mandate doctor', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { keysCommand } from '../../../composition/commands/keys.ts';
-import { runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -10,7 +10,7 @@ async function run(...argv: readonly string[]) {
   };
   const actions = { generate: keep('generate'), rotate: keep('rotate'), show: keep('show'), retire: keep('retire') };
   const command = keysCommand(actions);
-  return { ...(await runCommandLine([command], argv)), asked };
+  return { ...(await runCommandLine([commandNamed('keys', command)], argv)), asked };
 }
 
 describe('mandate keys', () => {

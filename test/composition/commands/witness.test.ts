@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { witnessCommand } from '../../../composition/commands/witness.ts';
-import { runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -9,7 +9,7 @@ async function run(...argv: readonly string[]) {
     return 3;
   };
   const command = witnessCommand({ init: keep('init'), serve: keep('serve'), acceptClock: keep('accept-clock') });
-  return { ...(await runCommandLine([command], ['witness', ...argv])), asked };
+  return { ...(await runCommandLine([commandNamed('witness', command)], ['witness', ...argv])), asked };
 }
 
 const files = { key: 'w.pem', state: 'w.db' };
@@ -21,7 +21,7 @@ describe('mandate witness', () => {
     expect([asked, code]).to.deep.equal([[{ ...files, name: 'auditor.test/w1' }], 3]);
   });
 
-  it('serves any number of logs, on loopback unless told otherwise', async () => {
+  it('serves any number of logs, by default on loopback', async () => {
     const logs = ['--log', 'a+1+b', '--log', 'c+2+d'];
     expect((await run('serve', ...FILES, ...logs)).asked).to.deep.equal([
       { ...files, name: 'serve', logs: ['a+1+b', 'c+2+d'], host: '127.0.0.1', port: 5180 },

@@ -50,7 +50,7 @@ describe('the claims of a client assertion', () => {
     });
   }
 
-  it('are past by the later clock, with an iat or without, and not valid yet by the own one', () => {
+  it('expire by the later clock, with or without an iat, and become valid by the clock of the instance', () => {
     for (const iat of [undefined, NOW - 3]) {
       expect(judge({ iat }, NOW + 116).kind).to.equal('accepted');
       expect(judge({ iat }, NOW + 117)).to.deep.equal({ kind: 'refused', reason: 'actor_expired' });

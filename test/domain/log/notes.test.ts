@@ -79,7 +79,7 @@ describe('Signed notes', () => {
     });
   }
 
-  it('signed here are those that Go signs, byte by byte', () => {
+  it('signed here equal those that Go signs, byte by byte', () => {
     const { note, key, seed } = signedNotes[1];
     const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(seed, 'hex')]);
     const text = parseNote(note)?.text ?? '';

@@ -128,7 +128,7 @@ describe('checking the claims of a subject token', () => {
     expect(judge({ ...faulty, aud: 'account' })).to.deep.equal(early);
   });
 
-  it('takes a machine for no person whichever claim is the sponsor key, and names none', () => {
+  it('refuses the token of a machine whichever claim is the sponsor key, and names no person', () => {
     const machine = { sub: 'svc', azp: 'svc', oid: 'object-of-svc' };
     const refused = { kind: 'refused', faults: ['subject_not_a_person'], subject: undefined };
     for (const claim of ['sub', 'oid', 'azp']) expect(judge(machine, claim)).to.deep.equal(refused);

@@ -29,7 +29,7 @@ describe('the end of a task', () => {
   });
 });
 
-describe('What tool servers that ask nobody still accept', () => {
+describe('Tokens that tool servers without introspection still accept', () => {
   it('is a token until its own end, and never longer than its task', () => {
     expect(tokenEnd(instantFromSeconds(600), 300, task)).to.equal(instantFromSeconds(900));
     expect(tokenEnd(instantFromSeconds(900), 300, task)).to.equal(expiresAt);

@@ -29,7 +29,7 @@ describe('The issuer of a metadata document', () => {
     ['https://idp.example/ü', 'no_uri'],
     ['https://idp.example\\realm', 'no_uri'],
   ] as const) {
-    it(`is that of no token, because of ${fault}: ${JSON.stringify(issuer)}`, () => {
+    it(`cannot be the iss of a token, because of ${fault}: ${JSON.stringify(issuer)}`, () => {
       expect(issuerFault(issuer)).to.equal(fault);
     });
   }

@@ -16,7 +16,10 @@ import { signingKeySettings } from '../../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 import { foreignTokens, LOCALLY } from '../../support/tool-server/foreign-tokens.ts';
 
-/** Other answers than 401 to the tokens of foreign-tokens.ts. docs/tool-servers.md names what HAProxy accepts. */
+/**
+ * Other answers than 401 to the tokens of test/support/tool-server/foreign-tokens.ts. docs/tool-servers.md names what
+ * HAProxy accepts.
+ */
 const BY_CHECK = { 'that must be introspected': 200, 'that was handed on': 403 };
 const ANSWERS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   nginx: BY_CHECK,

@@ -155,7 +155,7 @@ describe('With Glewlwyd', function () {
       expect(await other.isLive()).to.equal(true);
     });
 
-    it('that names the session too ends no task, because access tokens name none', async () => {
+    it('that also names the session ends no task, because access tokens name no session', async () => {
       await running.glewlwyd.changeClient(PORTAL, { backchannel_logout_session_required: '1' });
       const { accessToken, idToken, signOut, isLive } = await begun();
       expect([decodeJwt(accessToken).sid, typeof decodeJwt(idToken).sid]).to.deep.equal([undefined, 'string']);

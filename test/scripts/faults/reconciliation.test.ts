@@ -3,8 +3,8 @@
 import { expect } from 'chai';
 import { reconcile } from '../../../scripts/faults/checks/reconcile.ts';
 import { type Reply, type Session, TIMED_OUT } from '../../../scripts/faults/load/session.ts';
-import type { LedgerLine, Operation, OperationKind } from '../../../scripts/faults/operations.ts';
 import { type ARun, aRun } from './a-run.ts';
+import { answered, type Change, doubled, invented, later, lost, rewritten } from './changed-run.ts';
 
 const PATHS: Readonly<Record<string, RegExp>> = {
   introspection: /^\/oauth2\/introspect$/,
@@ -35,55 +35,6 @@ async function lossesOf(run: ARun, instead: Readonly<Record<string, Partial<Repl
   };
   return reconcile({ ...run, session, adminKey: 'x', verify: async () => code, sealedWithinMs: 0 });
 }
-
-type Change = (run: ARun) => void;
-type Named = Partial<LedgerLine> & Pick<LedgerLine, 'event'>;
-
-function indexOf<Item extends object>(items: readonly Item[], named: Partial<Item>): number {
-  const at = items.findIndex((item) =>
-    Object.entries(named).every(([key, value]) => item[key as keyof Item] === value),
-  );
-  if (at < 0) throw new Error(`there is no ${JSON.stringify(named)}`);
-  return at;
-}
-
-const lost =
-  (named: Named): Change =>
-  ({ lines }) =>
-    void lines.splice(indexOf(lines, named), 1);
-const rewritten =
-  (named: Named, change: Partial<LedgerLine>): Change =>
-  ({ lines }) => {
-    const at = indexOf(lines, named);
-    lines.splice(at, 1, ...lines.slice(at, at + 1).map((line) => ({ ...line, ...change })));
-  };
-const doubled =
-  (named: Named): Change =>
-  ({ lines }) =>
-    void lines.push(...lines.slice(indexOf(lines, named)).slice(0, 1));
-const invented =
-  (line: Named): Change =>
-  ({ lines }) =>
-    void lines.push({
-      seq: 1_000,
-      checkpoint: 1,
-      reason: null,
-      task_id: null,
-      agent_id: null,
-      sponsor: null,
-      jti: null,
-      ...line,
-    });
-const answered =
-  (named: Partial<Operation> & { readonly kind: OperationKind }, change: Partial<Operation>): Change =>
-  ({ operations }) => {
-    const at = indexOf(operations, named);
-    operations.splice(at, 1, ...operations.slice(at, at + 1).map((one) => ({ ...one, ...change })));
-  };
-const later =
-  (one: Partial<Operation> & Pick<Operation, 'kind' | 'status'>): Change =>
-  ({ operations }) =>
-    void operations.push({ began: 9_000, ended: 9_005, ...one });
 
 const killed = { task_id: 'task-killed' };
 const ofKilled = { task: 'task-killed', jti: 'jti-killed' };

@@ -54,7 +54,7 @@ describe('unserved requests', () => {
     expect(unanswered([broken(900, 999), broken(2_100, 2_101)], [1_000])).to.have.length(2);
   });
 
-  it('are not explained by a process that exited by itself', () => {
+  it('are not explained by a process that exited or aborted', () => {
     expect(crashes(['SIGKILL', 'SIGKILL'])).to.deep.equal([]);
     expect(crashes(['SIGKILL', 1, 'SIGABRT'])).to.have.length(2);
   });

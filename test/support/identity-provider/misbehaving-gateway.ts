@@ -96,7 +96,7 @@ export async function startGateway(first: Oddities, { people, page, console }: C
     else answering(answer, isKnown ? 200 : 404)({} as never, response);
   }
 
-  /** What the gateway itself answers to a token request. */
+  /** The gateway's own answer to a token request. */
   function refusalOf({ headers, body }: Request): Answer | undefined {
     const form = new URLSearchParams(body);
     const basic = basicOf(headers);

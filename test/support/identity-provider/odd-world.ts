@@ -20,7 +20,7 @@ import type { Oddities } from './oddities.ts';
 import { ada, grace } from './people.ts';
 import { CONSOLE_CLIENT_ID, PAGE_CLIENT_ID } from './provider-configuration.ts';
 
-/** What a provider takes part in. */
+/** The parts of the system that use the provider. */
 export type Area = 'page' | 'console' | 'exchange';
 
 export interface OddWorld {
@@ -29,7 +29,7 @@ export interface OddWorld {
   readonly origin: string;
   /** Whether a person signs in at the page, an operator at the console, and an agent gets a token for a person. */
   works(area: Area): Promise<boolean>;
-  /** What the doctor finds about the same. */
+  /** The doctor's findings about the same provider. */
   findings(area: Area): Promise<readonly NamedFinding[]>;
   stop(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface OddWorldOptions extends Pick<MandateOptions, 'requestLimitMs'> 
   readonly secret?: string;
   /** The secret that Mandate has. */
   readonly ownSecret?: string;
-  /** Whether Mandate is told where the metadata is, and not the issuer. */
+  /** Whether the setting is the address of the metadata, not the issuer. */
   readonly hasMetadataUrl?: boolean;
   /** By default `poll`. */
   readonly mode?: 'signals';

@@ -1,6 +1,6 @@
 /**
- * What real identity providers do in another way than `oidc-provider`. Each is a switch of the misbehaving gateway, and
- * any combination can be on.
+ * How real identity providers differ from `oidc-provider`. Each is a switch of the misbehaving gateway, and any
+ * combination can be on.
  */
 
 import type { JsonWebKey } from 'node:crypto';
@@ -41,7 +41,7 @@ export interface Oddities {
   /** The `auth_time` of ID tokens. */
   readonly authTime?: 0 | 'absent' | 'text' | 'future';
 
-  /** ID tokens have so many more characters, in a claim. */
+  /** ID tokens are longer by this many characters, in a claim. */
   readonly idTokenPadding?: number;
 
   /** The `iss` of access tokens, which the metadata names in `access_token_issuer` (AD FS). */

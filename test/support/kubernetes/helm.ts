@@ -69,7 +69,7 @@ export async function render(values: unknown): Promise<readonly Manifest[]> {
   });
 }
 
-/** What Helm says to values that it refuses. */
+/** Helm's error about values that it refuses. */
 export async function refusal(values: unknown, release?: string): Promise<string> {
   const { code, out, err } = await template(values, release);
   if (code === 0) throw new Error(`the chart was rendered: ${out}`);

@@ -1,4 +1,4 @@
-/** What the owner of a database can do after altering records: sign every checkpoint anew, so that the chain is whole. */
+/** After altering records, an owner of the database can sign every checkpoint anew, so that the chain is whole. */
 
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { CheckpointSigner } from '../../../application/ports/keys.ts';

@@ -166,3 +166,22 @@ export function examplesOf({ value, pointer }: Placed<Described>): readonly Plac
 
 /** The responses of the service to requests for any path. */
 export const anyPathResponses = responsesAt('/x-any-path/responses');
+
+/** The response of the service to a request for any path. @throws if the document has none with this status */
+export function anyPathResponse(status: number): Placed<Described> {
+  const response = anyPathResponses.get(status);
+  if (response === undefined) throw new Error(`no answer ${status} on any path`);
+  return response;
+}
+
+/** The names of the examples of an operation's response with this status. */
+export function exampleNames({ responses }: Operation, status: number): readonly string[] {
+  const response = responses.get(status);
+  return response === undefined ? [] : examplesOf(response).map(({ pointer }) => pointer.split('/').at(-1) ?? '');
+}
+
+/** A separate listener serves the metrics. */
+export const METRICS = operationOf('getMetrics');
+
+/** The operations of the main port. */
+export const served = operations.filter((operation) => operation !== METRICS);

@@ -1,5 +1,7 @@
 /** Sends an example request of the OpenAPI document, with the credential of its security scheme. */
 
+import { type RawAnswer, readAnswers, sendBytes } from '../hostile/send-bytes.ts';
+import type { IdentityProvider } from '../identity-provider/identity-provider.ts';
 import { ADMIN_KEY, type Answer, encodeForm, type Form, sendTo } from '../mandate.ts';
 import { SCIM_TOKEN } from '../scim-client.ts';
 import { PUSH_CREDENTIAL } from '../transmitter.ts';
@@ -32,9 +34,17 @@ const CREDENTIALS: Record<string, string> = {
   pushToken: PUSH_CREDENTIAL,
 };
 
-/** Only the identity provider of a test can sign the token of a person. */
-export function presentMeToken(token: string): void {
-  CREDENTIALS.meToken = token;
+/** The audience of access tokens for `/me`. */
+export const ME_AUDIENCE = 'https://mandate.example/me';
+
+/** Only the identity provider of a test can sign the token of a person. This one signs in now. */
+export function presentMeToken(provider: IdentityProvider): void {
+  CREDENTIALS.meToken = provider.mintAccessToken({ aud: ME_AUDIENCE, auth_time: Math.floor(Date.now() / 1000) });
+}
+
+function credentialOf({ scheme }: Operation): Readonly<Record<string, string>> {
+  const credential = scheme && CREDENTIALS[scheme];
+  return credential === undefined ? {} : { authorization: `Bearer ${credential}` };
 }
 
 export function targetOf({ path, parameters }: Operation, { path: own = {}, query = {} }: Changes): string {
@@ -56,12 +66,11 @@ export function sendExample(
   changes: Changes = {},
   example?: string,
 ): Promise<Answer> {
-  const credential = operation.scheme && CREDENTIALS[operation.scheme];
   const [type, text] = bodyOf(operation, changes, example);
   return sendTo(`${url}${targetOf(operation, changes)}`, {
     method: operation.method.toUpperCase(),
     headers: {
-      ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
+      ...credentialOf(operation),
       ...(type === undefined ? {} : { 'content-type': type }),
       ...changes.headers,
     },
@@ -83,4 +92,33 @@ function bodyOf(
   if (text !== undefined || typeof found?.value === 'string') return [type, text ?? String(found?.value)];
   const value = { ...(isNode(found?.value) ? found.value : {}), ...members };
   return [type, type.includes('json') ? JSON.stringify(value) : encodeForm(value as Form)];
+}
+
+/**
+ * Sends a request with this method and path, and the credential of the operation unless there are other headers. `fetch`
+ * refuses some methods and normalizes some paths.
+ */
+export async function sendAsIs(
+  url: string,
+  operation: Operation,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = credentialOf(operation),
+): Promise<Answer> {
+  const isJson = Object.keys(operation.body?.value.content ?? {}).some((type) => type.includes('json'));
+  const isChange = isJson && method === operation.method.toUpperCase();
+  const more = { ...headers, ...(isChange ? { 'content-type': 'application/json', 'content-length': '2' } : {}) };
+  const head = Object.entries({ host: 'mandate.test', connection: 'close', ...more }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  const bytes = `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n${isChange ? '{}' : ''}`;
+  const [answer] = readAnswers((await sendBytes(url, bytes)).text, method === 'HEAD');
+  return asAnswer(answer);
+}
+
+/** @throws if the service sent no answer */
+export function asAnswer(raw: RawAnswer | undefined): Answer {
+  if (raw === undefined) throw new Error('no answer');
+  const { status, body, headers } = raw;
+  return { status, text: body, body: body === '' ? {} : JSON.parse(body), headers: new Headers([...headers]) };
 }

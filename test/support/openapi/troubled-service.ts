@@ -18,9 +18,7 @@ import { TWO_PERSONS } from '../operators.ts';
 import { openTestDatabase } from '../test-database.ts';
 import { EVERY_RECEIVER } from '../transmitter.ts';
 import { logKeySettings } from '../transparency-log.ts';
-
-/** The audience of access tokens for `/me`. */
-export const ME_AUDIENCE = 'https://mandate.example/me';
+import { ME_AUDIENCE } from './send-example.ts';
 
 export type Trouble = 'storage_unavailable' | 'fault';
 

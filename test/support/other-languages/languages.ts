@@ -22,7 +22,7 @@ const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
 const GO = process.env.GO ?? 'go';
 const RUBY = process.env.RUBY ?? '/usr/bin/ruby';
 
-/** By the ending of a program's name. */
+/** Languages, by the file name extension of a program. */
 export const languages = {
   py: language('Python', {
     command: [PYTHON],

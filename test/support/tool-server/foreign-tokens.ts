@@ -9,7 +9,7 @@ import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 export const LOCALLY = { high_risk_audiences: [] };
 const HOUR = 3600;
 
-/** The service as it is now: a test may start it again with another key. */
+/** The service: a test may start it again with another key. */
 export interface Issuing {
   readonly mandate: Mandate;
   readonly agent: RegisteredAgent;
@@ -21,7 +21,7 @@ export interface Issuing {
 
 export interface ForeignTokens {
   issued(changes?: Form, by?: RegisteredAgent): Promise<string>;
-  /** A token as issued, with these changes, signed by this key in the name of the service's. */
+  /** A token as issued, with these changes. This key signs it, in place of the service's key. */
   signed(claims: object, header?: object, signer?: SigningKey): Promise<string>;
   /** Each differs in one respect from a token that is accepted. */
   readonly refused: Readonly<Record<string, () => Promise<string>>>;

@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 
 const RENEWAL_MS = 15_000;
-/** So long the page waits for an answer. */
+/** The page waits for an answer for this long. */
 const ANSWER_MS = 10_000;
 
 for (const database of databasesByLength) {

@@ -1,4 +1,4 @@
-/** A graceful stop while the console serves: what is under way is finished, what does not end by itself is ended. */
+/** A graceful stop while the console serves: running requests finish, and streams are ended. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -13,7 +13,7 @@ import { fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { scrape } from '../../support/metrics-scrape.ts';
 import { formPost, rawConnection } from '../../support/raw-http.ts';
 
-/** A session that was not used for so long is renewed by the next request, which is a write. */
+/** If a session was not used for this long, the next request renews it, which is a write. */
 const UNUSED_SECONDS = 120;
 
 for (const database of databasesByLength) {

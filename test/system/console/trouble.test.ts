@@ -30,7 +30,7 @@ const SCARCE = {
 };
 const ONE_PERMIT = { 'Service:Overload:ConcurrencyLimit': '1', 'Service:Overload:QueueLimit': '0' };
 
-/** A session that was not used for so long is renewed by the next request, which is a write. */
+/** If a session was not used for this long, the next request renews it, which is a write. */
 const UNUSED_SECONDS = 120;
 
 const form = { reason: 'A form in times of trouble', sponsor_key: 'grace', typed: 'grace' };

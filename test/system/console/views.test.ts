@@ -10,7 +10,7 @@ const REASON = 'incident 4711';
 const MOST_BYTES = 65_000;
 /** How much CPU time a file may take, against an ordinary one of nearly as many tokens as are read. */
 const MOST_OF_ORDINARY = 2;
-/** Characters of a page about any file. */
+/** The maximum number of characters of a page about a file. */
 const MOST_SHOWN = 30_000;
 const START_LIMIT_MS = 120_000;
 

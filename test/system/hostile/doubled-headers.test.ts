@@ -132,7 +132,7 @@ describe('Repeated headers', () => {
       expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(types.flatMap(() => record));
     });
 
-    it(`of Content-Encoding are refused by ${path}, and so is a single one that names a compression`, async () => {
+    it(`of Content-Encoding are refused by ${path}, as is a single one that names a compression`, async () => {
       const once = [['gzip'], ['br'], ['aes128gcm']];
       const twice = [
         ['gzip', 'gzip'],

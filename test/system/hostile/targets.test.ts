@@ -13,10 +13,9 @@ import {
   registration,
   wholeRegistration,
 } from '../../support/hostile/no-effect.ts';
-import { readAnswers, sendBytes } from '../../support/hostile/send-bytes.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
-import { SCIM_TOKEN } from '../../support/scim-client.ts';
-import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../../support/transmitter.ts';
+import { EVERY_RECEIVER } from '../../support/transmitter.ts';
 
 const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
 
@@ -222,66 +221,4 @@ describe('A request', () => {
         );
       }
     }));
-
-  const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
-  /** Each path, its credential, its methods, and the record of a refused method. */
-  const paths: readonly (readonly [path: string, more: string, allow: string, record?: readonly [string, string]])[] = [
-    ['/healthz', '', 'GET, HEAD'],
-    ['/readyz', '', 'GET, HEAD'],
-    ['/.well-known/openid-configuration', '', 'GET, HEAD'],
-    ['/.well-known/oauth-authorization-server', '', 'GET, HEAD'],
-    ['/.well-known/jwks.json', '', 'GET, HEAD'],
-    ['/agents/nobody/jwks.json', '', 'GET, HEAD'],
-    ['/oauth2/token', '', 'POST', ['token.denied', 'invalid_request']],
-    ['/oauth2/introspect', '', 'POST', ['token.denied', 'invalid_request']],
-    ['/oauth2/revoke', '', 'POST', ['token.denied', 'invalid_request']],
-    ['/backchannel-logout', '', 'POST', ['signal.denied', 'logout_malformed']],
-    ['/events', bearer(PUSH_CREDENTIAL), 'POST', ['signal.denied', 'ssf_malformed']],
-    ['/scim/v2/Users', bearer(SCIM_TOKEN), 'GET, HEAD, POST'],
-    ['/scim/v2/ServiceProviderConfig', bearer(SCIM_TOKEN), 'GET, HEAD'],
-    ['/admin/agents', bearer(ADMIN_KEY), 'GET, HEAD, POST'],
-    ['/admin/agents/nobody/tasks', bearer(ADMIN_KEY), 'DELETE'],
-    ['/admin/tasks/none', bearer(ADMIN_KEY), 'DELETE'],
-    ['/admin/sponsors/nobody/block', bearer(ADMIN_KEY), 'PUT, DELETE'],
-    ['/audit', bearer(ADMIN_KEY), 'GET, HEAD'],
-    ['/audit/checkpoints', bearer(ADMIN_KEY), 'GET, HEAD'],
-  ];
-  const usual = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-  const methods = [...usual, 'TRACE', 'PROPFIND', 'SOURCE', 'M-SEARCH'];
-
-  it('with an unsupported method gets 405 and the supported methods', async () => {
-    for (const [path, more, allow, record] of paths) {
-      const had = allow.split(', ');
-      const refused = methods.filter((method) => !had.includes(method));
-      const { records } = await effectsOf(mandate, async () => {
-        await Promise.all(
-          refused.map(async (method) => {
-            const sent = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${more}Connection: close\r\nX-Sent: sent-text\r\n\r\n`;
-            const [answer] = await answersTo(mandate, sent, method === 'HEAD');
-            expect(answer?.status, `${method} ${path}`).to.equal(405);
-            expect(answer?.headers.get('allow')?.split(', '), `${method} ${path}`).to.have.members(had);
-            // The response to TRACE must not contain the request.
-            expect(answer?.body).not.to.include('sent-text');
-          }),
-        );
-      });
-      const expected = record === undefined ? [] : refused.map(() => record);
-      expect(fieldsOf(records, 'event', 'reason'), path).to.deep.equal(expected);
-    }
-  });
-
-  it('without a credential gets 401 before 405', async () => {
-    for (const [path, more] of paths.filter(([, more]) => more !== '')) {
-      for (const method of methods) {
-        const sent = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
-        const [answer] = await answersTo(mandate, sent, method === 'HEAD');
-        expect(answer?.status, `${method} ${path} ${more.length}`).to.equal(401);
-        expect(answer?.headers.has('allow')).to.equal(false);
-      }
-    }
-  });
-
-  async function answersTo(at: Mandate, sent: string, wasHead: boolean) {
-    return readAnswers((await sendBytes(at.url, sent)).text, wasHead);
-  }
 });

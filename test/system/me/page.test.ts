@@ -10,6 +10,14 @@ import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
 import { type PageWithProvider, startWithPage } from '../../support/me/person-browser.ts';
 
+const A_TASK = 'task_01JDCK0000000000000000N0NE';
+/** Addresses that no page of ours has. */
+const MALFORMED = [
+  ...['?after=nonsense', `?before=${A_TASK}`, `?after=${A_TASK}&after=${A_TASK}`, '?after=%FF'],
+  ...['/agent', '/agent?task=nonsense', `/agent?after=${A_TASK}`, `/agent?task=${A_TASK}&after=x`],
+  ...['/ended?after=nonsense', `/ended?task=${A_TASK}`],
+];
+
 for (const database of databasesByLength) {
   describe(`The person's page in a browser on ${database.name}`, function () {
     this.timeout(120_000);
@@ -44,6 +52,21 @@ for (const database of databasesByLength) {
     const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
     const shot = (page: Page, name: string) => screenshot(page, `${database.name} ${name}`);
     const task = async (agent: RegisteredAgent): Promise<string> => String((await agent.exchange()).body.task_id);
+    const endTimes = (page: Page) =>
+      page.locator('.history time').evaluateAll((all) => all.map((time) => time.getAttribute('datetime')));
+    /** Copies the agent's newest task. @param agentId the agent of each copy, as SQL */
+    const crowd = async (agent: RegisteredAgent, count: number, agentId = 'agent_id'): Promise<readonly string[]> => {
+      const ids = Array.from({ length: count }, () => makeTaskId(ulid()));
+      await running.mandate.sql(`
+        insert into tasks (task_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at)
+        with others (new_id) as (values ${ids.map((id) => `('${id}')`).join()})
+        select new_id, ${agentId}, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at
+        from (select * from tasks where agent_id = '${agent.id}' order by task_id desc limit 1) newest, others`);
+      await running.mandate.sql(`
+        insert into task_grants (grant_hash, task_id, scope)
+        select 'grant of ' || task_id, task_id, scope from tasks where task_id in (${ids.map((id) => `'${id}'`).join()})`);
+      return ids;
+    };
     const pauseAll = async (page: Page): Promise<void> => {
       await page.locator('summary', { hasText: 'Pause agents' }).click();
       await press(page, 'Pause all agents');
@@ -186,43 +209,93 @@ for (const database of databasesByLength) {
       await page.context().close();
     });
 
-    it('shows a person with 1,000 tasks all of them in pages of 100, and stops them at once', async () => {
+    it('shows twenty agents, and on the next page the others with the same totals', async () => {
       const { mandate } = running;
-      const id = await task(triage);
-      const others = Array.from({ length: 999 }, () => `('${makeTaskId(ulid())}')`);
-      await mandate.sql(`
-        insert into tasks (task_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at)
-        with others (new_id) as (values ${others.join()})
-        select new_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at
-        from tasks, others where task_id = '${id}'`);
+      await task(triage);
+      await crowd(triage, 24, "'gone_' || new_id");
+      const page = await signedIn({ javaScriptEnabled: false });
+      const totals = () => page.locator('#live ~ .quiet').textContent();
+      expect(await totals()).to.equal('25 tasks by 25 agents');
+      const names = await page.locator('.card h3').allTextContents();
+      await page.getByRole('link', { name: 'More agents' }).click();
+      expect(page.url()).not.to.contain('gone_');
+      expect(await totals()).to.equal('25 tasks by 25 agents');
+      const rest = await page.locator('.card h3').allTextContents();
+      expect([names.length, rest.length, new Set([...names, ...rest]).size]).to.deep.equal([20, 5, 25]);
+      // Ended tasks are on the first page.
+      expect(await page.locator('.history').count()).to.equal(0);
+      await page.getByRole('link', { name: 'Back to my tasks' }).click();
+      await page.waitForURL(`${mandate.issuer}/me`);
+      await page.context().close();
+    });
+
+    it('shows the ten latest ended tasks, and all of them on pages of their own, the latest end first', async () => {
+      const { mandate } = running;
+      await task(triage);
+      await crowd(triage, 119);
+      await mandate.admin('DELETE', `/admin/sponsors/${ada.username}/tasks`);
       const page = await signedIn();
-      expect(await page.locator('.heading .quiet').textContent()).to.equal('100 tasks by 1 agent on this page');
-      expect(await page.getByRole('button', { name: 'Stop all tasks of Jira triage' }).count()).to.equal(1);
-      const shown = new Set<string>();
-      const next = page.getByRole('link', { name: 'More tasks' });
-      do {
-        for (const id of await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id)))
-          shown.add(id);
+      expect(await page.locator('.history li').count()).to.equal(10);
+      const rows = await mandate.sql(
+        `select count(*) as ended from tasks where sponsor_key = '${ada.username}' and ended_at is not null`,
+      );
+      const seen = await endTimes(page);
+      const more = page.getByRole('link', { name: 'More ended tasks' });
+      while ((await more.count()) > 0) {
         const from = page.url();
-        await next.click();
-        // Between the two pages the browser shows none, and counts no task.
+        await more.click();
         await page.waitForURL(({ href }) => href !== from);
-      } while ((await page.locator('.task[id]').count()) > 0);
-      expect(shown.size).to.equal(1000);
-      // A page without live tasks does not say that none acts.
-      expect(await page.locator('h2').allTextContents()).to.deep.equal([
-        ...['Ended', 'What a stop reaches', 'Sign out everywhere'],
-      ]);
-      await page.getByRole('link', { name: 'Newest tasks' }).click();
-      await page.locator('summary', { hasText: 'Stop everything' }).click();
+        seen.push(...(await endTimes(page)));
+      }
+      expect(seen).to.have.lengthOf(Number(rows[0]?.ended));
+      expect(seen).to.deep.equal(seen.toSorted().reverse());
+      await page.getByRole('link', { name: 'Back to my tasks' }).click();
+      await page.waitForURL(`${mandate.issuer}/me`);
+      await page.context().close();
+    });
+
+    it('shows a person with 1,000 tasks each agent once, the tasks of an agent in pages, and stops them there', async () => {
+      const { mandate } = running;
+      const others = [await task(triage), ...(await crowd(triage, 992))];
+      await task(travel);
+      const page = await signedIn({ javaScriptEnabled: false });
+      expect(await page.locator('#live ~ .quiet').textContent()).to.equal('994 tasks by 2 agents');
+      expect(await page.locator('.card h3').allTextContents()).to.deep.equal(['Travel planner', 'Jira triage']);
+      await shot(page, '10 many tasks');
+      await page.getByRole('link', { name: 'Jira triage' }).click();
+      expect(await page.locator('h1, #live ~ .quiet').allTextContents()).to.deep.equal(['Jira triage', '993 tasks']);
+      // The browser keeps addresses and titles.
+      expect(`${page.url()} ${await page.title()}`)
+        .not.to.contain(triage.id)
+        .and.not.to.contain('Jira triage');
+      const shown: string[] = [];
+      const next = page.getByRole('link', { name: 'More tasks' });
+      for (;;) {
+        const ids = await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id));
+        shown.push(...ids);
+        if ((await next.count()) === 0) break;
+        await next.click();
+      }
+      expect(shown).to.deep.equal(others.toSorted().reverse());
+      const from = page.url();
       const records = await mandate.recorded(async () => {
-        await press(page, 'Stop all my tasks');
-        await expectSaid(page, '1000 tasks stopped.');
+        await page.locator('.task button').last().click();
+        await expectSaid(page, '1 task stopped.');
+        // The form leads back to its page.
+        expect(page.url()).to.equal(from);
+        await press(page, 'Stop all 992 tasks of Jira triage');
+        await expectSaid(page, '992 tasks stopped.');
       });
       expect(new Set(fieldsOf(records, 'event', 'reason', 'sponsor').map(String))).to.deep.equal(
         new Set([`task.revoked,sponsor_stopped,${ada.username}`]),
       );
-      expect(records).to.have.lengthOf(1000);
+      expect(records).to.have.lengthOf(993);
+      // Of few tasks the first page shows all.
+      expect(await page.locator('.task dl').count()).to.equal(1);
+      await page.goto(from);
+      expect(await page.locator('#renewed .card').allTextContents()).to.deep.equal([
+        'This agent does not act for you right now.',
+      ]);
       await page.context().close();
     });
 
@@ -359,7 +432,17 @@ for (const database of databasesByLength) {
         const foreign = await post(`/me/tasks/${others.task_id}/stop`, html);
         const unknown = await post('/me/tasks/task_01JDCK0000000000000000NONE/stop', html);
         expect([foreign.status, foreign.text]).to.deep.equal([unknown.status, unknown.text]);
-        await mandate.get('/me?after=nonsense', { cookie, ...html });
+        const foreignAgent = await mandate.get(`/me/agent?task=${others.task_id}`, { cookie, ...html });
+        const unknownAgent = await mandate.get(`/me/agent?task=${A_TASK}`, { cookie, ...html });
+        expect([foreignAgent.status, foreignAgent.text]).to.deep.equal([404, unknownAgent.text]);
+        expect(foreignAgent.text).to.contain('There is no such task');
+        for (const address of MALFORMED) {
+          const malformed = await mandate.get(`/me${address}`, { cookie, ...html });
+          expect([malformed.status, malformed.headers.get('content-type')], address).to.deep.equal([
+            400,
+            'text/html; charset=utf-8',
+          ]);
+        }
       });
       // The ledger records no request that names nothing of the person.
       expect(records).to.deep.equal([]);
@@ -368,11 +451,6 @@ for (const database of databasesByLength) {
       expect([unknown.status, unknown.text]).to.satisfy(
         ([status, text]: [number, string]) => status === 404 && text.includes('There is no such task'),
       );
-      const malformed = await mandate.get('/me?after=nonsense', { cookie, ...html });
-      expect([malformed.status, malformed.headers.get('content-type')]).to.deep.equal([
-        400,
-        'text/html; charset=utf-8',
-      ]);
       const program = await post('/me/tasks/stop', {});
       expect(program.headers.get('content-type')).to.contain('application/problem+json');
       await page.context().close();

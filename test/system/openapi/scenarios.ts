@@ -5,28 +5,13 @@
  */
 
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
-import { type Answer, type Mandate, type RegisteredAgent, recordsOf } from '../../support/mandate.ts';
-import type { Changes } from '../../support/openapi/send-example.ts';
-import { ME_AUDIENCE } from '../../support/openapi/troubled-service.ts';
+import { type Answer, type Mandate, recordsOf } from '../../support/mandate.ts';
+import { type Changes, ME_AUDIENCE } from '../../support/openapi/send-example.ts';
+
 import { operatorToken, ROLE_VALUES } from '../../support/operators.ts';
 import { scimClient } from '../../support/scim-client.ts';
-import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
-
-export interface World {
-  readonly mandate: Mandate;
-  /** The agent `jira-triage` of the examples. */
-  readonly agent: RegisteredAgent;
-  readonly transmitter: Transmitter;
-  /** Has no receiver, and an identity provider that does not answer. */
-  readonly lonely: Mandate;
-  /** Has receivers whose issuers do not answer, and allows one user. */
-  readonly deaf: Mandate;
-  /** Queries a user endpoint that does not answer. No operator may end everything there. */
-  readonly polling: Mandate;
-  readonly metricsUrl: string;
-  /** The id of the user in the examples. */
-  userId: string;
-}
+import { PUSH_HEADERS } from '../../support/transmitter.ts';
+import type { World } from './world.ts';
 
 export interface Scenario {
   readonly changes?: Changes;

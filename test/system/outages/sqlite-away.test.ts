@@ -103,7 +103,7 @@ describe('A SQLite file on a full disk', function () {
     expect(events).to.deep.equal(['agent.registered', 'token.issued', 'token.refreshed']);
   });
 
-  it('makes the service Degraded also while no decision comes, and Healthy again by itself', async function () {
+  it('makes the service Degraded even without decisions, and Healthy again without a restart', async function () {
     if (process.platform !== 'linux') this.skip();
     // Room for one page in the log, and for the service's own log file.
     limitFiles(8_192);

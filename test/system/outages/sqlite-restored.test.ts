@@ -101,7 +101,8 @@ describe('A backup of SQLite', function () {
     expect(statSync(path).ino).to.equal(ino);
     expect((await agent.exchange()).status).to.equal(503);
     await expectStopped();
-    // A later backup, which has the record again, does not resume it: what was answered meanwhile is unknown.
+    // A later backup, which has the record again, does not resume it: it does not know the answers that were given in
+    // between.
     const restarted = await mandate.another({});
     expect((await restarted.untilReady()).text).to.equal('Healthy');
     expect((await restarted.introspect(issued)).active).to.equal(true);
@@ -217,7 +218,7 @@ describe('A backup of SQLite', function () {
     expect(await databaseCheck(mandate)).to.deep.equal({ status: 503, check: DAMAGED });
     const before = await records();
     expect((await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`)).status).to.equal(503);
-    // What is read from a damaged file may be wrong.
+    // Reads from a damaged file may return wrong rows.
     expect((await mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) })).status).to.equal(
       503,
     );

@@ -5,20 +5,30 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { trimOws } from '../../../../domain/trim-ows.ts';
+import { anyObject, checkArguments, must, optional, optionsOf } from '../../arguments.ts';
 
 const BEARER = /^bearer +(.+)$/is;
+
+const HEADERS = optionsOf({
+  rawHeaders: must('be a list of names and values', (value) => {
+    return Array.isArray(value) && value.every((each) => typeof each === 'string');
+  }),
+  headers: optional(anyObject),
+});
 
 /**
  * The values of all Authorization headers of a request.
  *
- * @param rawHeaders Node's `IncomingMessage.rawHeaders`: names and values in turn. Node's `headers` drops the second of
- * two
- * @param headers read only if `rawHeaders` is empty. Adapters for functions (`serverless-http`) make requests without it
+ * @param rawHeaders Node's `IncomingMessage.rawHeaders`: alternating names and values. Node's `headers` drops the
+ *   second of two
+ * @param headers read only if `rawHeaders` is empty. Adapters for functions (`serverless-http`) make requests without
+ *   it
  */
 export function authorizationHeaders(
   rawHeaders: readonly string[],
   headers: IncomingHttpHeaders = {},
 ): readonly string[] {
+  checkArguments('authorizationHeaders', { rawHeaders, headers }, HEADERS);
   if (rawHeaders.length === 0) {
     return Object.entries(headers).flatMap(([name, value]) =>
       name.toLowerCase() === 'authorization' ? (value ?? []) : [],

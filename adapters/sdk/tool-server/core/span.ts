@@ -23,7 +23,7 @@ const NONE: ControlPlaneSpan = { headers: {}, end: () => undefined };
 
 export const noSpan: StartSpan = () => NONE;
 
-/** A span that throws is lost, and its error is reported. The request is sent all the same. */
+/** A span that throws is lost, and its error is reported. The request is sent anyway. */
 export function harmless(startSpan: StartSpan, report: (error: unknown) => void): StartSpan {
   const safely = <Result>(work: () => Result): Result | undefined => {
     try {

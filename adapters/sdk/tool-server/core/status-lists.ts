@@ -225,8 +225,8 @@ async function fetchList(poller: Poller, at: number): Promise<Held | Failure> {
 
 /**
  * Whether an honest control plane may still answer with this list, or confirm it. Both may be replayed: a 304 is not
- * signed, and a new poller knows no earlier list. An old list is fetched without its ETag. The skew makes the age of a
- * list that a new poller gets up to so much longer: the control plane's clock made the `iat`.
+ * signed, and a new poller knows no earlier list. An old list is fetched without its ETag. The skew can add up to its
+ * own length to the age of a list that a new poller gets: the control plane's clock made the `iat`.
  *
  * @param first the start of the fetch that brought the list
  */

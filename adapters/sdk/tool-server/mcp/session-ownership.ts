@@ -45,7 +45,7 @@ export function sessionOwnership(): SessionOwnership {
   };
 }
 
-/** @param part an argument of `writeHead`. Headers are an object, or a list of names and values in turn */
+/** @param part an argument of `writeHead`. Headers are an object, or a list of alternating names and values */
 function withMark(part: unknown, marked: (id: string) => string): unknown {
   if (Array.isArray(part)) {
     return part.map((value, at) => (at % 2 === 1 && isHeader(part[at - 1]) ? marked(String(value)) : value));

@@ -1,4 +1,11 @@
-/** The entry of the database thread: opens the database and serves its ports to the main thread. */
+/**
+ * The entry of the database thread: opens the database and serves its ports to the main thread.
+ *
+ * The main thread calls a method by the names of port and method (ports.ts). rpc.ts sends calls and answers as
+ * messages, and errors.ts keeps the class of an error. supervisor.ts restarts a thread that died. A decision is sent
+ * by its name and input. The pages of a small file are checked here (page-check.ts), those of a large one in a process
+ * (large-file-check.ts, check-pages.ts).
+ */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
@@ -75,7 +82,7 @@ await serve(parentPort, async () => {
     await connection.close();
     throw error;
   }
-  // Without space for the mark the service starts all the same.
+  // If there is no disk space for the mark, the service starts without it.
   const mark = isServed ? await markServed(path).catch(() => undefined) : undefined;
   return {
     methods: methodsOf(portsOf(connection, mark)),

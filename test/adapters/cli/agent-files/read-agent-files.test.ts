@@ -1,60 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { describeFileProblem, readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
 import { judgeDraft } from '../../../../application/admin/register-agent.ts';
-import { CERTAIN_RULES, type Declaration, draftOf } from '../../../../domain/agents/declaration.ts';
+import { CERTAIN_RULES, draftOf } from '../../../../domain/agents/declaration.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
-
-const SECRET = 'a-value-that-no-problem-repeats';
-
-const judge = (declaration: Declaration) =>
-  judgeDraft({ agentKeys: { isUsable: async () => true }, rules: CERTAIN_RULES }, draftOf(declaration));
-
-const good = [
-  'agent_id: jira-triage',
-  'display_name: Jira triage',
-  'sponsor_required: true',
-  'allowed_scopes: [jira:read, jira:comment]',
-  'allowed_audiences:',
-  '  - https://jira.example',
-  'max_task_ttl: PT20M',
-  'max_token_ttl: PT4M',
-  'max_delegation_depth: 2',
-  'high_risk_audiences: []',
-  `jwks: ${JSON.stringify({ keys: [P256_KEY] })}`,
-  'enabled: false',
-] as const;
-
-/** A valid file, in which `line` replaces the line that begins with `start`. Without `line`, that line is removed. */
-function changed(start: string, line?: string): string {
-  return good
-    .filter((each) => line !== undefined || !each.startsWith(start))
-    .map((each) => (each.startsWith(start) ? (line ?? '') : each))
-    .join('\n');
-}
-
-const withValue = (name: string, value: string) => changed(`${name}:`, `${name}: ${value}`);
-const withLine = (line: string) => [...good, line].join('\n');
+import { agentFolder, changed, good, judge, SECRET, withLine, withValue } from './agent-files.ts';
 
 describe('Agent files', () => {
-  let folder: string;
-  before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mandate-agents-'));
-  });
-  after(() => rmSync(folder, { recursive: true }));
-
-  const write = (name: string, text: string | Uint8Array): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
-  const problemsOf = async (...texts: readonly (string | Uint8Array)[]): Promise<readonly string[]> => {
-    const files = texts.map((text, index) => write(`${index + 1}.yaml`, text));
-    const read = await readAgentFiles(files, judge);
-    const said = read.kind === 'sound' ? [] : read.problems.map(describeFileProblem);
-    return said.map((each) => each.replaceAll(`${folder}/`, ''));
-  };
+  const { path, write, problemsOf } = agentFolder();
 
   it('set every field of an agent, and leave absent fields undefined', async () => {
     const read = await readAgentFiles([write('one.yaml', good.join('\n'))], judge);
@@ -246,7 +198,7 @@ describe('Agent files', () => {
   });
 
   it('are refused, with their path, when they are absent, directories or over 4 MiB', async () => {
-    const files = [join(folder, 'absent.yaml'), folder, write('long.yaml', ' '.repeat(4 * 1_048_576 + 1))];
+    const files = [path('absent.yaml'), path('.'), write('long.yaml', ' '.repeat(4 * 1_048_576 + 1))];
     const read = await readAgentFiles(files, judge);
     expect(read.kind === 'wrong' && read.problems.map(describeFileProblem)).to.deep.equal([
       `${files[0]}: Cannot be read.`,
@@ -254,85 +206,4 @@ describe('Agent files', () => {
       `${files[2]}: Is longer than 4194304 bytes.`,
     ]);
   });
-
-  it('cannot exhaust the reader by nesting or repetition', async () => {
-    const nested = ['1.yaml:1: More than 32 mappings and lists are within one another up to this line.'];
-    expect(await problemsOf(`a: ${'['.repeat(20_000)}`)).to.deep.equal(nested);
-    expect(await problemsOf(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`)).to.deep.equal(nested);
-    const laughs = ['a: &a [x, x, x, x, x, x, x, x, x]'];
-    for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg'].map((pair) => pair.split(''))) {
-      laughs.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`);
-    }
-    const said = await problemsOf(laughs.join('\n'));
-    expect(said.some((each) => each.endsWith('or too many repetitions.'))).to.equal(true);
-  });
-
-  const lines = (number: number, line: (nth: number) => string) =>
-    Array.from({ length: number }, (_, nth) => `${line(nth)}\n`).join('');
-  const excess: readonly (readonly [string, () => string, at: number, what: string])[] = [
-    ['40,000 names', () => lines(40_000, (nth) => `k${nth}: 1`), 2001, '2000 entries are in one mapping or list'],
-    ['names in braces', () => `a: {${'k,'.repeat(9000)}}`, 1, '2000 entries are in one mapping or list'],
-    [
-      'a list',
-      () => `allowed_scopes:\n${lines(2001, (nth) => `- x${nth}`)}`,
-      2002,
-      '2000 entries are in one mapping or list',
-    ],
-    ['4 MB of brackets', () => '['.repeat(4_000_000), 1, '32 mappings and lists are within one another'],
-    ['dashes', () => `${'- '.repeat(7000)}\na: 1`, 1, '32 mappings and lists are within one another'],
-    ['question marks', () => '? '.repeat(7000), 1, '32 mappings and lists are within one another'],
-    ['names on one line', () => 'a: '.repeat(7000), 1, '32 mappings and lists are within one another'],
-    ['names within lines', () => `a: b${'\n c: d'.repeat(7000)}`, 33, '32 mappings and lists are within one another'],
-    ['indents', () => lines(100, (nth) => `${' '.repeat(nth)}a:`), 33, '32 mappings and lists are within one another'],
-    ['aliases', () => lines(101, (nth) => `k${nth}: *a`), 101, '100 anchors and aliases are in one registration'],
-    [
-      'wrong escapes in one value',
-      () => `a: "${'\\q'.repeat(2_000_000)}"`,
-      1,
-      '50000 escapes and line breaks are in values',
-    ],
-    [
-      'wrong escapes in values',
-      () => lines(60, () => `- "${'\\x'.repeat(900)}"`),
-      56,
-      '50000 escapes and line breaks are in values',
-    ],
-    [
-      'lines that are indented less',
-      () => `a: |\n x\n${'\t\n'.repeat(1_000_000)}`,
-      2,
-      '50000 escapes and line breaks are in values',
-    ],
-    ['registrations', () => '--- {}\n'.repeat(200_000), 100_000, '500000 names, values and signs are in the file'],
-  ];
-  for (const [what, text, at, sentence] of excess) {
-    it(`are refused before they are parsed, for too much: ${what}`, async () => {
-      const before = process.cpuUsage();
-      expect(await problemsOf(text())).to.deep.equal([`1.yaml:${at}: More than ${sentence} up to this line.`]);
-      const { user, system } = process.cpuUsage(before);
-      expect((user + system) / 1e6, 'seconds of CPU').to.be.below(5);
-    }).timeout(10_000);
-  }
-
-  it('may have the longest lists of a registration, and anchors in each of many', async () => {
-    const urls = lines(1000, (nth) => `  - https://${nth}.example`);
-    const longest = changed('allowed_audiences:', `allowed_audiences:\n${urls}`)
-      .replace('  - https://jira.example\n', '')
-      .replace('[jira:read, jira:comment]', `[${Array.from({ length: 1000 }, (_, nth) => `scope:${nth}`).join(', ')}]`)
-      .replace('high_risk_audiences: []', `high_risk_audiences: # all of them\n${urls}`);
-    expect(await problemsOf(longest)).to.deep.equal([]);
-    const anchored = (nth: number) =>
-      withValue('agent_id', `agent-${nth}`).replace('[jira:read, jira:comment]', '&scopes [jira:read]');
-    const many = Array.from({ length: 300 }, (_, nth) => anchored(nth)).join('\n---\n');
-    expect(await problemsOf(many)).to.deep.equal([]);
-  });
-
-  it('cannot exhaust the reader by repeating lists that are empty', async () => {
-    const laughs = ['a: &a [[], [], [], [], [], [], [], [], []]'];
-    for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg', 'ih', 'ji'].map((pair) => pair.split(''))) {
-      laughs.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`);
-    }
-    const said = await problemsOf(laughs.join('\n'));
-    expect(said.some((each) => each.endsWith('or too many repetitions.'))).to.equal(true);
-  }).timeout(5000);
 });

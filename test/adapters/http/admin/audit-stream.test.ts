@@ -136,7 +136,7 @@ describe('The stream of records', () => {
     for (const client of [early, late]) client.close();
   });
 
-  it('ends the oldest of a person for the sixth, which says why, and no other', async () => {
+  it('ends only the oldest stream of a person when the sixth begins, and tells the reader why', async () => {
     times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
     const connect = async (subject: string | undefined) => {
       const person = { kind: 'person', issuer: 'https://idp.example', sponsorKey: undefined, roles: [] } as const;
@@ -160,7 +160,7 @@ describe('The stream of records', () => {
     for (const client of kept) client.close();
   });
 
-  it('has places for the console and for the API apart, and those of the admin key end at the limit only', async () => {
+  it('has separate slots for the console and the API; the admin key is refused at the limit', async () => {
     const leaving: AbortController[] = [];
     const feeding: Promise<void>[] = [];
     const open = async (holder: Holder) => {

@@ -3,7 +3,7 @@ import { assets as consoles } from '../../../../adapters/http/console/assets.ts'
 import { assets as persons } from '../../../../adapters/http/me/assets.ts';
 
 describe("The pages' style sheets", () => {
-  it('have what the pages of the console and of the person share in one sheet, which each loads', () => {
+  it('repeat no rule: a common sheet has the rules that the console and the page share', () => {
     expect(consoles.common.bytes.equals(persons.common.bytes)).to.equal(true);
     const rules = ({ bytes }: { readonly bytes: Buffer }) =>
       new Set(bytes.toString('utf8').match(/^[^\s@/}][^{}]*\{[^}]*\}/gm));

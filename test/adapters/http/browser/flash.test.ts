@@ -35,12 +35,12 @@ describe('A one-time message', () => {
     '<b>.1',
   ];
   for (const value of forged) {
-    it(`is none if the cookie is ${value}`, () => {
+    it(`is absent if the cookie is ${value}`, () => {
       expect(take(`${NAME}=${value}`)).to.deep.equal({ flash: undefined, set: [] });
     });
   }
 
-  it('is none without the cookie, or with two of them', () => {
+  it('is absent without the cookie, or with two of them', () => {
     for (const cookies of [undefined, '', `${NAME}=stopped.1; ${NAME}=stopped.2`]) {
       expect(take(cookies)).to.deep.equal({ flash: undefined, set: [] });
     }

@@ -81,7 +81,7 @@ describe('A session at /me', () => {
     expect((await send('GET', '/me/tasks', { cookie: COOKIE, 'sec-fetch-site': 'cross-site' })).status).to.equal(200);
   });
 
-  it('writes with the form token from the own page, by fetch metadata or by origin', async () => {
+  it('writes with the form token if fetch metadata or origin show the page of the service', async () => {
     const { 'sec-fetch-site': _, ...older } = OWN_PAGE;
     for (const headers of [OWN_PAGE, { ...older, origin: 'https://mandate.example' }]) {
       expect((await send('PUT', '/me/pause', headers)).status).to.equal(200);

@@ -99,7 +99,7 @@ describe('The HTTP interface of a witness', () => {
     expect(lines[0].cosigned).to.include(log.note());
   });
 
-  it('logs a published note once, and what its log has signed of it, however strangers send it again', async () => {
+  it('logs a published note once, and only text that its log has signed, however often clients send it again', async () => {
     expect((await send(log.request(0))).status).to.equal(200);
     log.grow(5);
     const junk = (nth: number) =>

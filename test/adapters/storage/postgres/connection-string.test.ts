@@ -70,7 +70,7 @@ describe('a connection string', () => {
     'postgresql://[::1,b/mandate',
     'postgresql://u:p%ff@a,b/mandate',
   ]) {
-    it(`is malformed if a password in it may not be percent-encoded, or a host or port is none: ${uri}`, () => {
+    it(`is malformed with a password that may not be percent-encoded, or an invalid host or port: ${uri}`, () => {
       expect(readConnectionString(uri)).to.equal(undefined);
       expect(faultsOf(uri)).to.deep.equal(['unusable']);
     });

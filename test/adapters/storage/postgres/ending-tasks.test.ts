@@ -198,8 +198,7 @@ describe('decisions that end tasks on Postgres', () => {
 
   it('use as many statements for hundreds of tasks as for one', async () => {
     const agent = await registeredAgent(storage);
-    const connectionString = String(database.settings['Service:Database:ConnectionString']);
-    const stopping = openConnections({ connectionString, poolSize: 1, limits: limits.REVOKING_LIMITS }, capturedLog());
+    const stopping = oneConnection();
     const statements: number[] = [];
     const counting = {
       ...stopping,
@@ -214,7 +213,7 @@ describe('decisions that end tasks on Postgres', () => {
           return answer;
         }),
     };
-    const { decide } = postgresDecisions({ own: counting, operator: counting, person: counting, provider: counting });
+    const { decide } = decidingOver(counting);
     for (const tasks of [1, 300]) {
       await outside.sql(liveTasksOf(agent, tasks));
       const ended = await decide(endTasks, { selection: { kind: 'agent', agentId: agent.agentId }, ...KILL });
@@ -229,19 +228,11 @@ describe('decisions that end tasks on Postgres', () => {
     const TASKS = 5_000;
     const agent = await registeredAgent(storage);
     await outside.sql(liveTasksOf(agent, TASKS));
-    const connectionString = String(database.settings['Service:Database:ConnectionString']);
     const end = async (statement: number) => {
-      const short = { ...limits.REVOKING_LIMITS, lock: statement / 2, statement };
-      const stopping = openConnections({ connectionString, poolSize: 1, limits: short }, capturedLog());
+      const stopping = oneConnection({ ...limits.REVOKING_LIMITS, lock: statement / 2, statement });
       try {
-        const decisions = postgresDecisions({
-          own: stopping,
-          operator: stopping,
-          person: stopping,
-          provider: stopping,
-        });
         const selection = { kind: 'agent', agentId: agent.agentId } as const;
-        return await decisions.decide(endTasks, { selection, ...KILL });
+        return await decidingOver(stopping).decide(endTasks, { selection, ...KILL });
       } finally {
         await stopping.close();
       }
@@ -253,9 +244,8 @@ describe('decisions that end tasks on Postgres', () => {
   });
 
   it('also end tasks that are over by the clock of the instance, but not by that of the server', async () => {
-    const connectionString = String(database.settings['Service:Database:ConnectionString']);
-    const stopping = openConnections({ connectionString, poolSize: 1, limits: limits.REVOKING_LIMITS }, capturedLog());
-    const { decide } = postgresDecisions({ own: stopping, operator: stopping, person: stopping, provider: stopping });
+    const stopping = oneConnection();
+    const { decide } = decidingOver(stopping);
     for (const [end, tasks] of [
       ["now() + interval '30 minutes'", 2],
       ["now() - interval '1 second'", 0],
@@ -269,6 +259,14 @@ describe('decisions that end tasks on Postgres', () => {
     }
     await stopping.close();
   });
+
+  function oneConnection(within = limits.REVOKING_LIMITS) {
+    const connectionString = String(database.settings['Service:Database:ConnectionString']);
+    return openConnections({ connectionString, poolSize: 1, limits: within }, capturedLog());
+  }
+
+  const decidingOver = (connections: ReturnType<typeof oneConnection>) =>
+    postgresDecisions({ own: connections, operator: connections, person: connections, provider: connections });
 
   /** Inserts live tasks with their grants by SQL, because decisions would take long. */
   function liveTasksOf({ agentId }: Agent, tasks: number): string {
@@ -289,25 +287,4 @@ describe('decisions that end tasks on Postgres', () => {
     const signal = { issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: KILL.at };
     return storage.signals.logOut({ ...signal, loggedOut: { kind: 'person', subject: newSponsorKey() } });
   }
-});
-
-describe('the time limits of calls to Postgres', () => {
-  for (const [name, { lock, statement, query }] of Object.entries({
-    SERVING: limits.SERVING_LIMITS,
-    REVOKING: limits.REVOKING_LIMITS,
-    DRAINING: limits.DRAINING_LIMITS,
-    READINESS: limits.READINESS_LIMITS,
-    AUDITING: limits.AUDITING_LIMITS,
-  })) {
-    it(`rise for ${name} from lock to statement to query, so that Postgres refuses before the client stops waiting`, () => {
-      expect([lock, statement, query]).to.deep.equal([lock, statement, query].toSorted((one, other) => one - other));
-      expect(new Set([lock, statement, query]).size).to.equal(3);
-    });
-  }
-
-  it('add up to less than a minute for a decision that ends tasks, because proxies commonly wait so long', () => {
-    const { acquire, query } = limits.REVOKING_LIMITS;
-    // A decision waits for a permit, and then for a connection.
-    expect(2 * acquire + limits.ENDING_LIMIT_MS + query).to.be.below(60_000);
-  });
 });

@@ -20,7 +20,7 @@ describe('The errors of a pooler', () => {
   const fatal = (message: string) =>
     Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code: '08P01', severity: 'FATAL' });
 
-  it('mean what their message says, and are a lack of connections where they say so', () => {
+  it('have the meaning of their message, and count as a lack of connections if the message says so', () => {
     expect(MESSAGES.map((messages) => messages.map((message) => faultOf(fatal(message))))).to.deep.equal(
       MESSAGES.map((messages, nth) => messages.map(() => POOLER_FAULTS[nth])),
     );

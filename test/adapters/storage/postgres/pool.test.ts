@@ -158,7 +158,7 @@ describe('The connections of a serving process', function () {
     await eventually(async () => (await own.sql(isHeld)).length === 0);
   });
 
-  it('are released if another process has the number of theirs', async () => {
+  it('are released if another process now has the pid of their server process', async () => {
     const unanswered = unansweredCommits(connect(1).run);
     const other = connect(1);
     const pid = await pidOf(other);

@@ -124,6 +124,18 @@ describe('SQLite', () => {
       const [task] = await storage.tasks.ofSponsor(sponsorKey, { after: undefined, limit: 101, now: NOON });
       expect(task?.taskId).to.equal(taskId);
     },
+    'the agents of a person and their tasks': async ({ task: { sponsorKey, taskId, agentId } }) => {
+      const [agent] = await storage.tasks.agentsOfSponsor(sponsorKey, NOON);
+      expect(agent).to.include({ agentId, newestTask: taskId });
+      const question = { after: undefined, limit: 101, now: NOON };
+      for (const of of [undefined, agentId]) {
+        const [task] = await storage.tasks.liveOfSponsor(sponsorKey, { ...question, agentId: of });
+        expect(task?.taskId).to.equal(taskId);
+      }
+      expect(await storage.tasks.endedOfSponsor(sponsorKey, question)).to.deep.equal([]);
+      const plans = await Promise.all([...run].filter((text) => text.includes('from tasks')).map(planOf));
+      for (const plan of plans.flat()) expect(plan).not.to.match(/tasks_by_agent|tasks_by_state/);
+    },
     'a revocation of a token': ({ task, entry }) => {
       if (entry.jti === undefined) throw new Error('the token has no jti');
       const token = { tokenId: entry.jti, taskId: task.taskId, forgetAt: LATER };

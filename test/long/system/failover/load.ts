@@ -18,7 +18,7 @@ interface StartedTask {
 export interface Load {
   /** Stops the load, and resolves when all its requests are answered. */
   stop(): Promise<void>;
-  /** What was wrong, in sentences: the answers, and what the server holds of them. */
+  /** The faults, in sentences: the answers, and what the server holds of them. */
   faults(server: PostgresPair['primary']): Promise<readonly string[]>;
   /** How many requests of a kind were answered with a status. */
   count(kind: string, status: number): number;

@@ -1,4 +1,4 @@
-/** What a process does with servers that are not the primary, and while the primary waits for its standby. */
+/** A process that reaches servers that are not the primary, and one whose primary waits for its standby. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -10,7 +10,7 @@ export interface BetterAuthSetup {
   readonly audience: string;
   readonly scopes: readonly string[];
   readonly people: readonly Person[];
-  /** Mandate as the provider reaches it, by a public name and https, and where it is. */
+  /** Mandate's public host name, which the provider calls over https, and its real address. */
   readonly mandate: { readonly name: string; readonly address: string };
   /** `Service:Console:Origin`. */
   readonly consoleOrigin: string;
@@ -27,7 +27,7 @@ export interface BetterAuthReady {
   readonly subjects: Readonly<Record<string, string>>;
 }
 
-/** `rotate`: new tokens have a new key, and the former one stays published. `replace`: it is published no more. */
+/** `rotate`: new tokens have a new key, and the former one stays published. `replace`: it is no longer published. */
 export type KeyChange = 'rotate' | 'replace';
 
 /** The scope of the service token with which Mandate asks about people. */

@@ -1,0 +1,230 @@
+/** What `audit-archive` refuses, also while another run uses the directory. */
+
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { exportFolder } from '../../../adapters/platform/export-folder.ts';
+import { openPostgresArchives } from '../../../adapters/storage/postgres/archives.ts';
+import { type Archiving, archive } from '../../../application/ledger/archive.ts';
+import { ExportUnusable } from '../../../application/ports/exports.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
+import { describeStop } from '../../../domain/ledger/archiving.ts';
+import type { Month } from '../../../domain/ledger/time-range.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import type { OutsideConnection } from '../../support/databases.ts';
+import { append, seal } from '../../support/ledger/fill.ts';
+import type { Archives } from './archives.ts';
+import { FILES, type Fixture, monthOf, NOVEMBER, NOW, OCTOBER, partitions, SEPTEMBER, THIS_MONTH } from './archives.ts';
+
+/** The owner of the tables can disable the triggers. */
+async function tamper(owner: OutsideConnection, statement: string): Promise<void> {
+  await owner.sql(`
+    grant update, delete on ledger to current_user;
+    alter table ledger disable trigger user;
+    ${statement};
+    alter table ledger enable trigger user`);
+}
+
+export function testRefusals(suite: Archives): void {
+  const { emptyScene, fixture, ageDrafts, expectAllArchived } = suite;
+
+  describe('refuses', () => {
+    async function refusal(made: Fixture, before: Month, changes: Partial<Archiving> = {}) {
+      const partitionsBefore = await partitions(made.owner);
+      const { stop } = await archive(before, { ...made.archiving, ...changes });
+      expect(await partitions(made.owner)).to.deep.equal(partitionsBefore);
+      return stop;
+    }
+
+    it('a cutoff later than the current month', async () => {
+      expect(await refusal(await fixture(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
+    });
+
+    for (const ahead of [31, -31]) {
+      it(`any month while the database's clock is ${ahead} seconds ahead`, async () => {
+        const made = await fixture();
+        const time = plusSeconds(NOW, ahead);
+        const stop = await refusal(made, THIS_MONTH, {
+          archives: { ...made.archiving.archives, databaseTime: async () => time },
+        });
+        expect(stop).to.deep.equal({ kind: 'clocks_disagree', ahead });
+        expect(stop && describeStop(stop)).to.equal(
+          `The database's clock is 31 seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's. No month is removed until both agree: have both machines keep their time by NTP.`,
+        );
+      });
+    }
+
+    it('the month that has just begun by this clock, but not by the database’s', async () => {
+      const made = await fixture();
+      const clock = { now: () => plusSeconds(NOVEMBER, 10) };
+      const archives = { ...made.archiving.archives, databaseTime: async () => plusSeconds(NOVEMBER, -10) };
+      const stop = await refusal(made, THIS_MONTH, { clock, archives });
+      expect(stop).to.deep.equal({ kind: 'after_current_month', before: THIS_MONTH });
+    });
+
+    it('a month with an unsealed record', async () => {
+      const made = await fixture();
+      await append(made.storage, 1, SEPTEMBER, 90);
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
+    });
+
+    it('a later month with an unsealed record, after archiving the earlier months', async () => {
+      const made = await fixture();
+      await append(made.storage, 1, OCTOBER, 90);
+      expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({
+        months: 1,
+        stop: { kind: 'not_sealed', month: '2026-10' },
+      });
+      expect(readdirSync(made.directory)).to.deep.equal(FILES.slice(0, 1));
+    });
+
+    it('a month with an altered record', async () => {
+      const made = await fixture();
+      await tamper(made.owner, "update ledger set sponsor = 'eve' where seq = 4");
+      expect(await refusal(made, THIS_MONTH)).to.deep.include({
+        kind: 'not_intact',
+        fault: { kind: 'root_mismatch', checkpointId: 1 },
+      });
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+    });
+
+    it('a month of which a record was deleted from the checkpoint that ledger_archives names', async () => {
+      const made = await fixture();
+      await tamper(made.owner, 'delete from ledger where seq = 11');
+      const row = (month: string, before: string) =>
+        made.owner.sql(
+          `insert into ledger_archives
+              (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+            select '${month}', '${before}', now(), 1, 2, 1, last_seq from checkpoints where checkpoint_id = 2`,
+        );
+      await row('2020-01', '2020-02-01Z');
+      expect(await refusal(made, THIS_MONTH)).to.deep.include({
+        kind: 'not_intact',
+        fault: { kind: 'tree_size', checkpointId: 2, sealed: 10, held: 9 },
+      });
+      await row('2020-02', '2026-10-01Z');
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
+    });
+
+    for (const [what, row] of [
+      ['whole checkpoints of the month', '1, 2, 1, max(last_seq)'],
+      ['one checkpoint, whose records are all still there', '1, 1, 1, min(last_seq)'],
+      ['checkpoints without their numbers', '1, max(1), null, null'],
+      ['numbers without their checkpoints', 'null, null, 1, max(last_seq)'],
+    ]) {
+      it(`a month of which ledger_archives lists as exported with another month: ${what}`, async () => {
+        const { key } = suite;
+        const made = await emptyScene();
+        await append(made.storage, 4, SEPTEMBER);
+        await seal(made.storage, key.signer, SEPTEMBER);
+        await append(made.storage, 4, SEPTEMBER, 4);
+        await seal(made.storage, key.signer, SEPTEMBER);
+        await made.owner.sql(
+          `insert into ledger_archives
+              (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+            select '2020-01', '2020-02-01Z', now(), ${row} from checkpoints`,
+        );
+        expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
+        expect(readdirSync(made.directory)).to.deep.equal([]);
+      });
+    }
+
+    it('a run while another audit-archive runs', async () => {
+      const made = await fixture();
+      const other = await openPostgresArchives(
+        made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
+        capturedLog(),
+      );
+      const answer = await other.archives.exclusively(() => refusal(made, THIS_MONTH));
+      expect(answer).to.deep.equal({ answer: { kind: 'busy' } });
+      await other.close();
+    });
+
+    it('a month with records that the sink has not received yet', async () => {
+      const made = await fixture();
+      await made.owner.sql('update outbox_queueing set queueing = true; insert into outbox values (3, now(), 2)');
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'undelivered', month: '2026-09' });
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+    });
+
+    it('a directory that does not exist, and a file in place of a directory', async () => {
+      const made = await fixture();
+      for (const [path, problem] of [
+        [join(made.directory, 'none'), 'missing'],
+        [join(made.directory, 'file'), 'not_a_directory'],
+      ] as const) {
+        writeFileSync(join(made.directory, 'file'), '');
+        const error = await archive(THIS_MONTH, { ...made.archiving, folder: exportFolder(path) }).catch((e) => e);
+        expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', problem);
+      }
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    });
+  });
+
+  describe('while another run uses the directory', () => {
+    async function* otherLines() {
+      yield ['the export of another database'];
+    }
+
+    it('publishes its own draft, not the one that the other run begins after the verification', async () => {
+      const made = await fixture();
+      const { folder } = made.archiving;
+      const other = exportFolder(made.directory);
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        const publish: typeof written.publish = async () => {
+          await other.prepare();
+          await (await other.draft(month, otherLines())).close();
+          return written.publish();
+        };
+        return { ...written, publish };
+      };
+      const outcome = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } });
+      expect(outcome).to.deep.equal({ months: 2, stop: undefined });
+      ageDrafts(made);
+      await other.prepare();
+      await expectAllArchived(made);
+    });
+
+    it('publishes nothing and keeps the month if the verified draft was replaced', async () => {
+      const made = await fixture();
+      const { folder } = made.archiving;
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        const publish: typeof written.publish = async () => {
+          const path = join(made.directory, 'another');
+          writeFileSync(path, 'the export of another database');
+          renameSync(path, written.location);
+          return written.publish();
+        };
+        return { ...written, publish };
+      };
+      const error = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } }).catch((e) => e);
+      expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', 'replaced');
+      expect(readdirSync(made.directory)).not.to.include(FILES[0]);
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+      expect(await made.owner.sql("select 1 from ledger where event = 'audit.archived' and seq > 28")).to.deep.equal(
+        [],
+      );
+    });
+
+    it('keeps the month if the verified export loses its name to another file', async () => {
+      const made = await fixture();
+      const { folder } = made.archiving;
+      const path = join(made.directory, FILES[0] ?? '');
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        const publish: typeof written.publish = async () => {
+          const published = await written.publish();
+          rmSync(path);
+          writeFileSync(path, 'the export of another database');
+          return published;
+        };
+        return { ...written, publish };
+      };
+      const error = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } }).catch((e) => e);
+      expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', 'replaced');
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    });
+  });
+}

@@ -1,0 +1,84 @@
+/** The services of the scenarios: one with everything, and three in the states that some examples need. */
+
+import { freePort } from '../../../scripts/free-port.ts';
+import type { TestDatabase } from '../../support/databases.ts';
+import { answering } from '../../support/loopback.ts';
+import { type Mandate, type RegisteredAgent, registerAgent, startMandate } from '../../support/mandate.ts';
+import { ME_AUDIENCE, presentMeToken } from '../../support/openapi/send-example.ts';
+import { STOP_EVERYTHING, TWO_PERSONS } from '../../support/operators.ts';
+import { scimSettings } from '../../support/scim-client.ts';
+import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
+import { logKeySettings } from '../../support/transparency-log.ts';
+import { startUserDirectory } from '../../support/user-directory.ts';
+
+export interface World {
+  readonly mandate: Mandate;
+  /** The agent `jira-triage` of the examples. */
+  readonly agent: RegisteredAgent;
+  readonly transmitter: Transmitter;
+  /** Has no receiver, and an identity provider that does not answer. */
+  readonly lonely: Mandate;
+  /** Has receivers whose issuers do not answer, and allows one user. */
+  readonly deaf: Mandate;
+  /** Queries a user endpoint that does not answer. No operator may end everything there. */
+  readonly polling: Mandate;
+  readonly metricsUrl: string;
+  /** The id of the user in the examples. */
+  userId: string;
+  stop(): Promise<void>;
+}
+
+/** Settings that turn off every receiver, and operators with names. */
+export const NO_RECEIVER = Object.fromEntries(
+  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...STOP_EVERYTHING }).map((key) => [key, '']),
+);
+const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
+
+export async function startWorld(database: TestDatabase): Promise<World> {
+  const started: Pick<Mandate, 'stop'>[] = [];
+  const transmitter = await startTransmitter();
+  const directory = await startUserDirectory(answering({}, 500));
+  const metricsPort = await freePort();
+  const mandate = await startMandate({
+    database,
+    settings: {
+      'Service:Issuer': 'https://mandate.example',
+      'Service:Metrics:Port': String(metricsPort),
+      'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+      ...scimSettings,
+      ...transmitter.settings,
+      'Service:StatusLists:Enabled': 'true',
+      ...logKeySettings(),
+      'Service:Me:Audience': ME_AUDIENCE,
+      ...TWO_PERSONS,
+      ...STOP_EVERYTHING,
+    },
+  });
+  started.push(mandate);
+  presentMeToken(mandate.provider);
+  const another = async (settings: Readonly<Record<string, string>>) => {
+    const instance = await mandate.another({
+      'Service:Metrics:Port': '',
+      'Service:Audit:Log:Key:Pem': '',
+      ...settings,
+    });
+    started.unshift(instance);
+    return instance;
+  };
+  const oneUser = { 'Service:Scim:MaxUsers': '1' };
+  return {
+    mandate,
+    transmitter,
+    agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
+    lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
+    deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUser }),
+    polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
+    metricsUrl: `http://127.0.0.1:${metricsPort}`,
+    userId: '',
+    async stop() {
+      for (const service of started) await service.stop();
+      await directory.server.close();
+      await transmitter.stop();
+    },
+  };
+}
