@@ -20,6 +20,9 @@ export interface About {
   readonly audience?: string | undefined;
 }
 
+/** The kill switch also ends all tasks of all people. */
+type AboutStop = About | { readonly everything: 'yes' };
+
 export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
 export const taskPath = (taskId: string) => `/tasks/${encodeURIComponent(taskId)}`;
 export const recordPath = (taskId: string, seq: number) => `${taskPath(taskId)}/records/${seq}`;
@@ -41,10 +44,10 @@ export type LedgerSearch = Readonly<
 /** Records of the ledger, which the browser can verify there. */
 export const ledgerPath = (search: LedgerSearch) => withQuery(screenPaths.ledger, search);
 /** The form that ends tasks. It first says how many, and asks for a reason. */
-export const stopPath = (about: About) => withQuery(screenPaths.stop, about);
+export const stopPath = (about: AboutStop) => withQuery(screenPaths.stop, about);
 
 /** Parameters without a value are left out. */
-export function withQuery(path: string, parameters: Readonly<Record<string, string | undefined>> | About): string {
+export function withQuery(path: string, parameters: Readonly<Record<string, string | undefined>> | AboutStop): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
   return query.size === 0 ? path : `${path}?${query}`;

@@ -11,6 +11,7 @@ import type { Trace } from '../../../domain/trace-context.ts';
 import { type ActedOn, actedOnBy } from '../acted-on.ts';
 import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
+import { isSwitchedOff } from '../admin/operators.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { serveAssets } from '../browser/assets.ts';
 import { answerFaultsWithPages } from '../browser/faults.ts';
@@ -249,6 +250,15 @@ function parametersOf(pattern: string, address: string): Readonly<Record<string,
   );
 }
 
+function isOff(
+  { admin: { operators } }: ConsoleSurface,
+  { holder }: BrowserSession<OperatorPerson>,
+  route: AdminRoute,
+) {
+  return operators !== undefined && isSwitchedOff(operators, holder, route);
+}
+
+/** The operator lacks the role for the route, or a setting closes it to every role. */
 async function refuseRole(
   surface: ConsoleSurface,
   session: BrowserSession<OperatorPerson>,
@@ -257,7 +267,11 @@ async function refuseRole(
   response: Response,
 ): Promise<void> {
   await surface.refuseRole(session.holder, route, request.trace);
-  const document = renderMissingRole(adminRoutes[route], session);
+  const needed = adminRoutes[route];
+  const document =
+    roleFor(session.holder, needed) === undefined
+      ? renderMissingRole(needed, session)
+      : renderMessage('switched_off', session);
   answer(response, { status: 403, reason: 'operator_role_missing' }, document);
 }
 
@@ -271,7 +285,9 @@ function change(surface: ConsoleSurface, form: OfScreen<ScreenForm>): RequestHan
     if (sent === undefined) return;
     const { session, field } = sent;
     const held = roleFor(session.holder, role);
-    if (held === undefined) return refuseRole(surface, session, route, request, response);
+    if (held === undefined || isOff(surface, session, route)) {
+      return refuseRole(surface, session, route, request, response);
+    }
     const reason = parseReason(field('reason') ?? '');
     const done =
       reason === undefined

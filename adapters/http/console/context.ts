@@ -148,6 +148,8 @@ export interface OverviewSurface {
   earliest(): Instant | Promise<Instant>;
   backlog(): Promise<Backlog>;
   readonly hasSink: boolean;
+  /** `Service:Operators:StopEverything`. */
+  readonly mayStopEverything: boolean;
   /** `Service:Operators:TwoPersonUnblock`. */
   readonly twoPersons: boolean;
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */

@@ -2,6 +2,7 @@
 
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
+import { SWITCHED_OFF_SENTENCE } from '../admin/operators.ts';
 import { type Html, html } from '../browser/html.ts';
 import type { FormResult } from './context.ts';
 import { type Frame, renderDocument } from './layout.ts';
@@ -106,6 +107,11 @@ const messages = {
     title: 'The identity provider gave no usable answer',
     text: 'No operator can sign in until its answer can be read. Calls with the admin key still work. The log of the service says more.',
     ...TRY,
+  },
+  switched_off: {
+    title: 'This is switched off',
+    text: `${SWITCHED_OFF_SENTENCE} Nothing was changed. The attempt is recorded.`,
+    ...NOW,
   },
   form_refused: {
     title: 'This form was not accepted',

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
 import { insertLiveTasks } from '../../support/console/many-tasks.ts';
-import { databasesByLength } from '../../support/databases.ts';
+import { databasesByLength, sqliteFile } from '../../support/databases.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
 
 const MARKUP = '"><b>Incident</b>';
@@ -22,7 +22,10 @@ for (const database of databasesByLength) {
     let responder: OperatorAtConsole;
 
     before(async () => {
-      service = await startConsole(database, { 'Service:Operators:TwoPersonUnblock': 'true' });
+      service = await startConsole(database, {
+        'Service:Operators:TwoPersonUnblock': 'true',
+        'Service:Operators:StopEverything': 'true',
+      });
       agent = await service.mandate.agent({ agent_id: 'jira-triage' });
       viewer = await service.signedIn('viewer');
       auditor = await service.signedIn('auditor');
@@ -193,5 +196,78 @@ for (const database of databasesByLength) {
       expect(seen.length).to.be.within(1200, 1210);
       expect(seen).to.deep.equal(seen.toSorted().reverse());
     });
+
+    it('ends all tasks of all people for two typed words and a reason, also if two operators do it at once', async () => {
+      expect((await responder.open('/stop')).text).to.include('href="/stop?everything=yes"');
+      const { text } = await responder.open('/stop?everything=yes');
+      expect(textOf(text)).to.match(/All tasks of all people , with every agent\. 1,20\d tasks end/);
+      expect(text).to.include('Type <bdi class="code">stop everything</bdi> to confirm');
+      let refused = await responder.submit('/stop/everything', { typed: 'everything', reason: 'Incident 9' });
+      expect([refused.status, refused.text.includes('name="typed" value="everything"')]).to.deep.equal([400, true]);
+      refused = await responder.submit('/stop/everything', { typed: 'stop everything', reason: '' });
+      expect([refused.status, refused.text.includes('name="typed" value="stop everything"')]).to.deep.equal([
+        400,
+        true,
+      ]);
+      const another = await service.signedIn('responder', 'viewer');
+      const lines = await recorded(async () => {
+        const both = await Promise.all(
+          [responder, another].map((each) =>
+            each.submit('/stop/everything', { typed: 'stop everything', reason: 'Incident 9' }),
+          ),
+        );
+        for (const { status, headers } of both) {
+          expect([status, headers.get('location')]).to.deep.equal([303, '/']);
+        }
+      });
+      const ends = lines.filter(({ event }) => event === 'task.revoked');
+      expect(ends.length).to.be.within(1200, 1210);
+      expect(new Set(ends.map(({ task_id }) => task_id)).size).to.equal(ends.length);
+      const acts = lines.flatMap(({ event, detail }) =>
+        event === 'operator.acted' ? [new URLSearchParams(String(detail)).get('act')] : [],
+      );
+      expect(acts).to.deep.equal(['DELETE /admin/tasks', 'DELETE /admin/tasks']);
+      expect((await viewer.open('/')).text).to.include('<a href="/tasks">0</a>');
+      const [last] = ends;
+      const page = await auditor.open(`/tasks/${last?.task_id}`);
+      expect(textOf(page.text)).to.include('Stop of all tasks of all people by olga-responder');
+    });
+
+    it('changes nothing if the session ends before the form arrives', async () => {
+      const task = await start('ada');
+      const gone = await service.signedIn('responder', 'auditor');
+      service.mandate.clock.advance(16 * 60);
+      const lines = await recorded(async () => {
+        const { status } = await gone.submit('/stop/everything', { typed: 'stop everything', reason: 'Incident 10' });
+        expect(status).to.equal(401);
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['admin.denied', 'missing_token']]);
+      const later = await service.signedIn('viewer');
+      expect((await later.open(`/tasks/${task}`)).text).to.include('<strong>Live.</strong>');
+    });
   });
 }
+
+describe('Stop everything, switched off', () => {
+  it('is offered to no role, and refused as a missing role is', async () => {
+    const service = await startConsole(sqliteFile);
+    try {
+      const responder = await service.signedIn('responder');
+      expect((await responder.open('/stop')).text).not.to.include('everything');
+      const unknown = await responder.open('/stop?everything=yes');
+      expect([unknown.status, unknown.text.includes('Is not a parameter here.')]).to.deep.equal([400, true]);
+      const lines = await service.mandate.recorded(async () => {
+        const { status, text } = await responder.submit('/stop/everything', {
+          typed: 'stop everything',
+          reason: 'Incident 11',
+        });
+        expect(status).to.equal(403);
+        expect(textOf(text)).to.include('Service:Operators:StopEverything is not true. The admin key may.');
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['admin.denied', 'operator_role_missing']]);
+      expect(new URLSearchParams(String(lines[0]?.detail)).get('act')).to.equal('DELETE /admin/tasks');
+    } finally {
+      await service.stop();
+    }
+  });
+});

@@ -42,6 +42,7 @@ const FORMS: Readonly<Record<string, readonly Role[]>> = {
   stopTask: only('responder'),
   stopAgent: only('responder'),
   stopPerson: only('responder'),
+  stopEverything: only('responder'),
   block: only('responder'),
   unblock: only('responder'),
   disableAgent: only('registrar'),

@@ -14,6 +14,7 @@ import { code } from './words.ts';
 const BLOCK: AdminRoute = 'PUT /admin/sponsors/{sponsor_key}/block';
 const LIFT: AdminRoute = 'DELETE /admin/sponsors/{sponsor_key}/block';
 const STOPS: readonly string[] = [
+  'DELETE /admin/tasks',
   'DELETE /admin/tasks/{task_id}',
   'DELETE /admin/agents/{agent_id}/tasks',
   'DELETE /admin/sponsors/{sponsor_key}/tasks',
@@ -61,6 +62,7 @@ export async function reasonOf(
 const ACT_WORDS: Readonly<Record<string, string>> = {
   'PUT /admin/sponsors/{sponsor_key}/block': 'Block of the person',
   'DELETE /admin/sponsors/{sponsor_key}/block': 'Request to lift the block',
+  'DELETE /admin/tasks': 'Stop of all tasks of all people',
   'DELETE /admin/tasks/{task_id}': 'Stop of one task',
   'DELETE /admin/agents/{agent_id}/tasks': 'Stop of all tasks of the agent',
   'DELETE /admin/sponsors/{sponsor_key}/tasks': 'Stop of all tasks of the person',

@@ -1,5 +1,6 @@
 /** The kill switch. It first says how many tasks end, and until when tokens still work; then it asks for a name and a reason. */
 
+import type { EverythingOutcome } from '../../../../application/admin/stop-everything.ts';
 import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
@@ -30,7 +31,11 @@ import { amount } from '../parts/words.ts';
 export type StopTarget =
   | { readonly kind: 'task'; readonly task: ListedTask }
   | { readonly kind: 'agent'; readonly agentId: AgentId; readonly displayName: string }
-  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey };
+  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
+  | { readonly kind: 'everything' };
+
+/** The operator types these two words to end all tasks of all people. */
+const EVERYTHING = 'stop everything';
 
 interface StopView {
   readonly now: Instant;
@@ -46,7 +51,7 @@ interface StopView {
 }
 
 /** Without a target: asks whose tasks end. @param typed texts that the filters refused */
-function renderStopChoice(suggested: Suggestions, typed: Typed<Choice> = {}): Html {
+function renderStopChoice({ suggested, mayStopEverything }: ChoiceView, typed: Typed<Choice> = {}): Html {
   const choice = (id: string, title: string, label: string, name: Choice, max: number, list: keyof Suggestions) =>
     html`<form class="card" method="get" action="${screenPaths.stop}"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>
 <input id="${id}" name="${name}" value="${typed[name] ?? ''}" required maxlength="${max}" list="${list}" autocomplete="off" autocapitalize="off" spellcheck="false"></p><button>Look first</button></form>`;
@@ -55,12 +60,23 @@ function renderStopChoice(suggested: Suggestions, typed: Typed<Choice> = {}): Ht
 ${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256, 'people')}
 ${choice('agent', 'An agent', 'Agent (agent_id)', 'agent_id', 128, 'agents')}
 ${choice('task', 'One task', 'Task (task_id)', 'task_id', 31, 'tasks')}
+${mayStopEverything && html`<div class="card"><h2>Everything</h2><p>All tasks of all people, with every agent.</p><p><a class="button stop" href="${stopPath({ everything: 'yes' })}">Look first</a></p></div>`}
 </div>
 ${suggestions(suggested, ['people', 'agents', 'tasks'])}`;
 }
 
+interface ChoiceView {
+  readonly suggested: Suggestions;
+  /** `Service:Operators:StopEverything`. */
+  readonly mayStopEverything: boolean;
+}
+
 const CHOICES = ['task_id', 'agent_id', 'sponsor'] as const;
 type Choice = (typeof CHOICES)[number];
+
+async function choiceOf(context: ScreenContext): Promise<ChoiceView> {
+  return { suggested: await readSuggestions(context), mayStopEverything: context.overview.mayStopEverything };
+}
 
 export function renderStop(view: StopView): Html {
   const { live } = view;
@@ -76,6 +92,7 @@ function subject({ target, now }: StopView): Html {
   if (target.kind === 'agent') {
     return html`All tasks of the agent <strong><bdi>${target.displayName}</bdi></strong> (<code>${target.agentId}</code>), for every person.`;
   }
+  if (target.kind === 'everything') return html`<strong>All tasks of all people</strong>, with every agent.`;
   const { task } = target;
   return html`The task <code>${task.taskId}</code>: <strong><bdi>${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi>${task.sponsorKey}</bdi></strong> at <bdi>${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
 }
@@ -99,6 +116,8 @@ function prevention(target: StopTarget): Html {
       return person(target.sponsorKey);
     case 'agent':
       return agent(target.agentId);
+    case 'everything':
+      return html`disable the <a href="${screenPaths.agents}">agents</a> or block the <a href="${screenPaths.people}">people</a>`;
     case 'task':
       return html`${person(target.task.sponsorKey)} or ${agent(target.task.agentId)}`;
   }
@@ -106,36 +125,47 @@ function prevention(target: StopTarget): Html {
 
 function stopForm({ target, live, formToken, typed }: StopView): Html {
   const label = `End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'}`;
-  const { to, name, value, word } = formOf(target);
+  const { to, hidden, word } = formOf(target);
   const before = typed(to);
-  const fields = html`<input type="hidden" name="${name}" value="${value}">${typedNameField('typed', word, before)}${reasonField('reason', before)}<button class="danger">${label}</button>`;
+  const fields = html`${hidden !== undefined && html`<input type="hidden" name="${hidden[0]}" value="${hidden[1]}">`}${typedNameField('typed', word, before)}${reasonField('reason', before)}<button class="danger">${label}</button>`;
   return html`<div class="card">${form(formToken, to.path, fields)}</div>`;
 }
 
-/** The form of a target: its hidden field, and the word that the operator types. */
-function formOf(target: StopTarget) {
-  const { stopTask, stopAgent, stopPerson } = stopScreen.forms;
+interface TargetForm {
+  readonly to: { readonly path: string };
+  readonly hidden: readonly [name: string, value: string] | undefined;
+  /** The operator types it. */
+  readonly word: string;
+}
+
+/** The form of a target. */
+function formOf(target: StopTarget): TargetForm {
+  const { stopTask, stopAgent, stopPerson, stopEverything } = stopScreen.forms;
   switch (target.kind) {
     case 'task':
-      return { to: stopTask, name: 'task_id', value: target.task.taskId, word: target.task.agentId };
+      return { to: stopTask, hidden: ['task_id', target.task.taskId], word: target.task.agentId };
     case 'agent':
-      return { to: stopAgent, name: 'agent_id', value: target.agentId, word: target.agentId };
+      return { to: stopAgent, hidden: ['agent_id', target.agentId], word: target.agentId };
     case 'person':
-      return { to: stopPerson, name: 'sponsor_key', value: target.sponsorKey, word: target.sponsorKey };
+      return { to: stopPerson, hidden: ['sponsor_key', target.sponsorKey], word: target.sponsorKey };
+    case 'everything':
+      return { to: stopEverything, hidden: undefined, word: EVERYTHING };
   }
 }
 
 const showStop: ShowPage = async (context, request) => {
-  const query = readFilters(request, CHOICES);
+  const { mayStopEverything } = context.overview;
+  // Switched off, the parameter is as unknown as any other.
+  const query = readFilters(request, mayStopEverything ? [...CHOICES, 'everything'] : CHOICES);
+  const everything = query.read('everything', (text) => (text === 'yes' ? text : undefined), 'Must be yes.');
   const taskId = query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.');
   const agentId = query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE);
   const sponsorKey = query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE);
-  const given = [taskId, agentId, sponsorKey].filter((each) => each !== undefined);
-  const several =
-    given.length > 1 ? fieldErrors('sponsor', 'Must be the only one of task_id, agent_id and sponsor.') : [];
+  const given = [taskId, agentId, sponsorKey, everything].filter((each) => each !== undefined);
+  const several = given.length > 1 ? fieldErrors('sponsor', 'Must be the only filter.') : [];
   const errors = [...query.errors, ...several];
   if (errors.length > 0) {
-    return refusedFilters(errors, screenPaths.stop, renderStopChoice(await readSuggestions(context), query.typed));
+    return refusedFilters(errors, screenPaths.stop, renderStopChoice(await choiceOf(context), query.typed));
   }
   const { overview, admin } = context;
   if (taskId !== undefined) {
@@ -166,7 +196,10 @@ const showStop: ShowPage = async (context, request) => {
     const unknown = isIdle ? await unknownPerson(context, sponsorKey, toStop) : undefined;
     return targetPage(context, { target: { kind: 'person', sponsorKey }, live, unknown });
   }
-  return { body: renderStopChoice(await readSuggestions(context)) };
+  if (everything !== undefined) {
+    return targetPage(context, { target: { kind: 'everything' }, live: await overview.countLive(undefined) });
+  }
+  return { body: renderStopChoice(await choiceOf(context)) };
 };
 
 function targetPage(context: ScreenContext, view: Pick<StopView, 'target' | 'live' | 'unknown'>): Page {
@@ -198,7 +231,23 @@ const stopPerson: ChangeByForm = async ({ admin }, field) => {
   return mistyped ?? ended(await admin.stop({ kind: 'sponsor', sponsorKey }));
 };
 
-function ended(outcome: StopOutcome | undefined): FormResult {
+const stopEverything: ChangeByForm = async ({ admin }, field) => {
+  const back = stopPath({ everything: 'yes' });
+  const mistyped = typedWrong(field, EVERYTHING, back);
+  if (mistyped !== undefined) return mistyped;
+  const outcome = await admin.stopEverything();
+  if (outcome.kind === 'ended') return ended(outcome);
+  return {
+    kind: 'refused',
+    status: 503,
+    reason: 'tasks_left',
+    back,
+    title: 'More tasks are left',
+    text: `Ended ${amount(outcome.tasks)} tasks. Time was up before all had ended: send the form again to end the rest.`,
+  };
+};
+
+function ended(outcome: StopOutcome | EverythingOutcome | undefined): FormResult {
   if (outcome?.kind === 'ended') return { kind: 'done', to: '/', notice: { kind: 'stopped', amount: outcome.tasks } };
   return {
     kind: 'refused',
@@ -237,6 +286,13 @@ export const stopScreen = {
       work: 'revoking',
       back: (field) => stopPath({ sponsor: parseSponsorKey(field('sponsor_key') ?? '') }),
       change: stopPerson,
+    },
+    stopEverything: {
+      path: '/stop/everything',
+      route: 'DELETE /admin/tasks',
+      work: 'revoking',
+      back: () => stopPath({ everything: 'yes' }),
+      change: stopEverything,
     },
   },
 } as const satisfies Screen;

@@ -26,7 +26,7 @@ describe('The empty fields of a search', () => {
   ] as const) {
     it(`are not excused on ${screen} if the search has no such field`, async () => {
       const shown = await show(
-        { now: 0, admin: { listTasks: async () => ({}) } } as never,
+        { now: 0, overview: {}, admin: { listTasks: async () => ({}) } } as never,
         { originalUrl: '/?sponsr=' } as never,
       );
       expect(shown).to.include({ status: 400, reason: 'invalid_fields' });
