@@ -100,7 +100,7 @@ function upstreamIssuers({ settings, providerMetadata }: Parts): (trace?: Trace)
   };
 }
 
-/** With a configured issuer, it is known even while the identity provider does not answer. */
+/** A configured issuer is known even while the identity provider does not answer. */
 function upstreamIssuer({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<string | undefined> {
   const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;

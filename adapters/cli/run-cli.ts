@@ -4,7 +4,7 @@
  * setting-arguments.ts takes the settings out of the arguments. yargs parses the rest, with the options that each
  * command declares (command.ts) and the parsers of argument.ts. execute.ts runs the command, and turns its result or
  * error into an exit code. The reports (`*-report.ts`) write the results to standard-output.ts. The commands are in
- * `composition/commands`.
+ * `composition/commands`, and a command's file is loaded when the line names it.
  */
 
 import yargs, { type Argv } from 'yargs';

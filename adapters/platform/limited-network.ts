@@ -1,3 +1,5 @@
+/** A network with one time limit for all requests of an examination. */
+
 import type { Network } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { plusSeconds, secondsBetween } from '../../domain/instant.ts';

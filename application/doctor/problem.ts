@@ -1,3 +1,5 @@
+/** The problem of a source that could not be asked, as findings show it. */
+
 import type { Problem } from '../ports/network.ts';
 
 /** Returns the problem in words, and a remedy if the status alone suggests one. */

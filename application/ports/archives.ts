@@ -1,3 +1,5 @@
+/** Archiving of the ledger: the months that it still has, the export of one, and its removal. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';

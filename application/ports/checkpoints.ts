@@ -1,3 +1,5 @@
+/** The checkpoints: sealing appends one, proofs and verification read them with their records. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';

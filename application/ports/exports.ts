@@ -1,3 +1,5 @@
+/** The directory to which months of the ledger are exported, and its files. */
+
 import type { Month } from '../../domain/ledger/time-range.ts';
 
 /** Why a file or directory is unusable. */

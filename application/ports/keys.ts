@@ -1,3 +1,5 @@
+/** The keys by their use: those that verify tokens, and those that sign tokens, checkpoints and notes. */
+
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import type { Instant } from '../../domain/instant.ts';

@@ -1,3 +1,5 @@
+/** Reads of the ledger. Decisions append to it (decisions.ts). */
+
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerDecision, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';

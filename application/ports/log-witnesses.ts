@@ -1,3 +1,5 @@
+/** The witnesses of the transparency log, as the service asks them. */
+
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 
 /** A server that cosigns the checkpoints of this service's log. */

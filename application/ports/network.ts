@@ -1,3 +1,5 @@
+/** Outgoing HTTP requests, with limits on time and size. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 

@@ -1,3 +1,5 @@
+/** The queue of records for the sink, and the sink. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 

@@ -1,3 +1,5 @@
+/** The surroundings of a use case: clocks, randomness, hashing, pauses, and the readiness checks. */
+
 import type { Instant } from '../../domain/instant.ts';
 
 /** The current time. Nothing else reads the system clock, so tests can set it. */

@@ -1,3 +1,5 @@
+/** The database as a whole: its condition for the doctor, its backlogs for the metrics, and its upkeep. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';

@@ -1,3 +1,5 @@
+/** The log, the spans and the metrics of the service. */
+
 import type { ConflictReason, DenialReason } from '../../domain/denial.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';

@@ -1,3 +1,5 @@
+/** The stored state of the transparency log: its size and root, its note, tiles, cosignatures and keys. */
+
 import type { Instant } from '../../domain/instant.ts';
 import type { StoredTile } from '../../domain/log/growing-tree.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';

@@ -57,8 +57,8 @@ interface Read extends Began {
 }
 
 /**
- * For the kept lists. One takes at most three quarters as many bytes as its list has indices: 2 bits each, and the token,
- * two base64url of them.
+ * For all cached lists. A list takes at most three quarters of a byte for each index: two bits for the status, and the
+ * rest for the token, which holds them in base64url twice.
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 

@@ -1,3 +1,5 @@
+/** `mandate after-restore`: repairs a ledger whose database went back in time. */
+
 import { createReadStream } from 'node:fs';
 import { once } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';

@@ -1,3 +1,5 @@
+/** `mandate audit-archive`: exports months of the ledger, and removes them. */
+
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';

@@ -1,3 +1,5 @@
+/** `mandate audit-bundle`: writes an evidence bundle. */
+
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';

@@ -1,3 +1,5 @@
+/** `mandate audit-export`: writes sealed records as events for a SIEM. */
+
 import { once } from '../../adapters/cli/argument.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';

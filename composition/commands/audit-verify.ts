@@ -1,3 +1,5 @@
+/** `mandate audit-verify`: verifies the ledger, an export or an evidence bundle. */
+
 import { createReadStream } from 'node:fs';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';

@@ -1,3 +1,5 @@
+/** `mandate migrate`: creates or updates the schema. */
+
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';

@@ -1,14 +1,15 @@
 /**
- * Parses the command line and runs the named command. Each command is a file of this folder: its options, its help and
- * what it does. Commands with subcommands have a folder too. run-command.ts reads the settings for all of them, and
- * reports expected errors. audit-sources.ts opens the keys and the ledger for auditors' commands.
+ * Parses the command line and runs the named command. The list has the name and a summary of each command. Its file is
+ * loaded when the line names it, and has its options, its help and its code. Commands with subcommands have a folder
+ * too. run-command.ts reads the settings for all of them, and reports expected errors. audit-sources.ts opens the keys
+ * and the ledger for auditors' commands.
  */
 
 import type { NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
 
-/** In the order of the help. Each file has the options, the help and the code of its command. */
+/** In the order of the help. */
 export const COMMANDS: readonly NamedCommand[] = [
   {
     usage: 'serve',

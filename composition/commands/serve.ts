@@ -1,3 +1,5 @@
+/** `mandate serve`: runs the service. */
+
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { startService } from '../service.ts';

@@ -47,7 +47,7 @@ for (let next: number | null = 0; next !== null; ) {
   type Page = { readonly checkpoints: readonly PublishedCheckpoint[]; readonly next_after: number | null };
   const page: Page = await get<Page>(`/audit/checkpoints?limit=1000${next === 0 ? '' : `&after=${next}`}`);
   const more = page.next_after !== null;
-  insist(auditor.verifyCheckpoints(page.checkpoints, { ...(after === undefined ? {} : { after }), marks, more }));
+  insist(auditor.verifyCheckpoints(page.checkpoints, { after, marks, more }));
   after = page.checkpoints.at(-1) ?? after;
   next = page.next_after;
 }

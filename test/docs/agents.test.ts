@@ -11,7 +11,8 @@ const page = await readFile(at('docs/agents.md'), 'utf8');
 
 describe('docs/agents.md', () => {
   it('lists every option with its default', () => {
-    const given = { issuer: 'https://mandate.example', agentId: 'triage', key: { pem: '' }, instance: 'pod-7' };
+    const key = { alg: 'ES256', sign: () => new Uint8Array(64) } as const;
+    const given = { issuer: 'https://mandate.example', agentId: 'triage', key, instance: 'pod-7' };
     for (const [name, value] of Object.entries(checkAgentOptions(given))) {
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'number' ? `${value} |` : ''}`);
     }

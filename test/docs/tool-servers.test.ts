@@ -7,7 +7,9 @@ import { expect } from 'chai';
 import { accessEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
 import { checkOptions } from '../../adapters/sdk/tool-server/core/options.ts';
 import { describeRefusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
-import { checkMcpOptions, type McpToolPolicy } from '../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
+import type { McpToolPolicy } from '../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { checkMcpOptions } from '../../adapters/sdk/tool-server/mcp/options.ts';
 import { claimsOf } from '../support/claims.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
@@ -62,7 +64,8 @@ describe('docs/tool-servers.md', () => {
   });
 
   it('lists every option of mcpProtection with its default', () => {
-    for (const [name, value] of Object.entries(checkMcpOptions({ tools: {} }))) {
+    const toolServer = createToolServer({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
+    for (const [name, value] of Object.entries(checkMcpOptions(toolServer, { tools: {} }))) {
       const shown = name === 'tools' ? 'required' : name === 'methods' ? 'none' : String(value);
       expect(page).to.include(`| \`${name}\` | ${shown} |`);
     }

@@ -99,3 +99,12 @@ export async function sizeOf(folder: string): Promise<number> {
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
+
+/** The installed dependencies of a package, direct and indirect. */
+export async function closureOf({ dependencies = {} }: Pick<Manifest, 'dependencies'>): Promise<readonly string[]> {
+  const closures = Object.keys(dependencies).map(async (name) => {
+    const manifest = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as Manifest;
+    return [name, ...(await closureOf(manifest))];
+  });
+  return [...new Set((await Promise.all(closures)).flat())];
+}

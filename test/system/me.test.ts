@@ -175,7 +175,7 @@ for (const database of databases) {
       ['all tasks', () => '/me/tasks', 3],
     ] as const;
     for (const [what, where, count] of stops) {
-      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and nobody else's`, async () => {
+      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and no other person's`, async () => {
         const issued = [await begin(), await begin(), await begin(await mandate.agent())];
         const others = await agent.exchangeFor({ sub: 'somebody-else' });
         const [first] = issued;
@@ -201,7 +201,7 @@ for (const database of databases) {
       });
     }
 
-    it("answers 404 for somebody else's task, an unknown one and what is no id, in the same words; nothing ends", async () => {
+    it("answers 404 in the same words for another person's task, an unknown one and a malformed id; nothing ends", async () => {
       const other = await agent.exchangeFor({ sub: 'somebody-else' });
       const answers: Answer[] = [];
       const lines = await mandate.recorded(async () => {
@@ -335,7 +335,7 @@ for (const database of databases) {
       expect((await agent.exchangeFor({ sub: person })).status).to.equal(200);
     });
 
-    it('with Pause false pauses nobody, but still lifts a pause from before', async () => {
+    it('with Pause false refuses a new pause, but still lifts an earlier one', async () => {
       await my('PUT', '/me/pause', signedIn(1000));
       const without = await mandate.another({ 'Service:Me:Pause': 'false' });
       without.clock.advance(mandate.clock.seconds() - without.clock.seconds());
@@ -397,7 +397,7 @@ for (const database of databases) {
       }
     });
 
-    describe('refuses at every route, with a record that names nobody,', () => {
+    describe('refuses at every route, with a record that names no person,', () => {
       /** Each denial has its own record. */
       let alone: Mandate;
       before(async () => {
@@ -461,7 +461,7 @@ for (const database of databases) {
             reason,
           ));
       }
-      it('both reasons are summed up apart, in records that name nobody', async () => {
+      it('both reasons are summed up separately, in records that name no person', async () => {
         const summing = await mandate.another({ 'Service:Audit:Aggregation:Window': 'PT1M' });
         summing.clock.advance(mandate.clock.seconds() - summing.clock.seconds());
         const lines = await mandate.recorded(async () => {

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
+import { type Check, callable, membersOf, must, optional, optionsOf, text } from '../arguments.ts';
 
 /** The algorithms that the control plane accepts (supplement "Client assertions"). */
 export type AssertionAlgorithm = 'ES256' | 'PS256' | 'RS256';
@@ -35,22 +36,38 @@ const MIN_MODULUS_BITS = 2048;
 /** The length of r and s for P-256 (RFC 7518 §3.4). */
 const ES256_BYTES = 64;
 
-/** @throws TypeError if the key is not a private key that can sign assertions. The message holds no part of the key */
-export function assertionSigner(key: AgentKey): SignAssertion {
+const SIGNER = membersOf({
+  alg: must(`be ${ALGORITHMS.slice(0, -1).join(', ')} or ${ALGORITHMS.at(-1)}`, isAlgorithm),
+  kid: optional(text),
+  sign: callable,
+});
+const PEM = optionsOf({ pem: text, kid: optional(text), alg: optional(text) });
+const JWK = optionsOf({ jwk: membersOf({ kid: optional(text), alg: optional(text) }) });
+
+/** Accepts a private key that can sign assertions. A problem holds no part of the key. */
+export const agentKey: Check = (value, name) => {
   // Without this check, the runtime's error for a key that is passed as a bare string would quote the key.
-  if (!isAgentKey(key)) throw new TypeError('key must be { pem }, { jwk } or { alg, sign }.');
+  if (!isAgentKey(value)) return [`${name} must be { pem }, { jwk } or { alg, sign }`];
+  if ('sign' in value) return SIGNER(value, name);
+  const problems = 'pem' in value ? PEM(value, name) : JWK(value, name);
+  if (problems.length > 0) return problems;
+  const loaded = loadKey(value);
+  return typeof loaded === 'string' ? [`${name} ${loaded}`] : [];
+};
+
+/** @param key was accepted by `agentKey` */
+export function assertionSigner(key: AgentKey): SignAssertion {
   if ('sign' in key) return signedBy(key);
-  const loaded = 'pem' in key ? fromPem(key.pem) : fromJwk(key.jwk);
-  const [kid, named] = 'pem' in key ? [key.kid, key.alg] : [textOf(key.jwk.kid), textOf(key.jwk.alg)];
-  const alg = algorithmFor(loaded, named);
-  const header = { alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) };
-  return (claims) => new SignJWT(claims).setProtectedHeader(header).sign(loaded);
+  const loaded = loadKey(key);
+  if (typeof loaded === 'string') throw new TypeError(`key ${loaded}.`);
+  const { kid } = 'pem' in key ? key : { kid: textOf(key.jwk.kid) };
+  const header = { alg: loaded.alg, typ: 'JWT', ...(kid !== undefined && { kid }) };
+  return (claims) => new SignJWT(claims).setProtectedHeader(header).sign(loaded.key);
 }
 
 function signedBy(signer: KeySigner): SignAssertion {
   const { alg, kid } = signer;
-  if (!ALGORITHMS.includes(alg)) throw new TypeError('The signer must sign with ES256, PS256 or RS256.');
-  const header = encode({ alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) });
+  const header = encode({ alg, typ: 'JWT', ...(kid !== undefined && { kid }) });
   return async (claims) => {
     const input = `${header}.${encode(claims)}`;
     const signature = await signer.sign(new TextEncoder().encode(input));
@@ -59,6 +76,10 @@ function signedBy(signer: KeySigner): SignAssertion {
     }
     return `${input}.${Buffer.from(signature).toString('base64url')}`;
   };
+}
+
+function isAlgorithm(value: unknown): value is AssertionAlgorithm {
+  return typeof value === 'string' && ALGORITHMS.includes(value);
 }
 
 function isAgentKey(key: unknown): key is AgentKey {
@@ -71,24 +92,12 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-function fromPem(pem: string): KeyObject {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    // OpenSSL's error may quote the PEM text, so it is dropped.
-    throw new TypeError('The PEM text holds no private key, or one that is encrypted.');
-  }
-}
-
-function fromJwk(jwk: Readonly<Record<string, unknown>>): KeyObject {
-  try {
-    return createPrivateKey({ key: { ...jwk }, format: 'jwk' });
-  } catch {
-    throw new TypeError('The JWK is no private key.');
-  }
-}
-
-function algorithmFor(key: KeyObject, named: string | undefined): AssertionAlgorithm {
+/** The key and its algorithm; or what is wrong with the key, worded to follow its name. */
+function loadKey(
+  given: Exclude<AgentKey, KeySigner>,
+): { readonly key: KeyObject; readonly alg: AssertionAlgorithm } | string {
+  const [key, named] = 'pem' in given ? [fromPem(given.pem), given.alg] : [fromJwk(given.jwk), textOf(given.jwk.alg)];
+  if (typeof key === 'string') return key;
   const isP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
   const fitting: readonly AssertionAlgorithm[] = isP256
     ? ['ES256']
@@ -96,11 +105,26 @@ function algorithmFor(key: KeyObject, named: string | undefined): AssertionAlgor
       ? ['PS256', 'RS256']
       : [];
   const alg = named === undefined ? fitting[0] : fitting.find((each) => each === named);
-  if (alg === undefined)
-    throw new TypeError(
-      'The key must be an EC key on P-256 or an RSA key of 2048 bits or more, used with its own alg.',
-    );
-  return alg;
+  return alg === undefined
+    ? `must be an EC key on P-256 or an RSA key of ${MIN_MODULUS_BITS} bits or more, used with its own alg`
+    : { key, alg };
+}
+
+function fromPem(pem: string): KeyObject | string {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // OpenSSL's error may quote the PEM text, so it is dropped.
+    return 'must be a PEM text of a private key that is not encrypted: this text holds no private key';
+  }
+}
+
+function fromJwk(jwk: Readonly<Record<string, unknown>>): KeyObject | string {
+  try {
+    return createPrivateKey({ key: { ...jwk }, format: 'jwk' });
+  } catch {
+    return 'must be a private JWK: this JWK is no private key';
+  }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -15,9 +15,14 @@ export function keepParts<Agent extends object>(agent: Agent, parts: AgentParts)
   return agent;
 }
 
-/** @throws TypeError if `createAgent` did not make the agent */
+/** @param agent was accepted by `isAgent` */
 export function partsOf(agent: object): AgentParts {
   const parts = kept.get(agent);
   if (parts === undefined) throw new TypeError('agent must be made by createAgent.');
   return parts;
+}
+
+/** Whether `createAgent` made it. */
+export function isAgent(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && kept.has(value);
 }

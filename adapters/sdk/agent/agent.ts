@@ -7,11 +7,11 @@
  * for an MCP client.
  */
 
-import { audienceProblem } from '../../../domain/address.ts';
+import { type Checks, checkArguments, optional, optionsOf } from '../arguments.ts';
 import { assertionSigner } from './agent-key.ts';
 import { keepParts } from './agent-parts.ts';
 import { controlPlane, retryWithBackoff } from './control-plane.ts';
-import { type AgentOptions, checkAgentOptions, originOf } from './options.ts';
+import { type AgentOptions, accessToken, agentScopes, audience, checkAgentOptions, originList } from './options.ts';
 import { renewingTask, type Task } from './task.ts';
 
 export type { AgentKey, AssertionAlgorithm, KeySigner } from './agent-key.ts';
@@ -35,22 +35,29 @@ export interface Agent {
    * Starts a task for the person who owns the token. While the control plane is unavailable, the request is retried. If a
    * response is lost, its task stays unused until it expires.
    *
-   * @throws Refused, with the `error` and `reason` of the control plane; NotNow, once `patienceMs` has passed
+   * @throws TypeError that lists every wrong member; Refused, with the `error`, the `reason` and the sentence of the
+   * control plane; NotNow, once `patienceMs` has passed
    */
   startTask(request: StartTask): Promise<Task>;
 }
 
-/** @throws TypeError that names the wrong options. The message holds no part of the key */
+const START: Checks<StartTask> = {
+  subjectToken: accessToken,
+  resource: audience,
+  scope: agentScopes,
+  origins: optional(originList),
+};
+
+/** @throws TypeError that lists every wrong option. The message holds no part of the key */
 export function createAgent(given: AgentOptions): Agent {
   const options = checkAgentOptions(given);
   const plane = controlPlane(options, assertionSigner(given.key));
   const agent: Agent = {
-    async startTask({ subjectToken, resource, scope, origins }) {
-      const problem = audienceProblem(resource);
-      if (problem !== undefined) throw new TypeError(`resource ${problem}.`);
-      if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
+    async startTask(request) {
       // Checked before the exchange: a TypeError after it would leave an unused task.
-      const sentTo = (origins ?? [resource]).map(originOf);
+      checkArguments('agent.startTask', request, optionsOf(START));
+      const { subjectToken, resource, scope, origins = [resource] } = request;
+      const sentTo = origins.map((address) => new URL(address).origin);
       const issued = await retryWithBackoff(options, () => plane.exchange({ subjectToken, resource, scope }));
       return renewingTask(options, plane, { resource, origins: sentTo }, issued);
     },

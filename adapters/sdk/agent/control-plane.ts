@@ -64,7 +64,7 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
       jti: randomUUID(),
       iat: now,
       exp: now + ASSERTION_SECONDS,
-      ...(instance === undefined ? {} : { instance }),
+      ...(instance !== undefined && { instance }),
     });
     return withTimeout(timeoutMs, signing, () => new NotNow('The assertion was not signed in time.', DEFAULT_RETRY_MS));
   };
@@ -96,7 +96,7 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
         grant_type: 'refresh_token',
         refresh_token: held.grant,
         resource,
-        ...(scope === undefined ? {} : { scope: scope.join(' ') }),
+        ...(scope !== undefined && { scope: scope.join(' ') }),
         ...(await authenticated()),
       });
       if (answer.status === 200) {
@@ -120,6 +120,8 @@ interface Answer {
   /** How far this clock is ahead of the answer's `Date`, in milliseconds. `undefined` without one. */
   readonly aheadMs: number | undefined;
   readonly body: Readonly<Record<string, unknown>>;
+  /** The form that was answered. */
+  readonly sent: Readonly<Record<string, string>>;
 }
 
 /** @throws NotNow */
@@ -138,7 +140,8 @@ async function send(
     throw new NotNow('The control plane is busy.', retryAfterMs(answer.headers.get('retry-after'), clock.now()));
   }
   const date = Date.parse(answer.headers.get('date') ?? '');
-  return { status, aheadMs: Number.isNaN(date) ? undefined : clock.now() - date, body: objectOf(answer.text) };
+  const aheadMs = Number.isNaN(date) ? undefined : clock.now() - date;
+  return { status, aheadMs, body: objectOf(answer.text), sent: form };
 }
 
 function objectOf(text: string): Answer['body'] {
@@ -157,15 +160,33 @@ function retryAfterMs(header: string | null, now: number): number {
   return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_SECONDS * 1000) : DEFAULT_RETRY_MS;
 }
 
-/** Leaves out `error_description`: as free text it may repeat the request. */
-function refusalOf({ body, aheadMs = 0 }: Answer): Refused {
+function refusalOf({ body, aheadMs = 0, sent }: Answer): Refused {
   const [error, reason] = [body.error, body.reason].map((code) =>
     typeof code === 'string' && CODE.test(code) ? code : undefined,
   );
   // The control plane does not say which check an assertion failed. A wrong clock is the one that the agent can see.
   // Rounds down, because `Date` has dropped the fraction of its second.
   const isAboutClock = error === 'invalid_client' && Math.abs(aheadMs) >= NOTABLE_MS;
-  return new Refused(error ?? 'unexpected_answer', reason, isAboutClock ? Math.floor(aheadMs / 1000) : undefined);
+  const clockAheadSeconds = isAboutClock ? Math.floor(aheadMs / 1000) : undefined;
+  if (error === undefined) return new Refused('unexpected_answer', reason, clockAheadSeconds);
+  return new Refused(error, reason, clockAheadSeconds, descriptionOf(body.error_description, sent));
+}
+
+/** RFC 6749 §5.2 allows these characters. The control plane's sentences are shorter. */
+const DESCRIPTION = /^[\x20-\x21\x23-\x5B\x5D-\x7E]{1,400}$/;
+/** Every token, grant and assertion is longer than this. The words of the control plane's sentences are shorter. */
+const MAX_WORD = 40;
+const CREDENTIALS = ['subject_token', 'actor_token', 'client_assertion', 'refresh_token', 'token'];
+
+/**
+ * The sentence of a refusal. The control plane never repeats a part of the request in it. A proxy or a faulty server may,
+ * so a sentence that holds a credential of the request, or a word as long as one, is dropped.
+ */
+function descriptionOf(given: unknown, sent: Answer['sent']): string | undefined {
+  if (typeof given !== 'string' || !DESCRIPTION.test(given) || given.trim() === '') return undefined;
+  const isRepeated = CREDENTIALS.some((name) => sent[name] !== undefined && given.includes(sent[name]));
+  const isLong = given.split(' ').some((word) => word.length > MAX_WORD);
+  return isRepeated || isLong ? undefined : given;
 }
 
 /** A random addition of up to half of each wait, so that agents that were refused together do not retry together. */

@@ -1,8 +1,10 @@
 /**
  * The errors of `@mandate/agent`. A program must distinguish three cases: the task is over for the agent (stop), the control plane is
- * temporarily unavailable (retry later), the request is refused (change it). Of a request or an answer, an error holds
- * only codes of a fixed form.
+ * temporarily unavailable (retry later), the request is refused (change it). Of a request, an error holds nothing. Of an
+ * answer it holds codes of a fixed form, and the control plane's sentence.
  */
+
+import { checkArguments, must, optional, optionsOf, text } from '../arguments.ts';
 
 /**
  * Why the agent must stop: the control plane's code for a refused renewal, or `ended` after a call of `end()`. At the
@@ -20,12 +22,21 @@ export type TaskEnd =
   | 'access_denied'
   | 'ended';
 
+const milliseconds = must('be a number of milliseconds', (value) => typeof value === 'number' && value >= 0);
+const REFUSED = optionsOf({
+  error: text,
+  reason: optional(text),
+  clockAheadSeconds: optional(must('be a number of seconds', Number.isFinite)),
+  errorDescription: optional(text),
+});
+
 /** The task is over for the agent: the library does not renew it again. */
 export class TaskOver extends Error {
   override readonly name = 'TaskOver';
   readonly reason: TaskEnd;
 
   constructor(reason: TaskEnd) {
+    checkArguments('new TaskOver', { reason }, optionsOf({ reason: text }));
     super(`The task is over: ${reason}.`);
     this.reason = reason;
   }
@@ -38,6 +49,7 @@ export class NotNow extends Error {
   readonly retryAfterMs: number;
 
   constructor(what: string, retryAfterMs: number) {
+    checkArguments('new NotNow', { what, retryAfterMs }, optionsOf({ what: text, retryAfterMs: milliseconds }));
     super(`${what} Try again in ${Math.ceil(retryAfterMs / 1000)} s.`);
     this.retryAfterMs = retryAfterMs;
   }
@@ -66,20 +78,28 @@ export class Refused extends Error {
    */
   readonly clockAheadSeconds: number | undefined;
 
-  constructor(error: string, reason: string | undefined, clockAheadSeconds?: number) {
-    super(
-      `${sentenceOf(error, reason)}: ${error}${reason === undefined ? '' : ` (${reason})`}.${clockSentence(clockAheadSeconds)}`,
-    );
+  /**
+   * The control plane's sentence about the refusal, the `error_description` of its answer. `undefined` if there is none, or
+   * none that is safe to show.
+   */
+  readonly errorDescription: string | undefined;
+
+  constructor(error: string, reason: string | undefined, clockAheadSeconds?: number, errorDescription?: string) {
+    checkArguments('new Refused', { error, reason, clockAheadSeconds, errorDescription }, REFUSED);
+    const codes = `${error}${reason === undefined ? '' : ` (${reason})`}`;
+    const more = [errorDescription, clockSentence(clockAheadSeconds)].filter((sentence) => sentence);
+    super([`${sentenceOf(error, reason)}: ${codes}.`, ...more].join(' '));
     this.error = error;
     this.reason = reason;
     this.clockAheadSeconds = clockAheadSeconds;
+    this.errorDescription = errorDescription;
   }
 }
 
 function clockSentence(aheadSeconds = 0): string {
   if (aheadSeconds === 0) return '';
   const direction = aheadSeconds > 0 ? 'ahead of' : 'behind';
-  return ` This machine's clock is ${Math.abs(aheadSeconds)} s ${direction} the control plane's.`;
+  return `This machine's clock is ${Math.abs(aheadSeconds)} s ${direction} the control plane's.`;
 }
 
 function sentenceOf(error: string, reason: string | undefined): string {

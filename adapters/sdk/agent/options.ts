@@ -1,8 +1,23 @@
-/** The options of `createAgent`, and their checks. */
+/** The options of `createAgent`, and the checks of the arguments that several functions take. */
 
-import { issuerProblem } from '../../../domain/address.ts';
+import { audienceProblem, issuerProblem } from '../../../domain/address.ts';
 import { MAX_INSTANCE_LENGTH } from '../../../domain/identifiers.ts';
-import type { AgentKey } from './agent-key.ts';
+import { isScopeToken } from '../../../domain/scope.ts';
+import {
+  type Checks,
+  callable,
+  checkArguments,
+  listOf,
+  membersOf,
+  must,
+  optional,
+  optionsOf,
+  text,
+  textWithout,
+  withoutAbsent,
+} from '../arguments.ts';
+import { scopesWith } from '../scope-list.ts';
+import { type AgentKey, agentKey } from './agent-key.ts';
 
 /** Time and randomness. Tests pass a clock that they control. */
 export interface AgentClock {
@@ -44,42 +59,60 @@ const systemClock: AgentClock = {
   random: () => Math.random(),
 };
 
+const duration = must(`be a number of milliseconds, above 0 and at most ${MAX_DURATION_MS}`, (value) => {
+  return typeof value === 'number' && value > 0 && value <= MAX_DURATION_MS;
+});
+
+const instance = must(`be a text of 1 to ${MAX_INSTANCE_LENGTH} characters that is not blank`, (value) => {
+  return typeof value === 'string' && value.trim() !== '' && value.length <= MAX_INSTANCE_LENGTH;
+});
+
+const CHECKS: Checks<AgentOptions> = {
+  issuer: textWithout(issuerProblem),
+  agentId: text,
+  key: agentKey,
+  instance: optional(instance),
+  timeoutMs: optional(duration),
+  patienceMs: optional(duration),
+  fetch: optional(callable),
+  clock: optional(membersOf({ now: callable, sleep: callable, random: callable })),
+};
+
 /** @throws TypeError that lists every wrong option. The message holds no part of the key */
 export function checkAgentOptions(given: AgentOptions): CheckedAgentOptions {
-  const { issuer, agentId, instance, timeoutMs = DEFAULT_TIMEOUT_MS, patienceMs = DEFAULT_PATIENCE_MS } = given;
-  const problems = [
-    problemOf('issuer', typeof issuer === 'string' ? issuerProblem(issuer) : 'must be an absolute https URL'),
-    typeof agentId === 'string' && agentId !== '' ? '' : 'agentId must be a name',
-    instance === undefined || (instance.trim() !== '' && instance.length <= MAX_INSTANCE_LENGTH)
-      ? ''
-      : `instance must be 1 to ${MAX_INSTANCE_LENGTH} characters and not blank`,
-    problemOf('timeoutMs', durationProblem(timeoutMs)),
-    problemOf('patienceMs', durationProblem(patienceMs)),
-  ].filter((problem) => problem !== '');
-  if (problems.length > 0) throw new TypeError(`createAgent: ${problems.join('; ')}.`);
+  checkArguments('createAgent', given, optionsOf(CHECKS));
   return {
-    ...given,
-    fetch: given.fetch ?? ((...request) => globalThis.fetch(...request)),
-    clock: given.clock ?? systemClock,
-    issuer: issuer.replace(/\/$/, ''),
-    timeoutMs,
-    patienceMs,
+    fetch: (...request) => globalThis.fetch(...request),
+    clock: systemClock,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
+    patienceMs: DEFAULT_PATIENCE_MS,
+    ...withoutAbsent(given),
+    issuer: given.issuer.replace(/\/$/, ''),
   };
 }
 
-function problemOf(name: string, problem: string | undefined): string {
-  return problem === undefined ? '' : `${name} ${problem}`;
+/** The characters of an access token (RFC 6749 appendix A.12). A request without a token must not be sent. */
+const ACCESS_TOKEN = /^[\x21-\x7E]+$/;
+
+export function isAccessToken(value: unknown): value is string {
+  return typeof value === 'string' && ACCESS_TOKEN.test(value);
 }
 
-function durationProblem(value: unknown): string | undefined {
-  return typeof value === 'number' && value > 0 && value <= MAX_DURATION_MS
-    ? undefined
-    : `must be a number of milliseconds, above 0 and at most ${MAX_DURATION_MS}`;
-}
+export const accessToken = must('be an access token: a text without spaces', isAccessToken);
 
-/** Only http and https: URLs of all other schemes share the origin `null`. @throws TypeError */
-export function originOf(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('origins must be http or https URLs.');
-  return url.origin;
+export const audience = textWithout(audienceProblem);
+
+/** An entry may hold several scopes, separated by spaces. */
+export const agentScopes = scopesWith(
+  (entry) => entry.split(' ').every(isScopeToken),
+  'printable ASCII without quotes and backslashes',
+);
+
+/** Only http and https: URLs of all other schemes share the origin `null`. */
+export const originList = listOf(
+  must('be an http or https URL', (value) => typeof value === 'string' && /^https?:/.test(protocolOf(value))),
+);
+
+function protocolOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).protocol : '';
 }

@@ -1,9 +1,10 @@
 /** A task whose token renews itself until the task ends. */
 
+import { anyObject, checkArguments, must, optional, optionsOf } from '../arguments.ts';
 import { type ControlPlane, retryWithBackoff } from './control-plane.ts';
 import { NotNow, Refused, TaskOver } from './errors.ts';
 import { type IssuedToken, names } from './issued-token.ts';
-import type { CheckedAgentOptions } from './options.ts';
+import { agentScopes, type CheckedAgentOptions } from './options.ts';
 
 export interface Task {
   readonly id: string;
@@ -21,7 +22,7 @@ export interface Task {
   /**
    * Gives up all other scopes permanently. Resolves to the remaining scopes.
    *
-   * @throws as `token()`; Refused, without a request, if one of the scopes was given up before
+   * @throws as `token()`; TypeError; Refused, without a request, if one of the scopes was given up before
    */
   narrow(scope: readonly string[]): Promise<readonly string[]>;
   /** `fetch` with the task's token, to the task's origins only. @throws as `token()`; TypeError; as `fetch` */
@@ -47,6 +48,12 @@ const REFUSAL_STANDS_MS = 1000;
 
 /** After these ends the control plane has nothing to revoke. */
 const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_expired', 'invalid_grant']);
+
+const NARROW = optionsOf({ scope: agentScopes });
+const FETCH = optionsOf({
+  input: must('be a URL or its text', (value) => typeof value === 'string' || isUrl(value)),
+  init: optional(anyObject),
+});
 
 interface TaskRequest {
   readonly resource: string;
@@ -107,7 +114,7 @@ export function renewingTask(
       return state.current.token;
     },
     async narrow(scope) {
-      if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
+      checkArguments('task.narrow', { scope }, NARROW);
       await narrow(state, scope);
       return state.current.scope;
     },
@@ -242,14 +249,29 @@ function sendingFetch(
   origins: readonly string[],
 ): (input: string | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init = {}) => {
+    checkArguments('task.fetch', { input, init }, FETCH);
     const url = URL.canParse(String(input)) ? new URL(String(input)) : undefined;
     if (url === undefined || !origins.includes(url.origin)) {
       throw new TypeError('The origin of the address is not one of the origins of this task.');
     }
-    const headers = new Headers(init.headers);
+    const headers = headersOf(init);
     headers.set('authorization', `Bearer ${await token()}`);
     // A redirect could carry the token or the request to another origin, so it is never followed.
     const redirect = init.redirect === 'manual' ? 'manual' : 'error';
     return fetch(url, { ...init, headers, redirect });
   };
+}
+
+/** The runtime's error would quote the header. @throws TypeError */
+function headersOf({ headers }: RequestInit): Headers {
+  try {
+    return new Headers(headers);
+  } catch {
+    throw new TypeError('task.fetch: init.headers must be HTTP headers: names and values of their allowed characters.');
+  }
+}
+
+/** By its member: a test framework may have its own class URL. A Request has none. */
+function isUrl(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'href' in value && typeof value.href === 'string';
 }

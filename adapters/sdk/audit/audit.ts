@@ -21,7 +21,16 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
-import { believeRecorded, type JwkSet, type RecordedKeys, signerOf, usableKeys } from './keys.ts';
+import { anything, type Checks, checkArguments, flag, listOf, must, optional, optionsOf } from '../arguments.ts';
+import {
+  believeRecorded,
+  type JwkSet,
+  jwkSet,
+  type RecordedKeys,
+  recordedKeysGiven,
+  signerOf,
+  usableKeys,
+} from './keys.ts';
 import { sha256 } from './signatures.ts';
 
 export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
@@ -71,6 +80,10 @@ export type ChainVerdict =
     })
   | Refuted;
 
+/**
+ * A published text is evidence, and a fault of it is a verdict. An argument that JSON cannot hold is a mistake of the
+ * program, and a TypeError.
+ */
 export interface Auditor {
   /** Verifies that the checkpoint sealed this record at this index, and that its signature is valid. */
   verifyRecord(record: unknown, proof: unknown): Verdict;
@@ -83,15 +96,58 @@ export interface Auditor {
    * checkpoint after the last
    * @param more whether another page follows, which may hold the checkpoints of later marks. The default is false
    */
-  verifyCheckpoints(
-    checkpoints: readonly unknown[],
-    options?: { readonly after?: unknown; readonly marks?: readonly string[]; readonly more?: boolean },
-  ): ChainVerdict;
+  verifyCheckpoints(checkpoints: readonly unknown[], options?: ChainOptions): ChainVerdict;
   /** Verifies that these are all records of the checkpoint, in the order of `seq`, and that its signature is valid. */
   verifySealed(checkpoint: unknown, records: readonly unknown[]): Verdict;
-  /** The leaf of a record: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex. @throws if it is no record */
+  /**
+   * The leaf of a record: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex.
+   *
+   * @throws TypeError if it is no record
+   */
   leafHash(record: unknown): string;
 }
+
+interface ChainOptions {
+  readonly after?: unknown;
+  readonly marks?: readonly string[];
+  readonly more?: boolean;
+}
+
+interface AuditorOptions {
+  readonly keys: JwkSet;
+  readonly recordedKeys?: RecordedKeys;
+}
+
+const fromJson = (what: string) =>
+  must(
+    `be a ${what} as published, parsed from JSON`,
+    (value) => !['undefined', 'function', 'symbol'].includes(typeof value),
+  );
+const someText = must('be a text', (value) => typeof value === 'string');
+
+const OPTIONS: Checks<AuditorOptions> = {
+  // The same sets as in `mandate audit-verify`: keys of other kinds are ignored, so one usable key is enough.
+  keys: (value, name) => {
+    const problems = jwkSet(value, name);
+    const isUsable = problems.length > 0 || usableKeys((value as JwkSet).keys).length > 0;
+    return isUsable
+      ? problems
+      : [`${name} must be a key set that holds a usable key: this set holds no EC key on P-256 with a kid`];
+  },
+  recordedKeys: optional(recordedKeysGiven),
+};
+const RECORD = optionsOf({ record: fromJson('record'), proof: fromJson('proof') });
+const CHAIN = optionsOf({
+  checkpoints: listOf(anything),
+  options: optional(
+    optionsOf({
+      after: anything,
+      marks: optional(listOf(someText)),
+      more: optional(flag),
+    } satisfies Checks<ChainOptions>),
+  ),
+});
+const SEALED = optionsOf({ checkpoint: fromJson('checkpoint'), records: listOf(anything) });
 
 /** The keys that a verification believes. */
 interface BelievedKeys {
@@ -103,25 +159,32 @@ interface BelievedKeys {
  * @param keys the trusted keys. Keys that cannot verify checkpoints are ignored, as `mandate audit-verify` does: all but
  * public EC keys on P-256 with a `kid`, and keys for another use
  * @param recordedKeys also believed, if given. By default no key that comes from the ledger is
- * @throws if no key is usable, or a record of `recordedKeys` is unreadable, names no key, or is not proved
+ * @throws TypeError if no key is usable, or a record of `recordedKeys` is unreadable, names no key, or is not proved
  */
-export function createAuditor({
-  keys,
-  recordedKeys,
-}: {
-  readonly keys: JwkSet;
-  readonly recordedKeys?: RecordedKeys;
-}): Auditor {
+export function createAuditor(given: AuditorOptions): Auditor {
+  checkArguments('createAuditor', given, optionsOf(OPTIONS));
+  const { keys, recordedKeys } = given;
   const trusted = usableKeys(keys.keys);
-  if (trusted.length === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
   const believed: BelievedKeys = { trusted, recorded: recordedKeys && believeRecorded(trusted, recordedKeys) };
 
   return {
-    verifyRecord: (record, proof) => reading(() => verifyRecord(believed, readRecord(record), readProof(proof))),
-    verifyCheckpoints: (published, options) => reading(() => verifyCheckpoints(believed, published, options)),
-    verifySealed: (published, records) =>
-      reading(() => verifySealed(believed, readCheckpoint(published), records.map(readRecord))),
-    leafHash: (record) => toHex(leafHash(sha256, canonicalRecord(readRecord(record)))),
+    verifyRecord(record, proof) {
+      checkArguments('verifyRecord', { record, proof }, RECORD);
+      return reading(() => verifyRecord(believed, readRecord(record), readProof(proof)));
+    },
+    verifyCheckpoints(checkpoints, options) {
+      checkArguments('verifyCheckpoints', { checkpoints, options }, CHAIN);
+      return reading(() => verifyCheckpoints(believed, checkpoints, options));
+    },
+    verifySealed(checkpoint, records) {
+      checkArguments('verifySealed', { checkpoint, records }, SEALED);
+      return reading(() => verifySealed(believed, readCheckpoint(checkpoint), records.map(readRecord)));
+    },
+    leafHash(record) {
+      const read = reading(() => readRecord(record));
+      if ('fault' in read) throw new TypeError(`leafHash: record must be a record as published. ${read.message}`);
+      return toHex(leafHash(sha256, canonicalRecord(read)));
+    },
   };
 }
 
@@ -137,7 +200,7 @@ function verifyRecord(believed: BelievedKeys, record: LedgerRecord, proof: Proof
 function verifyCheckpoints(
   { trusted, recorded }: BelievedKeys,
   published: readonly unknown[],
-  { after, marks = [], more = false }: Parameters<Auditor['verifyCheckpoints']>[1] = {},
+  { after, marks = [], more = false }: ChainOptions = {},
 ): ChainVerdict {
   // A checkpoint that vouches for a recorded key has to be one of this chain.
   const kept = [...marks.map(readMark), ...(recorded?.marks ?? [])];

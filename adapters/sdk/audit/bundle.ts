@@ -12,6 +12,7 @@ import {
   CONSISTENT,
   MAX_LINE_CHARACTERS,
 } from '../../../domain/log/bundle-verification.ts';
+import { type Checks, checkArguments, must, optional, optionsOf } from '../arguments.ts';
 import { importP256, isEd25519, isEs256, sha256 } from './signatures.ts';
 
 /** The members of a policy file. */
@@ -33,6 +34,19 @@ export interface BundleOptions {
   readonly policy?: BundleDemands | string | undefined;
 }
 
+const parts = must('be a text, or its parts one after the other: give a stream an encoding', (value) => {
+  const isIterable =
+    typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
+  return typeof value === 'string' || (isIterable && !ArrayBuffer.isView(value));
+});
+const policyGiven = must('be the content or the text of a policy file', (value) => {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value));
+});
+const BUNDLE = optionsOf({
+  text: parts,
+  options: optional(optionsOf({ policy: optional(policyGiven) } satisfies Checks<BundleOptions>)),
+});
+
 /**
  * Verifies an evidence bundle. Without a policy the verdict is only that the bundle agrees with itself, as its
  * `message` says. Then compare the `keys` of the verdict by hand: a bundle can be made with any keys.
@@ -44,8 +58,12 @@ export async function verifyBundle(
   text: string | Iterable<string> | AsyncIterable<string>,
   options: BundleOptions = {},
 ): Promise<BundleVerdict> {
+  checkArguments('verifyBundle', { text, options }, BUNDLE);
   const reader = bundleReader(options);
   for await (const part of typeof text === 'string' ? [text] : text) {
+    // A part in bytes may end within a character.
+    if (typeof part !== 'string')
+      throw new TypeError('verifyBundle: each part of text must be a text: give a stream an encoding.');
     const refuted = reader.take(part);
     if (refuted !== undefined) return refuted;
   }
@@ -99,7 +117,7 @@ function textOf(policy: BundleDemands): string {
 
 function readPolicy(text: string): BundlePolicy {
   const policy = parseBundlePolicy(sha256, text);
-  if (typeof policy === 'string') throw new TypeError(policy);
+  if (typeof policy === 'string') throw new TypeError(`verifyBundle: options.policy is refused. ${policy}`);
   return policy;
 }
 

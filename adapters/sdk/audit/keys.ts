@@ -5,10 +5,11 @@ import { canonicalCheckpoint } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, checkpointHash, type Mark } from '../../../domain/ledger/checkpoint.ts';
 import { checkpointKeys } from '../../../domain/ledger/checkpoint-keys.ts';
 import { inclusionFault } from '../../../domain/ledger/inclusion.ts';
-import { readProof, readRecord } from '../../../domain/ledger/published.ts';
+import { readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
 import { believedBefore, type KeyNaming, namedKey } from '../../../domain/ledger/recorded-keys.ts';
 import { ecKeyOf, thumbprintOf } from '../../../domain/log/bundle.ts';
 import type { Json } from '../../../domain/tokens/strict-json.ts';
+import { anything, type Check, checkArguments, listOf, membersOf, optionsOf } from '../arguments.ts';
 import { importP256, isEs256, sha256 } from './signatures.ts';
 
 /** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
@@ -54,22 +55,45 @@ export function signerOf(keys: readonly NamedKey[], checkpoint: Checkpoint): Nam
   return keys.find((key) => key.kid === kid && isEs256(key.key, signed, Buffer.from(signature, 'hex')));
 }
 
+export const jwkSet = membersOf({ keys: listOf(anything) });
+
+export const recordedKeysGiven: Check = optionsOf({
+  keys: listOf(anything),
+  records: listOf(optionsOf({ record: published(readRecord), proof: published(readProof) })),
+});
+
+/** Accepts a value in the published form. */
+function published(read: (value: unknown) => unknown): Check {
+  return (value, name) => {
+    try {
+      read(value);
+      return [];
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      return [`${name} must be of the published form: ${error.message.replace(/\.$/, '')}`];
+    }
+  };
+}
+
 /** @throws TypeError if a record names no key, is not proved, or no known key signed its checkpoint */
 export function believeRecorded(trusted: readonly NamedKey[], { keys, records }: RecordedKeys) {
   const candidates = usableKeys(keys);
   const marks: Mark[] = [];
-  const namings = records.map(({ record, proof }): KeyNaming => {
+  const problems: string[] = [];
+  const namings = records.flatMap(({ record, proof }, index): readonly KeyNaming[] => {
     const [read, { seq, ...claim }] = [readRecord(record), readProof(proof)];
     const thumbprint = namedKey(read);
     const isProved = seq === read.seq && inclusionFault(sha256, read, claim) === undefined;
     const isTrusted = signerOf(trusted, claim.checkpoint) !== undefined;
     const signer = isTrusted ? undefined : signerOf(candidates, claim.checkpoint)?.thumbprint;
     if (thumbprint === undefined || !isProved || (!isTrusted && signer === undefined)) {
-      throw new TypeError('A record of recordedKeys names no key, or its proof does not verify.');
+      problems.push(`recordedKeys.records[${index}] must name a key, and its proof must verify`);
+      return [];
     }
     marks.push(claim.checkpoint);
-    return { thumbprint, checkpointId: claim.checkpoint.checkpointId, signer };
+    return [{ thumbprint, checkpointId: claim.checkpoint.checkpointId, signer }];
   });
+  checkArguments('createAuditor', records, () => problems);
   const before = believedBefore(namings);
   /**
    * Signers of the checkpoints by recorded keys that a checkpoint by a trusted key covers through the links, by the

@@ -14,7 +14,7 @@ export interface Examination {
   readonly lifetimeMs: number;
 }
 
-/** What the pool knows of an open connection. */
+/** The state of an open connection. */
 export interface Session {
   /** `undefined` if connections are not examined. */
   readonly server: Server | undefined;

@@ -1,3 +1,5 @@
+/** `mandate agent apply`: makes the agents of a running service match files. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { keyGivenAsSetting, readAdminKey, withoutKeyOption } from '../../../adapters/cli/admin-key.ts';
 import type { FileProblem } from '../../../adapters/cli/agent-files/read-agent-files.ts';

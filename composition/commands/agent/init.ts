@@ -1,3 +1,5 @@
+/** `mandate agent init`: generates a key pair and a registration file. */
+
 import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flag, once } from '../../../adapters/cli/argument.ts';

@@ -1,3 +1,5 @@
+/** `mandate witness accept-clock`: lowers the times that a clock that was ahead has left. */
+
 import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
 import { writeOutput } from '../../../adapters/cli/standard-output.ts';
 import { systemClock } from '../../../adapters/platform/system-clock.ts';

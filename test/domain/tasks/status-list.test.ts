@@ -68,7 +68,7 @@ describe('A status list', () => {
     expect(statusClaim('https://mandate.example', status)).to.deep.equal({ status_list: { idx: 7, uri } });
   });
 
-  it('has an id of 128 bits in their one form', () => {
+  it('has an id of 128 bits in its only valid spelling', () => {
     expect(isStatusListId('q80B-f_nWEZ5HLXzGk6-zA')).to.equal(true);
     for (const id of [
       ...['', 'x', 'q80B-f_nWEZ5HLXzGk6-z', 'q80B-f_nWEZ5HLXzGk6-zAA', 'q80B-f_nWEZ5HLXzGk6-zB'],

@@ -1,97 +1,32 @@
-/**
- * The Helm chart: Helm renders it with the values of docs/deploying.md, and the tests compare the objects with the
- * code. One suite runs the commands of the pods as processes, with exactly the rendered variables and files.
- */
+/** The Helm chart: Helm renders it with the values of docs/deploying.md, and the tests compare the objects with the code. */
 
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../../composition/settings/given-settings.ts';
-import { readSettings } from '../../../composition/settings/read-settings.ts';
-import { freePort } from '../../../scripts/free-port.ts';
-import { runCommand, startCommand } from '../../support/command-process.ts';
-import { type FreshDatabase, postgres } from '../../support/databases.ts';
 import { endsPeople } from '../../support/ends-people.ts';
-import { eventually } from '../../support/eventually.ts';
-import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { lint, type Manifest, refusal, render } from '../../support/kubernetes/helm.ts';
+import { lint, type Manifest, render } from '../../support/kubernetes/helm.ts';
 import { typeErrors } from '../../support/kubernetes/object-types.ts';
+import {
+  dig,
+  filesOf,
+  job,
+  type Members,
+  objectOf,
+  podOf,
+  secretsOfPage,
+  settingsOf,
+  text,
+  variablesOf,
+} from '../../support/kubernetes/rendered-objects.ts';
 import { CHART, readSchema, settingsOfValues } from '../../support/kubernetes/settings-schema.ts';
-import { consoleSettings, everything, page, values, withSettings } from '../../support/kubernetes/values.ts';
-import { ADMIN_KEY } from '../../support/mandate.ts';
+import { everything, page, values, withSettings } from '../../support/kubernetes/values.ts';
+import { chartConsole } from './chart-console.ts';
+import { chartPods } from './chart-pods.ts';
+import { chartRefusals } from './chart-refusals.ts';
 
-const text = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const { version } = JSON.parse(text('package.json')) as { version: string };
-
-type Members = Readonly<Record<string, unknown>>;
-
-/** The value at a path of members; `undefined` if a member is missing. */
-// biome-ignore lint/suspicious/noExplicitAny: rendered objects, whose types another test checks
-function dig(value: unknown, ...path: readonly (string | number)[]): any {
-  return path.reduce<unknown>((part, name) => (part as Members | undefined)?.[name], value);
-}
-
-const objectOf = (objects: readonly Manifest[], kind: string, name = 'mandate') => {
-  const found = objects.filter((one) => one.kind === kind && dig(one, 'metadata', 'name') === name);
-  if (found.length !== 1 || found[0] === undefined) throw new Error(`there must be one ${kind} ${name}`);
-  return found[0];
-};
-const podOf = (object: Manifest) => dig(object, 'spec', 'template', 'spec');
-const job = (objects: readonly Manifest[]) => objectOf(objects, 'Job', 'mandate-migrate');
-
-/** The variables of an object's one container. */
-function variablesOf(object: Manifest): Record<string, string> {
-  const variables = podOf(object).containers[0].env as readonly { name: string; value: string }[];
-  return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
-}
-
-type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-/** The settings as the service reads them in the container. */
-function settingsOf(objects: readonly Manifest[]) {
-  const environment = variablesOf(objectOf(objects, 'Deployment'));
-  const contents = [
-    ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
-    ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
-  ] as const;
-  return readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
-}
-
-/** The files that the pod sees, by path, from the Secrets. @throws if a Secret or a key of it is missing */
-function filesOf(object: Manifest, secrets: Secrets): Record<string, string> {
-  const files: Record<string, string> = {};
-  for (const { name, mountPath } of dig(podOf(object), 'containers', 0, 'volumeMounts')) {
-    const volume = podOf(object).volumes.find((one: Members) => one.name === name);
-    const sources = volume.projected?.sources.map((one: Members) => one.secret) ?? [volume.secret ?? []].flat();
-    for (const { secretName, name = secretName, items } of sources) {
-      const secret = secrets[name];
-      if (secret === undefined) throw new Error(`there is no Secret ${name}`);
-      for (const { key, path } of items ?? Object.keys(secret).map((key) => ({ key, path: key }))) {
-        if (secret[key] === undefined) throw new Error(`the Secret ${name} has no key ${key}`);
-        files[`${mountPath}/${path}`] = secret[key];
-      }
-    }
-  }
-  return files;
-}
-
-/** The Secrets of the page, each key with the name of the file that holds it. */
-function secretsOfPage(): Secrets {
-  const made = [...page.matchAll(/^kubectl create secret generic (\S+) (.*)$/gm)].filter(
-    ([line]) => !line.endsWith('\\'),
-  );
-  return Object.fromEntries(
-    made.map(([, name, rest = '']) => [
-      name,
-      Object.fromEntries(
-        [...rest.matchAll(/--from-file=(?:([\w-]+)=)?(\S+)/g)].map(([, key, file = '']) => [key ?? file, file]),
-      ),
-    ]),
-  );
-}
 
 /** With the Helm that `HELM` names, or that of the installed package. */
 export function chartSuite(): void {
@@ -228,63 +163,6 @@ export function chartSuite(): void {
       ]);
     });
 
-    describe('with the console', () => {
-      let withConsole: readonly Manifest[];
-      before(async () => {
-        withConsole = await render(
-          withSettings(consoleSettings, { networkPolicy: { console: [{ ipBlock: { cidr: '10.9.0.0/16' } }] } }),
-        );
-      });
-      const entry = (list: readonly Members[]) => list.filter(({ name }) => name === 'console');
-      const containerOf = (rendered: readonly Manifest[]) => podOf(objectOf(rendered, 'Deployment')).containers[0];
-      const servicePorts = (rendered: readonly Manifest[]) => dig(objectOf(rendered, 'Service'), 'spec', 'ports');
-      const ingress = (rendered: readonly Manifest[]) => dig(objectOf(rendered, 'NetworkPolicy'), 'spec', 'ingress');
-
-      it('has its port at the container and at the Service', () => {
-        expect(entry(containerOf(withConsole).ports)).to.deep.equal([{ name: 'console', containerPort: 5200 }]);
-        expect(entry(servicePorts(withConsole))).to.deep.equal([
-          { name: 'console', port: 5200, targetPort: 'console' },
-        ]);
-      });
-
-      it('admits only the peers of the console to its port', () => {
-        const rules = ingress(withConsole).filter((rule: Members) => dig(rule, 'ports', 0, 'port') === 5200);
-        expect(rules).to.deep.equal([{ from: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 5200 }] }]);
-      });
-
-      it('admits the ingress to its port by default', async () => {
-        const rules = ingress(await render(withSettings(consoleSettings)));
-        const [proxy, console] = [5100, 5200].map((port) =>
-          rules.find((rule: Members) => dig(rule, 'ports', 0, 'port') === port),
-        );
-        expect(console.from).to.deep.equal(proxy.from);
-      });
-
-      it('is accepted by the service with these settings', () => {
-        const result = settingsOf(withConsole);
-        expect(result).to.deep.include({ kind: 'valid', unknown: [] });
-      });
-
-      it('passes the lint and the types', async () => {
-        const { code, out, err } = await lint(withSettings(consoleSettings));
-        expect(code, `${out}${err}`).to.equal(0);
-        expect(await typeErrors(withConsole)).to.equal('');
-      });
-
-      it('adds nothing else: without its settings no object names the console, and all others are the same', () => {
-        expect(JSON.stringify(objects)).not.to.include('console');
-        const stripped = structuredClone(withConsole);
-        const container = containerOf(stripped);
-        container.ports = container.ports.filter(({ name }: Members) => name !== 'console');
-        container.env = container.env.filter(({ name }: { name: string }) => !(name in consoleSettings));
-        const service = dig(objectOf(stripped, 'Service'), 'spec');
-        service.ports = service.ports.filter(({ name }: Members) => name !== 'console');
-        const policy = dig(objectOf(stripped, 'NetworkPolicy'), 'spec');
-        policy.ingress = policy.ingress.filter((rule: Members) => dig(rule, 'ports', 0, 'port') !== 5200);
-        expect(stripped).to.deep.equal(objects);
-      });
-    });
-
     it('allows egress to DNS, Postgres and HTTPS only, the migration to DNS and Postgres', () => {
       const dns = { ports: ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol })) };
       const database = { ports: [{ port: 6432 }], to: [{ ipBlock: { cidr: '10.1.0.0/24' } }] };
@@ -374,212 +252,9 @@ export function chartSuite(): void {
         expect(variablesOf(object).NO_PROXY).to.equal('$$(HOSTNAME)');
       }
     });
-
-    const without = (...names: readonly string[]) =>
-      withSettings(Object.fromEntries(names.map((name) => [name, undefined])));
-    const KEYS = [{ file: 'a.pem' }, { file: 'b.pem' }];
-    const refused: readonly (readonly [string, unknown, readonly string[]])[] = [
-      ['no value at all', {}, ['repository', 'Service__Issuer', 'Service__UpstreamIdp__Audience', 'UsersUrl']],
-      ...Object.keys(values.settings).map((name) => [`no ${name}`, without(name), [name]] as const),
-      ['an empty required setting', withSettings({ Service__Issuer: '' }), ['Service__Issuer']],
-      ['an unknown setting', withSettings({ Service__Isuer: 'https://a.example' }), ['Service__Isuer']],
-      ['a secret among the settings', withSettings({ Service__Admin__ApiKey: ADMIN_KEY }), ['Service__Admin__ApiKey']],
-      ['a number as a setting', withSettings({ Service__Metrics__Port: 9464 }), ['Service__Metrics__Port', 'string']],
-      ['an unknown value', { ...values, replica: 3 }, ['replica']],
-      ['a word as a number', { ...values, replicas: 'two' }, ['replicas', 'integer']],
-      ['two issuers', withSettings({ Service__UpstreamIdp__MetadataUrl: 'https://a.example' }), ['exclude each other']],
-      ['two keys and no name', { ...values, signing: { keys: KEYS } }, ['signing.activeKid is required with more']],
-      ['no key', { ...values, signing: { keys: [] } }, ['signing', 'keys']],
-      ['a key outside its Secret', { ...values, signing: { keys: [{ file: '../a' }] } }, ['signing', 'keys', 'file']],
-      [
-        'a monitor without metrics',
-        withSettings({ Service__Metrics__Port: null }, { serviceMonitor: { enabled: true } }),
-        ['settings.Service__Metrics__Port is required if serviceMonitor.enabled'],
-      ],
-      [
-        'a setting as a variable',
-        { ...values, environment: { Service__Issuer: 'a' } },
-        ['environment.Service__Issuer'],
-      ],
-      [
-        'a password in a variable',
-        { ...values, environment: { HTTPS_PROXY: 'http://me:sesame@proxy' } },
-        ['environment.HTTPS_PROXY contains a password'],
-      ],
-      ['an empty list of proxies', { ...values, networkPolicy: { proxy: [] } }, ['networkPolicy', 'proxy']],
-      [
-        'a name and a password without a scheme in a variable',
-        { ...values, environment: { HTTPS_PROXY: 'me:sesame@proxy:3128' } },
-        ['environment.HTTPS_PROXY contains a password'],
-      ],
-      ...['HOST', 'PORT', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'].map(
-        (name) =>
-          [
-            `the variable ${name}`,
-            { ...values, environment: { [name]: '1' } },
-            [`environment.${name} must not`],
-          ] as const,
-      ),
-      ['a variable with a space in its name', { ...values, environment: { 'A B': '1' } }, ['A B']],
-      ...['caCertificates', 'migration', 'serviceMonitor', 'signing', 'secrets', 'networkPolicy'].map(
-        (name) => [`${name} set to null`, { ...values, [name]: null }, [name]] as const,
-      ),
-      ...['word', '5100', '0'].map(
-        (port) =>
-          [
-            `the metrics port ${port}`,
-            withSettings({ Service__Metrics__Port: port }),
-            ['settings.Service__Metrics__Port must be a port other than 5100'],
-          ] as const,
-      ),
-      ...['word', '80', '5100', '9464', '0'].map(
-        (port) =>
-          [
-            `the console's port ${port}`,
-            withSettings({ ...consoleSettings, Service__Console__Port: port }),
-            ['settings.Service__Console__Port must be a port other than 80, 5100 and settings.Service__Metrics__Port'],
-          ] as const,
-      ),
-      ...['Service__Console__Port', 'Service__Console__Origin', 'Service__Operators__ClientId'].map(
-        (name) => [`the console without ${name}`, withSettings({ ...consoleSettings, [name]: null }), [name]] as const,
-      ),
-      [
-        'an empty list of peers of the console',
-        { ...values, networkPolicy: { console: [] } },
-        ['networkPolicy', 'console'],
-      ],
-      [
-        'a tag in the name of the image',
-        { ...values, image: { repository: 'registry.example:5000/mandate:1.0' } },
-        ['image', 'repository'],
-      ],
-      ['a name that no Secret can have', { ...values, secrets: { serving: 'My Secret' } }, ['secrets', 'serving']],
-      [
-        'a blocked network that is none',
-        { ...values, networkPolicy: { https: { blocked: ['internal/8'] } } },
-        ['networkPolicy', 'blocked'],
-      ],
-      ['a number as an annotation', { ...values, podAnnotations: { a: 1 } }, ['podAnnotations', 'string']],
-    ];
-    for (const [what, given, names] of refused) {
-      it(`is not rendered with ${what}, and the error names the faulty value`, async () => {
-        const said = await refusal(given);
-        for (const name of names) expect(said).to.include(name);
-        expect(said).not.to.match(/sesame|parse error|nil pointer|error calling|executing/);
-      });
-    }
-
-    it('is refused with a name of the release that no Service can have', async () => {
-      for (const release of ['1mandate', 'mandate.prod']) {
-        expect(await refusal(values, release)).to.include(`the name of the release, ${release}, names a Service too`);
-      }
-    });
-
-    it('needs no address of a users API in mode signals', async () => {
-      const poll = Object.keys(values.settings).filter((name) => name.includes('SponsorCheck'));
-      expect(poll).to.have.lengthOf(3);
-      const { settings } = without(...poll);
-      const signals = { ...settings, Service__UpstreamIdp__SponsorCheck__Mode: 'signals' };
-      const rendered = await render({ ...values, settings: signals });
-      const variables = variablesOf(objectOf(rendered, 'Deployment'));
-      expect(variables.Service__UpstreamIdp__SponsorCheck__Mode).to.equal('signals');
-      expect(variables).not.to.have.any.keys(...poll);
-    });
   });
 
-  describe('The pods of the Helm chart', function () {
-    this.timeout(120_000);
-    let folder: string;
-    let database: FreshDatabase;
-    let provider: IdentityProvider;
-    before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'mandate-pods-'));
-      [database, provider] = await Promise.all([postgres.fresh('absent'), startIdentityProvider()]);
-    });
-    after(async () => {
-      await Promise.all([database.drop(), provider.stop()]);
-      rmSync(folder, { recursive: true });
-    });
-
-    /** Writes the files of the pod below the folder. @returns the command, and its variables with those paths */
-    function pod(object: Manifest, secrets: Secrets) {
-      const below = join(folder, dig(object, 'metadata', 'name'));
-      for (const [path, content] of Object.entries(filesOf(object, secrets))) {
-        mkdirSync(join(below, path, '..'), { recursive: true });
-        writeFileSync(join(below, path), content);
-        chmodSync(join(below, path), 0o440);
-      }
-      const variables = Object.entries(variablesOf(object)).map(([name, value]) => [
-        name,
-        value.startsWith('/run/') ? join(below, value) : value,
-      ]);
-      return { args: dig(podOf(object), 'containers', 0, 'args'), variables: Object.fromEntries(variables) };
-    }
-
-    it('migrate, become ready, answer Prometheus, pass the doctor, and end on SIGTERM in time', async () => {
-      const key = join(folder, 'signing-key.pem');
-      expect((await runCommand(['keys', 'generate', '--out', key])).code).to.equal(0);
-      const [port, metricsPort] = [await freePort(), await freePort()];
-      const objects = await render(
-        withSettings({
-          Service__UpstreamIdp__Issuer: provider.issuer,
-          Service__UpstreamIdp__Audience: provider.audience,
-          Service__Metrics__Port: String(metricsPort),
-        }),
-      );
-      const file = (setting: string) => `${database.settings[setting]}\n`;
-      const secrets: Secrets = {
-        mandate: {
-          Service__Database__ConnectionString: file('Service:Database:ConnectionString'),
-          Service__Admin__ApiKey: `${ADMIN_KEY}\n`,
-        },
-        'mandate-owner': {
-          Service__Database__MigrationConnectionString: file('Service:Database:MigrationConnectionString'),
-        },
-        'mandate-signing-keys': { 'signing-key.pem': readFileSync(key, 'utf8') },
-      };
-
-      const migration = pod(job(objects), secrets);
-      const migrated = await runCommand(migration.args, migration.variables);
-      expect(migrated.code, migrated.err).to.equal(0);
-      expect(migrated.out).to.include('the schema was brought up to date');
-
-      const deployment = objectOf(objects, 'Deployment');
-      const replica = pod(deployment, secrets);
-      // A pod has its own address; this process shares the machine's.
-      const variables = { ...replica.variables, HOST: '127.0.0.1', PORT: String(port) };
-      const { child, ended } = startCommand(replica.args, variables);
-      try {
-        const { readinessProbe } = podOf(deployment).containers[0];
-        const ready = () => fetch(`http://127.0.0.1:${port}${readinessProbe.httpGet.path}`).catch(() => undefined);
-        await eventually(async () => (await ready())?.status === 200 || child.exitCode !== null, 50);
-        expect(child.exitCode, 'the service runs').to.equal(null);
-        const scrape = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
-        expect(await scrape.text()).to.include('mandate_build_info');
-        const agents = await fetch(`http://127.0.0.1:${port}/admin/agents`, {
-          headers: { authorization: `Bearer ${ADMIN_KEY}` },
-        });
-        expect(agents.status).to.equal(200);
-
-        const examined = await runCommand(['doctor', '--json'], variables);
-        const findings = JSON.parse(examined.out) as readonly { check: string; status: string; sentence: string }[];
-        const checks = ['settings', 'signing keys', 'signing key files', 'schema', 'database role', 'provider keys'];
-        for (const { check, status, sentence } of findings) {
-          if (checks.includes(check)) expect(status, `${check}: ${sentence}`).to.equal('ok');
-        }
-        expect(findings.map(({ check }) => check)).to.include.members(checks);
-      } finally {
-        child.kill('SIGTERM');
-      }
-      const told = Date.now();
-      const { code, out, err } = await ended;
-      expect(code, `${out}${err}`).to.equal(0);
-      const { terminationGracePeriodSeconds, containers } = podOf(deployment);
-      const left = terminationGracePeriodSeconds - Number(containers[0].lifecycle.preStop.exec.command[1]);
-      expect(Date.now() - told).to.be.lessThan(left * 1000);
-      for (const secret of Object.values(secrets).flatMap((keys) => Object.values(keys))) {
-        expect(`${out}${err}`).not.to.include(secret.trim());
-      }
-    });
-  });
+  chartConsole();
+  chartRefusals();
+  chartPods();
 }

@@ -1,56 +1,12 @@
 /** The refusals in the specification's table that depend on token, time or control plane, for all frameworks. */
 
 import { sign } from 'node:crypto';
-import { expect } from 'chai';
-import type {
-  AccessEvent,
-  RefusalReason,
-  ToolServerOptions,
-} from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering } from '../loopback.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, TASK_ID, TOKEN_ID } from './control-plane.ts';
-import type { RawAnswer } from './raw-request.ts';
+import { inactive, unavailable } from './introspection-cases.ts';
+import { chain, NOBODY, NOW, type RefusalCase, signed, VERIFIED, WITHOUT_INSTANCE } from './refusal-case.ts';
 import { sendList, signList, statusMember } from './status-lists.ts';
-
-/** Far from the machine's time, so that code that reads the machine's clock fails. */
-export const NOW = 1_900_000_000;
-export const REALM = 'The "Jira" \\ tools';
-
-export interface RefusalCase {
-  readonly reason: RefusalReason;
-  readonly what: string;
-  /** By default a valid token for the route. */
-  readonly token?: (plane: FakeControlPlane) => string;
-  readonly headers?: (plane: FakeControlPlane) => readonly (readonly [string, string])[];
-  readonly route?: string;
-  readonly path?: string;
-  readonly prepare?: (plane: FakeControlPlane) => void | Promise<void>;
-  readonly options?: Partial<ToolServerOptions>;
-  /** The access event's fields about the caller. All are null unless the token is verified. */
-  readonly known?: Partial<AccessEvent>;
-  readonly remark?: string;
-  readonly retryAfter?: string;
-}
-
-export const VERIFIED = {
-  sub: 'ada',
-  act: 'agent:triage',
-  depth: 1,
-  task_id: TASK_ID,
-  jti: TOKEN_ID,
-  instance: 'pod-7',
-};
-const { instance: _, ...WITHOUT_INSTANCE } = VERIFIED;
-export const NOBODY = { sub: null, act: null, depth: null, task_id: null, jti: null };
-
-/** @param depths from the outermost actor to the innermost */
-export function chain(...depths: readonly number[]): object {
-  return depths.reduceRight<object>(
-    (act, depth, index) => ({ sub: `agent:hop-${index}`, depth, ...(index === depths.length - 1 ? {} : { act }) }),
-    {},
-  );
-}
 
 let stranger: SigningKey;
 let rsa: SigningKey;
@@ -61,7 +17,6 @@ export async function makeCaseKeys(): Promise<void> {
   rsa = await makeSigningKey('RS256');
 }
 
-const signed = (claims: Readonly<Record<string, unknown>>) => (plane: FakeControlPlane) => plane.token(claims);
 const headed = (header: Readonly<Record<string, unknown>>) => (plane: FakeControlPlane) => plane.token({}, header);
 
 export const refusalCases: readonly RefusalCase[] = [
@@ -277,74 +232,6 @@ export const refusalCases: readonly RefusalCase[] = [
   },
 ];
 
-/** A case on the high-risk route, which introspects the token of each request. */
-function asking(
-  one: Omit<RefusalCase, 'route' | 'path' | 'known' | 'prepare'>,
-  answer: RefusalCase['prepare'],
-): RefusalCase {
-  return {
-    ...one,
-    route: 'DELETE /issues/:key',
-    path: '/issues/OPS-7',
-    known: VERIFIED,
-    ...(answer && { prepare: answer }),
-  };
-}
-
-function inactive(): readonly RefusalCase[] {
-  const answered = (what: string, body: object, remark?: string) =>
-    asking({ reason: 'not_active', what, ...(remark === undefined ? {} : { remark }) }, (plane) => {
-      plane.answerIntrospection = answering(body);
-    });
-  const revoked = { active: false, revoked_at: '2030-03-17T17:46:40Z' };
-  return [
-    answered('an inactive token', { active: false }),
-    answered('a revoked token', { ...revoked, revocation_reason: 'sponsor_blocked' }, 'Reason: sponsor_blocked.'),
-    answered('a malformed revocation reason', { ...revoked, revocation_reason: '", error="' }),
-    answered('an answer for another person', { active: true, sub: 'bob', jti: TOKEN_ID }),
-    answered('an answer for another token', { active: true, sub: 'ada', jti: 'tok_01KAFX9Y2N8M4R7T6W5V3Q1P01' }),
-    answered('an answer without a person', { active: true }),
-    {
-      reason: 'not_active',
-      what: 'an inactive token with introspect_required',
-      token: signed({ introspect_required: true }),
-      prepare: (plane) => {
-        plane.answerIntrospection = answering({ active: false, revocation_reason: 'agent_disabled' });
-      },
-      known: VERIFIED,
-      remark: 'Reason: agent_disabled.',
-    },
-  ];
-}
-
-function unavailable(): readonly RefusalCase[] {
-  const answered = (what: string, status: number, body: string, retryAfter?: string) =>
-    asking({ reason: 'introspection_unavailable', what, ...(retryAfter && { retryAfter }) }, (plane) => {
-      plane.answerIntrospection = (_, response) => {
-        response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end(body);
-      };
-    });
-  return [
-    answered('status 503', 503, '{"error":"temporarily_unavailable"}', '1'),
-    answered('status 429', 429, '{"error":"slow_down"}', 'Sat, 21 Nov 2026 07:28:00 GMT'),
-    answered('status 500 with an active answer', 500, `{"active":true,"sub":"ada","jti":"${TOKEN_ID}"}`),
-    answered('an answer that is not JSON', 200, '<html>'),
-    answered('an answer that repeats active', 200, `{"active":false,"active":true,"sub":"ada","jti":"${TOKEN_ID}"}`),
-    answered('a string as active', 200, `{"active":"true","sub":"ada","jti":"${TOKEN_ID}"}`),
-    answered(
-      'an answer over 64 KiB',
-      200,
-      `{"active":true,"sub":"ada","jti":"${TOKEN_ID}","x":"${'x'.repeat(70_000)}"}`,
-    ),
-    asking({ reason: 'introspection_unavailable', what: 'a redirect' }, (plane) => {
-      plane.answerIntrospection = (_, response) => response.writeHead(307, { location: plane.issuer }).end();
-    }),
-    asking({ reason: 'introspection_unavailable', what: 'a cut connection' }, (plane) => {
-      plane.answerIntrospection = (_, response) => response.socket?.destroy();
-    }),
-  ];
-}
-
 /** A token with the kid of the control plane, signed with another key. */
 function foreign(plane: FakeControlPlane, key: SigningKey, header: object = {}): string {
   const [, payload = ''] = plane.token().split('.');
@@ -365,34 +252,4 @@ function twice(plane: FakeControlPlane, first: string, second: string | undefine
   const { exp: _exp, ...others } = { exp: 0, ...claims };
   const rest = JSON.stringify(second === undefined ? others : claims).slice(1);
   return plane.key.sign({ alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid }, `{${first},${rest}`);
-}
-
-const ERRORS = { 401: 'invalid_token', 403: 'insufficient_scope', 503: 'temporarily_unavailable' } as const;
-const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
-  if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool|arguments_refused)$/.test(reason))
-    return 403;
-  return reason.endsWith('_unavailable') ? 503 : 401;
-};
-
-/** Expects exactly the response in the table. @param more header parameters after realm, error and description */
-export function expectRefusal(
-  answer: RawAnswer,
-  { reason, remark = '', retryAfter }: Pick<RefusalCase, 'reason' | 'remark' | 'retryAfter'>,
-  more = '',
-): void {
-  const status = statusOf(reason);
-  const error = ERRORS[status];
-  expect(answer.status).to.equal(status);
-  const { error_description: description, ...body } = JSON.parse(answer.body) as Record<string, string>;
-  expect(body).to.deep.equal({ error, reason });
-  expect(description).to.match(/^[A-Z].*\.$/);
-  expect(description?.endsWith(remark), description).to.equal(true);
-  if (remark === '') expect(description).not.to.match(/Missing|Reason/);
-  const realm = 'Bearer realm="The \\"Jira\\" \\\\ tools"';
-  const fault = `, error="${error}", error_description="${description}"`;
-  const challenge = reason === 'missing_token' ? realm : `${realm}${fault}`;
-  expect(answer.headers['www-authenticate']).to.equal(status === 503 ? undefined : `${challenge}${more}`);
-  expect(answer.headers['retry-after']).to.equal(retryAfter);
-  expect(answer.headers['content-type']).to.match(/^application\/json/);
-  expect(answer.headers['cache-control']).to.equal('no-store');
 }

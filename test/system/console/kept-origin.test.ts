@@ -5,7 +5,7 @@ import { databasesByLength } from '../../support/databases.ts';
 import { startMandate } from '../../support/mandate.ts';
 
 for (const database of databasesByLength) {
-  describe(`what the scope of a task came from, on ${database.name}`, function () {
+  describe(`the origin of a task's scope, on ${database.name}`, function () {
     this.timeout(120_000);
 
     /** The stored task after an exchange that asks for two scopes, one of which the agent may not have. */

@@ -9,13 +9,13 @@
 
 import type { OAuthClientProvider, OAuthDiscoveryState, OAuthTokens } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
-import { audienceProblem } from '../../../../domain/address.ts';
+import { anyObject, type Checks, checkArguments, membersOf, must, optional, optionsOf, text } from '../../arguments.ts';
 import type { Agent } from '../agent.ts';
-import { partsOf } from '../agent-parts.ts';
+import { isAgent, partsOf } from '../agent-parts.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { Refused, TaskOver } from '../errors.ts';
 import { names, readIssuedToken } from '../issued-token.ts';
-import { type CheckedAgentOptions, originOf } from '../options.ts';
+import { agentScopes, audience, type CheckedAgentOptions, isAccessToken, originList } from '../options.ts';
 import { renewingTask, type Task } from '../task.ts';
 
 export interface McpAuthorizationOptions {
@@ -62,11 +62,12 @@ interface State extends CheckedMcpOptions {
   repeated: Refused | undefined;
 }
 
-/** @throws TypeError for an invalid option */
+/** @throws TypeError that lists every wrong option */
 export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorization {
+  const checked = checkOptions(given);
   const state: State = {
     ...partsOf(given.agent),
-    ...checkOptions(given),
+    ...checked,
     task: undefined,
     isEnded: false,
     bound: undefined,
@@ -84,8 +85,9 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
     clientInformation: () => ({ client_id: agentId, issuer }),
 
     discoveryState: () => discoveryOf(state),
-    saveDiscoveryState({ resourceMetadata }) {
-      state.metadata = resourceMetadata;
+    saveDiscoveryState(discovered) {
+      checkArguments('saveDiscoveryState', discovered, membersOf({ resourceMetadata: optional(anyObject) }));
+      state.metadata = discovered.resourceMetadata;
     },
     validateResourceURL: (server, resource) => bindServer(state, server, resource),
 
@@ -99,6 +101,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       return { access_token: token, token_type: 'Bearer', scope: task.scope.join(' '), issuer };
     },
     invalidateCredentials(what) {
+      checkArguments('invalidateCredentials', { scope: what }, optionsOf({ scope: text }));
       // With `tokens` the person's token was refused; otherwise the key: SDK 2 says `client` first, SDK 1 says `all`.
       state.repeated ??= new Refused(what === 'tokens' ? 'invalid_grant' : 'invalid_client', undefined);
     },
@@ -137,6 +140,7 @@ function discoveryOf({ options: { issuer }, plane }: State): OAuthDiscoveryState
 
 /** Checks that a token for the resource may be sent to the server. The provider stays with this server. */
 async function bindServer(state: State, server: string | URL, resource: string | undefined): Promise<undefined> {
+  checkArguments('validateResourceURL', { server, resource }, RESOURCE);
   const { options, metadata, bound } = state;
   if (resource === undefined || metadata?.resource !== resource) {
     throw new TypeError('The server has no protected-resource metadata, so no token is sent to it.');
@@ -161,6 +165,7 @@ async function bindServer(state: State, server: string | URL, resource: string |
 }
 
 async function prepareRequest(state: State, named: string | undefined): Promise<URLSearchParams> {
+  checkArguments('prepareTokenRequest', { scope: named }, optionsOf({ scope: optional(someText) }));
   if (state.isEnded) throw new TaskOver('ended');
   const refusal = state.repeated;
   state.repeated = undefined;
@@ -200,12 +205,17 @@ function wantedScope({ task, scope: first, metadata }: State, named: string | un
 }
 
 async function addCredentials(state: State, params: URLSearchParams, url: string | URL): Promise<void> {
+  checkArguments('addClientAuthentication', { params, url }, CREDENTIALS);
   const { plane, bound, subjectToken } = state;
   // Only the control plane may get the person's token and the agent's assertion.
   if (String(url) !== plane.tokenEndpoint || bound === undefined) {
     throw new TypeError('The token request would go elsewhere than to the control plane.');
   }
   const person = typeof subjectToken === 'string' ? subjectToken : await subjectToken();
+  // Otherwise the request would be sent without the person's token.
+  if (!isAccessToken(person)) {
+    throw new TypeError('mcpAuthorization: subjectToken must return an access token: a text without spaces.');
+  }
   const scope = (params.get('scope') ?? '').split(' ');
   const form = await plane.exchangeForm({ subjectToken: person, resource: bound.resource, scope });
   for (const [name, value] of Object.entries(form)) params.set(name, value);
@@ -213,6 +223,7 @@ async function addCredentials(state: State, params: URLSearchParams, url: string
 
 /** Begins a task with the token that the SDK got, and ends the previous task. */
 async function beginTask(state: State, tokens: OAuthTokens): Promise<void> {
+  checkArguments('saveTokens', { tokens }, optionsOf({ tokens: anyObject }));
   const { options, plane, bound, asked, askedAt, task: previous } = state;
   const issued = readIssuedToken({ ...tokens, ...taskOf(tokens.access_token) }, { at: askedAt, scope: [...asked] });
   const task = renewingTask(options, plane, { resource: bound?.resource ?? '', origins: [] }, issued);
@@ -237,15 +248,35 @@ interface CheckedMcpOptions extends Pick<McpAuthorizationOptions, 'subjectToken'
   readonly scope: readonly string[] | undefined;
 }
 
-function checkOptions({ subjectToken, resource, origins, scope }: McpAuthorizationOptions): CheckedMcpOptions {
-  const problem = resource === undefined ? undefined : audienceProblem(resource);
-  if (problem !== undefined) throw new TypeError(`resource ${problem}.`);
-  if (scope?.length === 0) throw new TypeError('scope must name at least one scope.');
-  if (origins !== undefined && resource === undefined) throw new TypeError('origins need a resource.');
-  if (typeof subjectToken !== 'string' && typeof subjectToken !== 'function') {
-    throw new TypeError('subjectToken must be a text or a function.');
-  }
-  return { subjectToken, resource, scope, origins: origins?.map(originOf) };
+const CHECKS: Checks<McpAuthorizationOptions> = {
+  agent: must('be made by createAgent', isAgent),
+  subjectToken: (value, name) =>
+    typeof value === 'function' || isAccessToken(value)
+      ? []
+      : [`${name} must be an access token (a text without spaces), or a function that returns one`],
+  resource: optional(audience),
+  origins: optional(originList),
+  scope: optional(agentScopes),
+};
+
+/** What the SDK passes to the provider. */
+const someText = must('be a text', (value) => typeof value === 'string');
+const url = must('be a URL or its text', (value) => URL.canParse(String(value)));
+const RESOURCE = optionsOf({ server: url, resource: optional(someText) });
+const CREDENTIALS = optionsOf({
+  params: must('be URLSearchParams', (value) => value instanceof URLSearchParams),
+  url,
+});
+
+/** @throws TypeError that lists every wrong option */
+function checkOptions(given: McpAuthorizationOptions): CheckedMcpOptions {
+  checkArguments('mcpAuthorization', given, (value, name) => {
+    const needsResource = given?.origins !== undefined && given.resource === undefined;
+    const problems = optionsOf(CHECKS)(value, name);
+    return needsResource ? [...problems, 'resource must be given with origins'] : problems;
+  });
+  const { subjectToken, resource, scope, origins } = given;
+  return { subjectToken, resource, scope, origins: origins?.map((address) => new URL(address).origin) };
 }
 
 /** Whether a token for the resource may be sent to the server. */

@@ -50,7 +50,7 @@ export function accessEvent(access: {
     depth: actor?.depth ?? null,
     task_id: isJsonObject(task) ? (textMember(task, 'id') ?? null) : null,
     jti: tokenId ?? null,
-    ...(actor?.instance === undefined ? {} : { instance: actor.instance }),
+    ...(actor?.instance !== undefined && { instance: actor.instance }),
   };
 }
 

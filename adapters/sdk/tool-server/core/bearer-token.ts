@@ -5,8 +5,16 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { trimOws } from '../../../../domain/trim-ows.ts';
+import { anyObject, checkArguments, must, optional, optionsOf } from '../../arguments.ts';
 
 const BEARER = /^bearer +(.+)$/is;
+
+const HEADERS = optionsOf({
+  rawHeaders: must('be a list of names and values', (value) => {
+    return Array.isArray(value) && value.every((each) => typeof each === 'string');
+  }),
+  headers: optional(anyObject),
+});
 
 /**
  * The values of all Authorization headers of a request.
@@ -20,6 +28,7 @@ export function authorizationHeaders(
   rawHeaders: readonly string[],
   headers: IncomingHttpHeaders = {},
 ): readonly string[] {
+  checkArguments('authorizationHeaders', { rawHeaders, headers }, HEADERS);
   if (rawHeaders.length === 0) {
     return Object.entries(headers).flatMap(([name, value]) =>
       name.toLowerCase() === 'authorization' ? (value ?? []) : [],

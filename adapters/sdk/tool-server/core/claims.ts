@@ -8,6 +8,7 @@ import { parseScope, type Scope } from '../../../../domain/scope.ts';
 import { type Actor, readActorChain } from '../../../../domain/tasks/actor-chain.ts';
 import type { Claims } from '../../../../domain/tokens/claims.ts';
 import { isJsonObject, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
+import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
 import type { RefusalReason } from './refusal.ts';
 
 export interface TaskTokenClaims {
@@ -116,6 +117,7 @@ export function keepClaims(request: object, claims: TaskTokenClaims): void {
  * @throws Error if no tool server allowed the request, because its route is not protected
  */
 export function claimsOf(request: object): TaskTokenClaims {
+  checkArguments('claimsOf', { request }, optionsOf({ request: anyObject }));
   const claims = allowed.get(request);
   if (claims === undefined)
     throw new Error('This request was not let through by a tool server: is its route protected?');

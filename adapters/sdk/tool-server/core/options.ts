@@ -3,6 +3,21 @@
 import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../../../domain/tasks/status-list.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import {
+  anyObject,
+  type Check,
+  type Checks,
+  callable,
+  checkArguments,
+  flag,
+  membersOf,
+  must,
+  optional,
+  optionsOf,
+  textWithout,
+  wholeNumber,
+  withoutAbsent,
+} from '../../arguments.ts';
 import { type AccessEvent, eventLine } from './access-event.ts';
 import { noSpan, type StartSpan } from './span.ts';
 
@@ -66,38 +81,44 @@ const MAX_MAX_AGE_MS = 600_000;
 /** The text allowed in a quoted-string (RFC 9110 §5.6.4). A line break would start another header. */
 const HEADER_TEXT = /^[\x20-\x7E]+$/;
 
-const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) => string | undefined } = {
-  issuer: (value) => (typeof value === 'string' ? issuerProblem(value) : 'must be an absolute https URL'),
-  audience: (value) => (typeof value === 'string' ? audienceProblem(value) : 'must be an absolute http or https URL'),
-  clockSkewSeconds: (value) => wholeNumberProblem(value, 0, MAX_SKEW_SECONDS),
-  requireActor: (value) => (typeof value === 'boolean' ? undefined : 'must be true or false'),
-  maxDelegationDepth: depthProblem,
-  timeoutMs: (value) => wholeNumberProblem(value, 1, MAX_TIMEOUT_MS),
-  realm: (value) =>
-    typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value)
-      ? undefined
-      : 'must be printable ASCII and not blank',
-  statusList: statusListProblem,
-  onAccess: functionProblem,
-  onError: functionProblem,
-  fetch: functionProblem,
-  startSpan: functionProblem,
-  now: functionProblem,
-};
+const anyList = must('be a list', Array.isArray);
 
-const STATUS_LIST_CHECKS: { readonly [Name in keyof StatusListOptions]-?: (value: unknown) => string | undefined } = {
-  maxAgeMs: (value) => wholeNumberProblem(value, MIN_MAX_AGE_MS, MAX_MAX_AGE_MS),
-  onStale: (value) => (value === 'introspect' || value === 'refuse' ? undefined : 'must be introspect or refuse'),
+export const depth = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
+
+const CHECKS: Checks<ToolServerOptions> = {
+  issuer: textWithout(issuerProblem),
+  audience: textWithout(audienceProblem),
+  clockSkewSeconds: optional(wholeNumber(0, MAX_SKEW_SECONDS)),
+  requireActor: optional(flag),
+  maxDelegationDepth: optional(depth),
+  timeoutMs: optional(wholeNumber(1, MAX_TIMEOUT_MS)),
+  realm: optional(
+    must('be printable ASCII and not blank', (value) => {
+      return typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value);
+    }),
+  ),
+  statusList: optional(
+    optionsOf({
+      maxAgeMs: optional(wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS)),
+      onStale: optional(must('be introspect or refuse', (value) => value === 'introspect' || value === 'refuse')),
+    } satisfies Checks<StatusListOptions>),
+  ),
+  onAccess: optional(callable),
+  onError: optional(callable),
+  fetch: optional(callable),
+  startSpan: optional(callable),
+  now: optional(callable),
 };
 
 /** @throws TypeError that lists every wrong option */
 export function checkOptions(given: ToolServerOptions): CheckedOptions {
+  checkArguments('createToolServer', given, optionsOf(CHECKS));
   const options: Required<Omit<ToolServerOptions, 'statusList'>> & Pick<ToolServerOptions, 'statusList'> = {
     clockSkewSeconds: CLOCK_SKEW_SECONDS,
     requireActor: true,
     maxDelegationDepth: 1,
     timeoutMs: DEFAULT_TIMEOUT_MS,
-    realm: given?.audience,
+    realm: given.audience,
     onAccess: writeLine,
     onError: (error) => console.error(error),
     fetch: (...request) => globalThis.fetch(...request),
@@ -105,62 +126,35 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     now: () => Date.now(),
     ...withoutAbsent(given),
   };
-  throwProblems('createToolServer', options, CHECKS);
   const statusList = options.statusList && withStatusListDefaults(options.statusList);
   // The control plane also drops the last slash of its issuer, so no token has it.
   return { ...options, statusList, issuer: options.issuer.replace(/\/$/, '') };
 }
 
-function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
-  return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
+/** What Node calls a middleware with. A program that calls one itself must pass the same. */
+const MIDDLEWARE = optionsOf({
+  request: membersOf({ rawHeaders: anyList, headers: anyObject }),
+  response: membersOf({ setHeader: callable, end: callable }),
+  next: callable,
+});
+
+export function checkMiddleware(call: string, request: unknown, response: unknown, next: unknown): void {
+  checkArguments(call, { request, response, next }, MIDDLEWARE);
 }
 
-function statusListProblem(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
-  const found = problems(withStatusListDefaults(value), STATUS_LIST_CHECKS);
-  return found.length === 0 ? undefined : `must be correct (${found.join('; ')})`;
+/** The argument `toolServer` of the adapters. By its members: two versions of the package may be installed. */
+export const toolServerMade: Check = (value, name) =>
+  membersOf({ policy: callable, policyForAnyScope: callable, remainingMs: callable, authorize: callable })(value, name)
+    .length === 0
+    ? []
+    : [`${name} must be made by createToolServer`];
+
+function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
+  return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
 }
 
 function writeLine(event: AccessEvent): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(`${eventLine(event)}\n`, (error) => (error == null ? resolve() : reject(error)));
   });
-}
-
-type Checks = Readonly<Record<string, (value: unknown) => string | undefined>>;
-
-/** @throws TypeError that lists all problems */
-export function throwProblems(where: string, options: object, checks: Checks): void {
-  const all = problems(options, checks);
-  if (all.length > 0) throw new TypeError(`${where}: ${all.join('; ')}.`);
-}
-
-/** All problems, also unknown members: a misspelled option must not be ignored. */
-function problems(options: object, checks: Checks): readonly string[] {
-  const given: ReadonlyMap<string, unknown> = new Map(Object.entries(options));
-  const unknown = [...given.keys()].filter((name) => !Object.hasOwn(checks, name));
-  const wrong = Object.entries(checks).flatMap(([name, check]) => {
-    const problem = check(given.get(name));
-    return problem === undefined ? [] : `${name} ${problem}`;
-  });
-  return [...wrong, ...unknown.map((name) => `${name} is not an option`)];
-}
-
-/** Drops members that are `undefined`, so that their defaults apply. */
-export function withoutAbsent<Options extends object>(given: Options): Options {
-  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Options;
-}
-
-export function depthProblem(value: unknown): string | undefined {
-  return wholeNumberProblem(value, 1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
-}
-
-function wholeNumberProblem(value: unknown, least: number, most: number, range = `from ${least} to ${most}`) {
-  const fits = typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most;
-  return fits ? undefined : `must be a whole number ${range}`;
-}
-
-function functionProblem(value: unknown): string | undefined {
-  return typeof value === 'function' ? undefined : 'must be a function';
 }

@@ -1,7 +1,9 @@
 /** The policy of a route or tool (specification "Tool-server contract" 3, 4, 6 and "Per route overrides"). */
 
-import { isScopeToken, type Scope } from '../../../../domain/scope.ts';
-import { type CheckedOptions, depthProblem, throwProblems, withoutAbsent } from './options.ts';
+import type { Scope } from '../../../../domain/scope.ts';
+import { type Checks, checkArguments, flag, optional, optionsOf, withoutAbsent } from '../../arguments.ts';
+import { scopes } from '../../scope-list.ts';
+import { type CheckedOptions, depth } from './options.ts';
 
 export interface RoutePolicy {
   /** Scopes that the token must all have; at least one. */
@@ -18,41 +20,30 @@ declare const checked: unique symbol;
 /** A checked policy with its defaults. Only `ToolServer.policy` and `policyForAnyScope` create one. */
 export type EnforcedPolicy = Required<RoutePolicy> & { readonly [checked]: true };
 
-const CHECKS: { readonly [Name in keyof RoutePolicy]-?: (value: unknown) => string | undefined } = {
-  scope: scopeProblem,
-  highRisk: flagProblem,
-  requireActor: flagProblem,
-  maxDelegationDepth: depthProblem,
+const SCOPELESS: Checks<Omit<RoutePolicy, 'scope'>> = {
+  highRisk: optional(flag),
+  requireActor: optional(flag),
+  maxDelegationDepth: optional(depth),
 };
 
+/** The checks of a policy. An empty scope would accept every token (specification "Tool-server contract" 3). */
+export const POLICY: Checks<RoutePolicy> = { scope: scopes, ...SCOPELESS };
+
+type Server = Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>;
+
 /** Returns a frozen copy, so that later changes of the given object have no effect. @throws TypeError */
-export function enforcedPolicy(
-  policy: RoutePolicy,
-  server: Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>,
-): EnforcedPolicy {
-  const { requireActor, maxDelegationDepth } = server;
-  const whole = { highRisk: false, requireActor, maxDelegationDepth, ...withoutAbsent(policy) };
-  throwProblems('A policy', whole, CHECKS);
-  return Object.freeze({ ...whole, scope: Object.freeze([...new Set(whole.scope)]) }) as EnforcedPolicy;
+export function enforcedPolicy(policy: RoutePolicy, server: Server): EnforcedPolicy {
+  checkArguments('toolServer.policy', policy, optionsOf(POLICY));
+  return frozen(policy, server);
 }
 
 /** The policy of `ToolServer.policyForAnyScope`. @throws TypeError */
-export function scopelessPolicy(
-  policy: Omit<RoutePolicy, 'scope'>,
-  server: Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>,
-): EnforcedPolicy {
-  // The placeholder scope passes the checks, and is then dropped.
-  return Object.freeze({ ...enforcedPolicy({ ...policy, scope: ['any'] }, server), scope: Object.freeze([]) });
+export function scopelessPolicy(policy: Omit<RoutePolicy, 'scope'>, server: Server): EnforcedPolicy {
+  checkArguments('toolServer.policyForAnyScope', policy, optionsOf(SCOPELESS));
+  return frozen({ ...policy, scope: [] }, server);
 }
 
-/** An empty list would accept every token, so it is an error (specification "Tool-server contract" 3). */
-function scopeProblem(value: unknown): string | undefined {
-  if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one scope';
-  return value.every((name) => typeof name === 'string' && isScopeToken(name))
-    ? undefined
-    : 'must hold only scopes: printable ASCII without spaces, quotes and backslashes';
-}
-
-function flagProblem(value: unknown): string | undefined {
-  return typeof value === 'boolean' ? undefined : 'must be true or false';
+function frozen(policy: RoutePolicy, { requireActor, maxDelegationDepth }: Server): EnforcedPolicy {
+  const whole = { highRisk: false, requireActor, maxDelegationDepth, ...withoutAbsent(policy) };
+  return Object.freeze({ ...whole, scope: Object.freeze([...new Set(whole.scope)]) }) as EnforcedPolicy;
 }

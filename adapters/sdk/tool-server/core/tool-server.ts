@@ -11,6 +11,16 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Claims } from '../../../../domain/tokens/claims.ts';
+import {
+  anyObject,
+  type Check,
+  callable,
+  checkArguments,
+  membersOf,
+  must,
+  optional,
+  optionsOf,
+} from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
@@ -49,7 +59,10 @@ export interface ToolServer {
   policyForAnyScope(policy?: Omit<RoutePolicy, 'scope'>): EnforcedPolicy;
   /** Milliseconds until an accepted token expires, including the clock skew. */
   remainingMs(claims: TaskTokenClaims): number;
-  /** Decides about one request, and calls `onAccess`. Never throws: an internal error is a refusal. */
+  /**
+   * Decides about one request, and calls `onAccess`. Never throws: an internal error is a refusal. So is a wrong argument,
+   * whose TypeError goes to `onError`.
+   */
   authorize(request: AccessRequest): Promise<Access>;
 }
 
@@ -80,6 +93,30 @@ export type AccessRequest = {
 );
 
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
+
+const authorizationCheck = must('be the text of the Authorization header, or the list of all of them', (value) =>
+  [value].flat().every((each) => typeof each === 'string'),
+);
+
+const REQUEST = optionsOf({
+  route: must('be the name of the route, or null', (value) => value === null || typeof value === 'string'),
+  policy: must('be a policy of this tool server, unknown_route or unknown_tool', (value) => {
+    return (typeof value === 'object' && value !== null) || value === 'unknown_route' || value === 'unknown_tool';
+  }),
+  headers: optional(anyObject),
+  objection: optional(callable),
+  lastCheck: optional(callable),
+  authorization: optional(authorizationCheck),
+  token: optional(must('be the text of the token', (value) => typeof value === 'string')),
+});
+
+/** A program that forgot `authorization` would have every request refused as one without a token. */
+const accessRequest: Check = (value, name) => {
+  const isNamed = typeof value !== 'object' || value === null || 'authorization' in value || 'token' in value;
+  return [...REQUEST(value, name), ...(isNamed ? [] : ['authorization or token must be given'])];
+};
+
+const seconds = must('be a number of seconds', Number.isFinite);
 
 /** The decision about a request, with the signed claims for its event. */
 type Verdict = { readonly signed?: Claims } & (
@@ -119,16 +156,20 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     realm,
     policy: (policy) => kept(enforcedPolicy(policy, options)),
     policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
-    remainingMs: ({ exp }) => (exp + clockSkewSeconds) * 1000 - now(),
+    remainingMs(claims) {
+      checkArguments('toolServer.remainingMs', claims, membersOf({ exp: seconds }));
+      return (claims.exp + clockSkewSeconds) * 1000 - now();
+    },
     async authorize(request) {
       let verdict: Verdict;
       try {
+        checkArguments('toolServer.authorize', request, accessRequest);
         verdict = await judge(parts, request);
       } catch (error) {
         report(error);
         verdict = { kind: 'refused', reason: 'internal_error' };
       }
-      const told = await tell(parts, request.route, verdict);
+      const told = await tell(parts, routeOf(request), verdict);
       if (verdict.kind === 'refused') return refusal(verdict.reason, realm, verdict.detail);
       // Without its event a request is not allowed.
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
@@ -191,6 +232,11 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
 function policyOf({ enforced }: Parts, { policy }: AccessRequest): AccessRequest['policy'] {
   if (policy === 'unknown_route' || policy === 'unknown_tool' || enforced.has(policy)) return policy;
   throw new TypeError('The policy was not made by this tool server.');
+}
+
+/** The route for the event. A request with wrong arguments is refused, and has an event too. */
+function routeOf(request: AccessRequest | undefined): string | null {
+  return typeof request?.route === 'string' ? request.route : null;
 }
 
 /** Resolves with false if the event could not be written. */

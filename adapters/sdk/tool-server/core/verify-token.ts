@@ -36,7 +36,7 @@ export async function verifyToken(
   const verdict = judgeClaims(jws.claims, expected);
   if (verdict.kind === 'accepted') return { kind: 'verified', claims: verdict.claims, signed: jws.claims };
   const isOurs = verdict.reason !== 'wrong_issuer';
-  return { kind: 'refused', reason: verdict.reason, ...(isOurs ? { signed: jws.claims } : {}) };
+  return { kind: 'refused', reason: verdict.reason, ...(isOurs && { signed: jws.claims }) };
 }
 
 /** Why the JWS is not one of this type that the control plane signed; `undefined` if it is. */

@@ -4,9 +4,11 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Checks, checkArguments, optional, optionsOf, text } from '../../arguments.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { keepClaims } from '../core/claims.ts';
-import type { RoutePolicy } from '../core/policy.ts';
+import { checkMiddleware, toolServerMade } from '../core/options.ts';
+import { POLICY, type RoutePolicy } from '../core/policy.ts';
 import { answerRefusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 
@@ -28,9 +30,17 @@ interface Routed {
   readonly route?: { readonly path?: unknown };
 }
 
+const TOOL_SERVER = optionsOf({ toolServer: toolServerMade });
+const PROTECT: Checks<ExpressRoutePolicy> = { ...POLICY, name: optional(text) };
+
 /** @returns `protect`, which is called once per route at the start. It throws a TypeError for an invalid policy */
 export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
-  return ({ name, ...asked }) => guard(toolServer, toolServer.policy(asked), (request) => name ?? routeOf(request));
+  checkArguments('expressProtection', { toolServer }, TOOL_SERVER);
+  return (given) => {
+    checkArguments('protect', given, optionsOf(PROTECT));
+    const { name, ...policy } = given;
+    return guard(toolServer, toolServer.policy(policy), (request) => name ?? routeOf(request));
+  };
 }
 
 /**
@@ -38,6 +48,7 @@ export function expressProtection(toolServer: ToolServer): (policy: ExpressRoute
  * route that is added after it.
  */
 export function refuseUnknownRoutes(toolServer: ToolServer): ExpressMiddleware {
+  checkArguments('refuseUnknownRoutes', { toolServer }, TOOL_SERVER);
   return guard(toolServer, 'unknown_route', () => null);
 }
 
@@ -47,6 +58,7 @@ function guard(
   nameOf: (request: IncomingMessage) => string | null,
 ): ExpressMiddleware {
   return (request, response, next) => {
+    checkMiddleware('The middleware', request, response, next);
     const authorization = authorizationHeaders(request.rawHeaders, request.headers);
     toolServer
       .authorize({ authorization, route: nameOf(request), policy, headers: request.headers })

@@ -4,9 +4,11 @@
  */
 
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify';
+import { anything, checkArguments, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { keepClaims, type TaskTokenClaims } from '../core/claims.ts';
-import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
+import { toolServerMade } from '../core/options.ts';
+import { type EnforcedPolicy, POLICY, type RoutePolicy } from '../core/policy.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 
@@ -29,7 +31,24 @@ export interface FastifyProtectionOptions {
   readonly open?: readonly string[];
 }
 
-const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { toolServer, open = [] }) => {
+const OPTIONS = optionsOf({
+  toolServer: toolServerMade,
+  open: optional(
+    listOf(
+      must('be a method and a pattern, such as GET /healthz', (value) => {
+        return typeof value === 'string' && /^[A-Z]+ (\/|\*)/.test(value);
+      }),
+    ),
+  ),
+  // Options of Fastify's `register`, which it passes on to every plugin.
+  prefix: anything,
+  logLevel: anything,
+  logSerializers: anything,
+});
+
+const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, options) => {
+  checkArguments('mandateProtection', options, OPTIONS);
+  const { toolServer, open = [] } = options;
   refuseEarlierRoutes(app);
   const isOpen = openRoutes(open);
   const policies = new WeakMap<RoutePolicy, EnforcedPolicy>();
@@ -44,6 +63,8 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
     const contradicted = names.find(isOpen);
     if (contradicted !== undefined)
       throw new TypeError(`The route ${contradicted} has a policy and is listed as open.`);
+    // toolServer.policy would not name the route.
+    checkArguments(`config.mandate of ${names.join(', ')}`, policy, optionsOf(POLICY));
     policies.set(policy, toolServer.policy(policy));
   });
 
@@ -85,9 +106,6 @@ function refuseEarlierRoutes(app: FastifyInstance): void {
 const NO_ROUTES = '(empty tree)';
 
 function openRoutes(open: readonly string[]): (route: string) => boolean {
-  const malformed = open.find((route) => !/^[A-Z]+ (\/|\*)/.test(route));
-  if (malformed !== undefined)
-    throw new TypeError(`An open route is a method and a pattern, GET /healthz: ${malformed}`);
   const routes = new Set(open);
   return (route) => routes.has(route) || (route.startsWith('HEAD ') && routes.has(route.replace('HEAD', 'GET')));
 }

@@ -7,30 +7,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
 import { formatScope } from '../../../../domain/scope.ts';
+import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../core/claims.ts';
-import { throwProblems, withoutAbsent } from '../core/options.ts';
-import type { RoutePolicy } from '../core/policy.ts';
+import { checkMiddleware } from '../core/options.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import { messageOfHeaders, type ProtocolFault, readJsonBody, readMessage } from './message.ts';
+import { checkMcpOptions, type McpProtectionOptions } from './options.ts';
 import { resourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
-import { type Asked, type McpToolPolicy, toolPolicies } from './tool-policies.ts';
+import { type Asked, toolPolicies } from './tool-policies.ts';
 
 export type { AuthorizeArguments, ToolCall } from './argument-check.ts';
+export type { McpProtectionOptions } from './options.ts';
 export type { McpToolPolicy } from './tool-policies.ts';
-
-export interface McpProtectionOptions {
-  /** Policies by tool name. A tool without a policy is refused as `unknown_tool`. */
-  readonly tools: Readonly<Record<string, McpToolPolicy>>;
-  /** Policies of other methods, for example `resources/read`. Most methods without a policy are refused. */
-  readonly methods?: Readonly<Record<string, RoutePolicy>>;
-  /** The longest body that the guard reads if no body parser precedes it. The default is 1048576. */
-  readonly maxBodyBytes?: number;
-  /** The time limit of `authorize` in a tool's policy, in milliseconds. The default is 5000. */
-  readonly authorizeTimeoutMs?: number;
-}
 
 export interface McpProtection {
   /** Middleware for all HTTP methods of the MCP endpoint. It sets `request.body` to the message; pass that to the SDK. */
@@ -53,11 +44,6 @@ interface McpRequest extends IncomingMessage {
   auth?: AuthInfo;
 }
 
-/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
-const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
-/** A call waits for `authorize`, and clients time out after a minute. */
-const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
-const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -74,7 +60,7 @@ interface Parts {
 
 /** @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
-  const checked = checkMcpOptions(options);
+  const checked = checkMcpOptions(toolServer, options);
   const policies = toolPolicies(toolServer, checked);
   const metadata = resourceMetadata(
     toolServer,
@@ -84,8 +70,12 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
   const parts: Parts = { toolServer, maxBodyBytes, policies, metadata, sessions: sessionOwnership() };
 
   return {
-    guard: (request, response, next) => void guard(parts, request, response, next).catch(next),
+    guard: (request, response, next) => {
+      checkMiddleware('The middleware', request, response, next);
+      guard(parts, request, response, next).catch(next);
+    },
     metadata: (request, response, next) => {
+      checkMiddleware('The middleware', request, response, next);
       if (!metadata.answer(request, response)) next();
     },
     metadataUrl: metadata.url,
@@ -151,31 +141,9 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
 export function claimsOf(
   context: Pick<ServerContext, 'http'> | Pick<McpRequestContext, 'authInfo'> | IncomingMessage,
 ): TaskTokenClaims {
+  checkArguments('claimsOf', { context }, optionsOf({ context: anyObject }));
   const info = 'authInfo' in context ? context.authInfo : 'http' in context ? context.http?.authInfo : undefined;
   return requestClaims(info ?? context);
-}
-
-/** The checked options with their defaults, also for documentation and tests. @throws TypeError */
-export function checkMcpOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
-  const options = {
-    methods: {},
-    maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
-    authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
-    ...withoutAbsent(given),
-  };
-  const record = (value: unknown) =>
-    typeof value === 'object' && value !== null ? undefined : 'must be an object of policies by name';
-  throwProblems('mcpProtection', options, {
-    tools: record,
-    methods: record,
-    maxBodyBytes: (value) =>
-      Number.isSafeInteger(value) && Number(value) > 0 ? undefined : 'must be a number of bytes',
-    authorizeTimeoutMs: (value) =>
-      Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= MAX_AUTHORIZE_TIMEOUT_MS
-        ? undefined
-        : `must be a whole number from 1 to ${MAX_AUTHORIZE_TIMEOUT_MS}`,
-  });
-  return options;
 }
 
 /** The tool or method of a request whose body the guard does not read: from a parsed body, or from headers. */

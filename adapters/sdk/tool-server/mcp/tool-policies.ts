@@ -58,9 +58,6 @@ export function toolPolicies(
     new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
   const checks = new Map<string, AuthorizeArguments>();
   const scopes = Object.entries(tools).map(([name, { authorize, ...policy }]) => {
-    if (authorize !== undefined && typeof authorize !== 'function') {
-      throw new TypeError(`mcpProtection: authorize of ${name} must be a function.`);
-    }
     if (authorize !== undefined) checks.set(name, authorize);
     return [name, policy] as const;
   });

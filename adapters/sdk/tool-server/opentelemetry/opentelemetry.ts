@@ -4,12 +4,21 @@
  */
 
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { anyObject, checkArguments, must, optional, optionsOf, text } from '../../arguments.ts';
 import type { StartSpan } from '../core/span.ts';
+
+const REQUEST = optionsOf({
+  request: optionsOf({ method: text, url: must('be the text of a URL', (value) => URL.canParse(String(value))) }),
+  cause: optional(anyObject),
+});
+const END = optionsOf({ status: optional(must('be a status code', Number.isInteger)) });
 
 /** For the option `startSpan` of `createToolServer`. */
 export function openTelemetrySpans(): StartSpan {
   const tracer = trace.getTracer('@mandate/tool-server');
-  return ({ method, url: address }, cause = {}) => {
+  return (request, cause = {}) => {
+    checkArguments('startSpan', { request, cause }, REQUEST);
+    const { method, url: address } = request;
     const url = new URL(address);
     // The parent is the active span of an instrumentation, else the received one. Baggage is not passed on: an agent could
     // make it so long that the control plane refuses the request. One fetch of the keys serves all waiting requests.
@@ -31,6 +40,7 @@ export function openTelemetrySpans(): StartSpan {
     return {
       headers,
       end(status) {
+        checkArguments('span.end', { status }, END);
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
         if (status === undefined || status >= 500) {
           span.setAttribute('error.type', String(status ?? 'no_answer'));

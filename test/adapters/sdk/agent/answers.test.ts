@@ -1,6 +1,5 @@
 /** The answers of the control plane that the agent library accepts or refuses. A fake control plane sends them. */
 
-import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { type Agent, createAgent, NotNow, Refused, type Task, TaskOver } from '../../../../adapters/sdk/agent/agent.ts';
 import { STATUSES_BESIDE_200 } from '../../../support/loopback.ts';
@@ -163,6 +162,35 @@ describe('The agent library', () => {
     );
   });
 
+  /** The sentences of RFC 6749 §5.2's characters, and whether they are safe to show. */
+  for (const [what, description, isShown] of [
+    ['the sentence of the control plane', 'The scope exceeds the registration.', true],
+    ['a sentence with an apostrophe and a bracket', "The agent's scopes [registered]: fewer.", true],
+    ['no sentence', undefined, false],
+    ['a number', 7, false],
+    ['an empty sentence', ' ', false],
+    ['a sentence with the token of the person', 'No scope for secret.a.b in it.', false],
+    ['a sentence with a long word', `No ${'a'.repeat(41)} is known.`, false],
+    ['a sentence with a line break', 'No\r\nscope.', false],
+    ['a sentence with a character that reverses the text', 'No \u202escope.', false],
+    ['a sentence of 401 characters', 'no '.repeat(134).slice(0, 401), false],
+  ] as const) {
+    it(`${isShown ? 'shows' : 'leaves out'} ${what} when the control plane refuses`, async () => {
+      answer = () => Response.json({ error: 'invalid_scope', error_description: description }, { status: 400 });
+      const request = { subjectToken: 'secret.a.b', resource: JIRA, scope: ['jira:read'] };
+      const error = await expectRefused(agent.startTask(request), 'invalid_scope');
+      expect((error as Refused).errorDescription).to.equal(isShown ? description : undefined);
+      expect((error as Refused).message).to.equal(
+        `The control plane refused: invalid_scope.${isShown ? ` ${description}` : ''}`,
+      );
+    });
+  }
+
+  it('shows no sentence of an answer without an error code', async () => {
+    answer = () => Response.json({ error_description: 'A page of a proxy.' }, { status: 404 });
+    expect(await expectRefused(start(), 'unexpected_answer')).to.have.property('errorDescription', undefined);
+  });
+
   it('accepts a token that expires with its task', async () => {
     changes = member('expires_in', TASK_SECONDS);
     expect((await start()).expiresAt.getTime()).to.equal((NOW + TASK_SECONDS) * 1000);
@@ -286,43 +314,4 @@ describe('The agent library', () => {
       .to.be.instanceOf(TaskOver)
       .and.include({ reason: 'ended' });
   });
-});
-
-describe('createAgent', () => {
-  const options = { issuer: 'https://mandate.example', agentId: 'jira-triage' };
-  const pemOf = (namedCurve: string) =>
-    generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-
-  for (const curve of ['P-384', 'P-521', 'secp256k1']) {
-    it(`refuses a key on ${curve}`, () => {
-      expect(() => createAgent({ ...options, key: { pem: pemOf(curve) } })).to.throw(TypeError, /EC key on P-256/);
-    });
-  }
-
-  for (const alg of ['ES384', 'HS256', 'none', undefined]) {
-    it(`refuses a signer with the alg ${alg}`, () => {
-      const signer = { alg, sign: () => new Uint8Array(64) };
-      expect(() => createAgent({ ...options, key: signer as never })).to.throw(TypeError, /ES256, PS256 or RS256/);
-    });
-  }
-
-  for (const [what, changes, message] of [
-    ['no scope', { scope: [] }, /scope must name at least one scope/],
-    ['a resource that is not a URL', { resource: 'jira' }, /resource must be an absolute http or https URL/],
-    ['a resource with a fragment', { resource: `${JIRA}#x` }, /resource must be an absolute http or https URL/],
-  ] as const) {
-    it(`makes an agent that sends no request for a task with ${what}`, async () => {
-      let sent = 0;
-      const fetch = async () => {
-        sent += 1;
-        return new Response('{}');
-      };
-      const agent = createAgent({ ...options, key: { pem: pemOf('P-256') }, fetch });
-      const error = await thrownBy(
-        agent.startTask({ subjectToken: 'a.b.c', resource: JIRA, scope: ['jira:read'], ...changes }),
-      );
-      expect(error).to.be.instanceOf(TypeError).with.property('message').that.matches(message);
-      expect(sent).to.equal(0);
-    });
-  }
 });

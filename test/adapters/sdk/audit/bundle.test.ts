@@ -1,6 +1,5 @@
 /** The library and the page refuse every altered evidence bundle, and name the same line. */
 
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { type BundleDemands, verifyBundle } from '../../../../adapters/sdk/audit/audit.ts';
 import type { NoteSigner } from '../../../../application/ports/keys.ts';
@@ -11,61 +10,24 @@ import { runMandate } from '../../../support/cli-run.ts';
 import { sqliteFile } from '../../../support/databases.ts';
 import { seeded } from '../../../support/ledger/tampering.ts';
 import { byLength } from '../../../support/length.ts';
+import {
+  altered,
+  changed,
+  type Document,
+  type LoggedDocument,
+  leavesOf,
+  mutationsOf,
+  SPELLINGS,
+  STATEMENTS,
+  sha256Of,
+  textOf,
+} from '../../../support/log/altered-bundle.ts';
 import { cosign, type Evidence, evidence, noteSigner } from '../../../support/log/evidence.ts';
 import { verifyOnPage } from '../../../support/log/evidence-page.ts';
+import { thrownBy } from '../../../support/thrown-by.ts';
 
-const MUTATIONS = 1000;
 /** The library verifies every altered bundle. The page is slower, and verifies one in this many. */
 const PAGE_VERIFIES_EVERY = byLength({ short: 10, full: 1 });
-
-interface Document {
-  readonly selection: object;
-  readonly log: object | null;
-  readonly evidence: readonly object[];
-  readonly completeness: object;
-}
-
-/** The text of a bundle that can be made without any key: all parts have any content, and the digest fits. */
-function textOf({ selection, log, evidence, completeness }: Document): string {
-  const named = (name: string, value: unknown) => `"${name}":${JSON.stringify(value)},\n`;
-  const entries = evidence.map((entry) => JSON.stringify(entry)).join(',\n');
-  const before = `{"format":"mandate-evidence/1",\n${named('selection', selection)}${named('log', log)}"evidence":[\n${entries}\n],\n${named('completeness', completeness)}`;
-  return `${before}"sha256":"${sha256Of(before)}"}\n`;
-}
-
-const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
-
-type Path = readonly string[];
-
-/** The paths of all values that are neither objects nor lists. */
-function leavesOf(value: unknown, path: Path = []): readonly Path[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  return Object.entries(value).flatMap(([name, each]) => leavesOf(each, [...path, name]));
-}
-
-/** A copy with another value at the path; `undefined` removes the member. */
-function changed(value: unknown, [name, ...path]: Path, change: (value: unknown) => unknown): unknown {
-  if (name === undefined) return change(value);
-  if (Array.isArray(value)) {
-    return value.flatMap((each, at) => (String(at) === name ? (changed(each, path, change) ?? []) : [each]));
-  }
-  return Object.fromEntries(
-    Object.entries(value as object).flatMap(([key, each]) => {
-      const next = key === name ? changed(each, path, change) : each;
-      return next === undefined ? [] : [[key, next]];
-    }),
-  );
-}
-
-/** Another value of the same form. */
-function altered(value: unknown): unknown {
-  if (typeof value === 'number') return value + 1;
-  if (typeof value !== 'string') return 7;
-  return value.replace(/[0-9a-zA-Z](?=[^0-9a-zA-Z]*$)/, (last) => (last === '1' ? '2' : '1'));
-}
-
-/** What no key and no hash covers: the statements of whoever made the bundle. */
-const STATEMENTS = /^(selection (from|to|agent_id)|completeness (not_sealed|not_logged|archived_before))$/;
 
 describe('An evidence bundle', function () {
   this.timeout(180_000);
@@ -84,14 +46,13 @@ describe('An evidence bundle', function () {
     await ledger.publish();
     const range = ['--agent', 'agent-1', '--from', '2026-01-01', '--to', '2027-01-01'];
     const made = await runMandate(['audit-bundle', ...range, '--recorded-keys'], ledger.settings());
-    // The settings name the newest key only.
-    const brought = `only the ledger names: ${ledger.thumbprints()[0]}. `;
     expect(made.code).to.equal(0);
-    expect(made.err).to.include(brought);
+    // The settings name the newest key only.
+    expect(made.err).to.include(`only the ledger names: ${ledger.thumbprints()[0]}. `);
     bundle = made.out;
     lines = bundle.slice(0, -1).split('\n');
-    withoutLog = (await runMandate(['audit-bundle', ...range, '--recorded-keys', '--without-log'], ledger.settings()))
-      .out;
+    const bare = ['audit-bundle', ...range, '--recorded-keys', '--without-log'];
+    withoutLog = (await runMandate(bare, ledger.settings())).out;
   });
   after(() => ledger.close());
 
@@ -100,20 +61,20 @@ describe('An evidence bundle', function () {
     const verdict = await verifyBundle(text, { policy });
     if (number % PAGE_VERIFIES_EVERY !== 0) return verdict;
     const page = await verifyOnPage(text, policy && JSON.stringify(policy));
-    const said = ({ verified, fault, line }: { verified: boolean; fault?: string; line?: number | undefined }) => ({
-      verified,
-      fault,
-      line,
-    });
-    expect(said(page)).to.deep.equal(said(verdict));
+    const { verified, fault, line } = { fault: undefined, line: undefined, ...verdict };
+    expect([page.verified, page.fault, page.line]).to.deep.equal([verified, fault, line]);
     return verdict;
   }
+
+  const namedKeys = () => ({
+    log_keys: [formatVerifierKey(ledger.log.key)],
+    witnesses: ledger.witnesses.map(({ key }) => formatVerifierKey(key)),
+  });
 
   it('verifies in one piece and in parts of any size, with its records, checkpoints and keys', async () => {
     const verdict = await verdictOn(bundle);
     expect(verdict).to.deep.include({ verified: true, checkpoints: 2, log: { origin: ledger.log.key.name, size: 2 } });
-    const parts = bundle.match(/.{1,7}/gs) ?? [];
-    expect(await verifyBundle(parts)).to.deep.equal(verdict);
+    expect(await verifyBundle(bundle.match(/.{1,7}/gs) ?? [])).to.deep.equal(verdict);
     const [first, second] = ledger.thumbprints();
     const keys = verdict.verified ? verdict.keys.map(({ use, thumbprint }) => [use, thumbprint]) : [];
     expect(keys).to.deep.equal([
@@ -127,15 +88,8 @@ describe('An evidence bundle', function () {
   it('is refused after each of 1,000 random mutations, at the mutated line', async () => {
     const random = seeded(22);
     const bytes = Buffer.from(bundle);
-    const mutations: readonly ((at: number) => Buffer)[] = [
-      (at) =>
-        Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ (1 << random(8))), bytes.subarray(at + 1)]),
-      (at) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]),
-      (at) => Buffer.concat([bytes.subarray(0, at), Buffer.of(32 + random(95)), bytes.subarray(at)]),
-      (at) => bytes.subarray(0, at),
-      (at) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random(300))]),
-    ];
-    for (let round = 0; round < MUTATIONS; round += 1) {
+    const mutations = mutationsOf(bytes, random);
+    for (let round = 0; round < 1000; round += 1) {
       const at = random(bytes.length);
       const mutated = mutations[round % mutations.length]?.(at) ?? bytes;
       const verdict = await verdictOn(mutated.toString('utf8'), undefined, round);
@@ -189,21 +143,7 @@ describe('An evidence bundle', function () {
       const swapped = original.replace(x, second?.x ?? '').replace(y, second?.y ?? '');
       expect(await verdictOn(textOf(JSON.parse(swapped)))).to.include({ fault: 'invalid_signature', line: 5 });
     }
-    const spellings: readonly (readonly [string, string])[] = [
-      ['"leaf_index":2', '"leaf_index": 2'],
-      ['"leaf_index":2', '"leaf_index":2.0'],
-      ['"leaf_index":2', '"leaf_index":20e-1'],
-      ['"leaf_index":2', '"leaf_index":1,"leaf_index":2'],
-      ['"delegation_depth":1,"decision":"allow"', '"decision":"allow","delegation_depth":1'],
-      ['"event":"token.issued"', '"event":"token\\u002eissued"'],
-      ['"crv":"P-256","kty":"EC"', '"kty":"EC","crv":"P-256"'],
-      ['"kty":"EC"', '"kty":"EC","use":"sig"'],
-      ['"completeness":{', '"completeness":{"more":1,'],
-      ['"format":"mandate-evidence/1"', '"format":"mandate-evidence/2"'],
-      ['mandate-evidence/1",\n', 'mandate-evidence/1",\n\n'],
-      [']}\n],', ']},\n],'],
-    ];
-    for (const [written, other] of spellings) {
+    for (const [written, other] of SPELLINGS) {
       const text = bundle.slice(0, bundle.lastIndexOf('"sha256"')).replace(written, other);
       expect(text, other).to.include(other);
       expect(await verdictOn(`${text}"sha256":"${sha256Of(text)}"}\n`), other).to.include({ fault: 'malformed' });
@@ -215,18 +155,13 @@ describe('An evidence bundle', function () {
   });
 
   it('is refused with a note that others signed, or whose signatures are not those of its keys, one for each', async () => {
-    const document = JSON.parse(bundle) as Document & {
-      readonly log: { readonly note: string; readonly keys: string[] };
-    };
-    const { log } = document;
-    const {
-      text,
-      signatures: [own, first, second, ...more],
-    } = parseNote(log.note) ?? { text: '', signatures: [] };
+    const document = JSON.parse(bundle) as LoggedDocument;
+    const { text, signatures: all } = parseNote(document.log.note) ?? { text: '', signatures: [] };
+    const [own, first, second, ...more] = all;
     if (own === undefined || first === undefined || second === undefined) throw new Error('a signature is missing');
     expect(more).to.deep.equal([]);
     const signedBy = ({ key, sign }: NoteSigner, signed = text) => ({ ...key, signature: sign(Buffer.from(signed)) });
-    const [ownKey = '', firstKey = '', secondKey = ''] = log.keys;
+    const [ownKey = '', firstKey = '', secondKey = ''] = document.log.keys;
     const stranger = await noteSigner('other.example/ledger', ED25519);
     const strangerKey = formatVerifierKey(stranger.key);
     const hidden = await noteSigner('second.\u202eexample', COSIGNATURE);
@@ -265,8 +200,7 @@ describe('An evidence bundle', function () {
     for (const seconds of [last + 1, Number.MAX_SAFE_INTEGER]) {
       expect(await untimely(seconds), String(seconds)).to.include({ fault: 'log_note', line: 3 });
     }
-    const signatures = [own, second];
-    const one = { note: formatNote({ text, signatures }), keys: [ownKey, secondKey] };
+    const one = { note: formatNote({ text, signatures: [own, second] }), keys: [ownKey, secondKey] };
     expect(await verdictOn(textOf({ ...document, log: one }))).to.include({ verified: true });
     // The signature of the log fits, and the proofs do not.
     const other = { note: formatNote({ text: larger, signatures: [signedBy(ledger.log, larger)] }), keys: [ownKey] };
@@ -292,16 +226,14 @@ describe('An evidence bundle', function () {
     }
     for (const policy of [deep, `{"log_keys":${deep}}`, '{"__proto__":{"checkpoint_keys":["x"]}}', '{"log_keys":{}}']) {
       expect(await verifyOnPage(bundle, policy)).to.include({ verified: false, fault: 'policy_malformed' });
-      const error = await verifyBundle(bundle, { policy }).catch((thrown: unknown) => thrown);
-      expect(error, policy.slice(0, 60)).to.be.instanceOf(TypeError);
+      expect(await thrownBy(verifyBundle(bundle, { policy })), policy.slice(0, 60)).to.be.instanceOf(TypeError);
     }
   });
 
   it('is not verified with a policy of which a member is undefined', async () => {
     for (const member of ['checkpoint_keys', 'log_keys', 'witnesses', 'quorum']) {
       const policy = { checkpoint_keys: ['A'.repeat(43)], [member]: undefined } as BundleDemands;
-      const error = await verifyBundle(bundle, { policy }).catch((thrown: unknown) => thrown);
-      expect(error, member)
+      expect(await thrownBy(verifyBundle(bundle, { policy })), member)
         .to.be.instanceOf(TypeError)
         .with.property('message')
         .that.includes(`${member} is undefined`);
@@ -312,8 +244,7 @@ describe('An evidence bundle', function () {
     const other = await noteSigner(ledger.log.key.name, ED25519);
     const stranger = await noteSigner('third.example', COSIGNATURE);
     const [first = '', second = ''] = ledger.thumbprints();
-    const log_keys = [formatVerifierKey(ledger.log.key)];
-    const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
+    const { log_keys, witnesses } = namedKeys();
     const unknown = formatVerifierKey(stranger.key);
     const met: readonly BundleDemands[] = [
       { log_keys },
@@ -345,16 +276,15 @@ describe('An evidence bundle', function () {
 
   it('is not verified with a malformed policy', async () => {
     const [checkpoint = ''] = ledger.thumbprints();
-    const log_keys = [formatVerifierKey(ledger.log.key)];
-    const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
+    const { log_keys, witnesses } = namedKeys();
     const wrong: readonly unknown[] = [
       ...['{}', 'null', '[]', '"a"', '{', '{"log_keys":[],"log_keys":[]}'],
       ...[
         { witnesses, quorum: 1 },
         { log_keys, quorum: 1 },
         { log_keys, witnesses },
-        { log_keys, witnesses, quorum: 3 },
       ],
+      { log_keys, witnesses, quorum: 3 },
       ...[{ log_keys, witnesses, quorum: 1.5 }, { log_keys, witnesses, quorum: '1' }, { log_keys: witnesses }],
       ...[{ log_keys, witnesses: log_keys, quorum: 1 }, { log_keys: [] }, { log_keys: [...log_keys, ...log_keys] }],
       ...[{ checkpoint_keys: checkpoint }, { checkpoint_keys: ['short'] }, { checkpoint_keys: [checkpoint], more: 1 }],
@@ -363,8 +293,7 @@ describe('An evidence bundle', function () {
     ];
     for (const policy of wrong) {
       const text = typeof policy === 'string' ? policy : JSON.stringify(policy);
-      const failure = await verifyBundle(bundle, { policy: text }).catch((error: unknown) => error);
-      expect(failure, text).to.be.instanceOf(TypeError);
+      expect(await thrownBy(verifyBundle(bundle, { policy: text })), text).to.be.instanceOf(TypeError);
       expect(await verifyOnPage(bundle, text), text).to.include({ verified: false, fault: 'policy_malformed' });
     }
   });

@@ -19,7 +19,7 @@ describe('The product', () => {
     ['adapters/sdk/tool-server/fastify/fastify.ts', ['fastify']],
     [
       'adapters/sdk/tool-server/mcp/mcp.ts',
-      ['argument-check', 'mcp', 'message', 'resource-metadata', 'session-ownership', 'tool-policies'],
+      ['argument-check', 'mcp', 'message', 'options', 'resource-metadata', 'session-ownership', 'tool-policies'],
     ],
   ] as const) {
     it(`${entry} loads itself, jose and the token parts of the domain, and nothing of the service`, async () => {

@@ -14,6 +14,7 @@ import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { statementFaults } from '../../../support/statement-faults.ts';
 import { type TcpProxy, tcpProxy } from '../../../support/tcp-proxy.ts';
+import { errorOf } from '../../../support/thrown-by.ts';
 
 const DIVISION_BY_ZERO = '22012';
 
@@ -38,13 +39,6 @@ const insert = (sponsorKey: string): Statement => ({
 });
 
 const nothing = async () => undefined;
-
-async function thrownBy(act: () => Promise<unknown>): Promise<unknown> {
-  return act().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
 
 function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof pg.DatabaseError ? thrown.code : undefined;
@@ -135,7 +129,7 @@ describe('a transaction in two round trips', () => {
     let writes = 0;
     await faulty.run(one);
     faults.arm(1, { sqlState: 'P0001' });
-    const thrown = await thrownBy(() =>
+    const thrown = await errorOf(() =>
       faulty.readThenWrite(
         (run) => run(one),
         () => writes++,
@@ -155,13 +149,13 @@ describe('a transaction in two round trips', () => {
       return first;
     },
     ignored: async (run) => {
-      await thrownBy(() => run(fails));
+      await errorOf(() => run(fails));
     },
   };
   for (const [how, read] of Object.entries(READS)) {
     it(`fails with the first error of its reads, and writes nothing: the error is ${how}`, async () => {
       let writes = 0;
-      expect(codeOf(await thrownBy(() => connections.readThenWrite(read, () => writes++)))).to.equal(DIVISION_BY_ZERO);
+      expect(codeOf(await errorOf(() => connections.readThenWrite(read, () => writes++)))).to.equal(DIVISION_BY_ZERO);
       expect(writes).to.equal(0);
       await expectClean();
     });
@@ -173,7 +167,7 @@ describe('a transaction in two round trips', () => {
       connections.readThenWrite(nothing, (send) => {
         for (const statement of [insert(before), { query: fails }, insert(behind), { query: fails }]) send(statement);
       });
-    expect(codeOf(await thrownBy(failing))).to.equal(DIVISION_BY_ZERO);
+    expect(codeOf(await errorOf(failing))).to.equal(DIVISION_BY_ZERO);
     expect([await isStored(before), await isStored(behind)]).to.deep.equal([false, false]);
     await expectClean();
   });
@@ -189,7 +183,7 @@ describe('a transaction in two round trips', () => {
         connections.readThenWrite(nothing, (send) => {
           for (const statement of [insert(before), { query }, insert(behind)]) send(statement);
         });
-      expect(String(await thrownBy(failing))).to.include(said);
+      expect(String(await errorOf(failing))).to.include(said);
       expect([await isStored(before), await isStored(behind)]).to.deep.equal([false, false]);
       await expectClean();
     });
@@ -201,12 +195,12 @@ describe('a transaction in two round trips', () => {
       void run(one);
       throw new Error('our own');
     };
-    expect(String(await thrownBy(() => connections.readThenWrite(inRead, nothing)))).to.include('our own');
+    expect(String(await errorOf(() => connections.readThenWrite(inRead, nothing)))).to.include('our own');
     const inWrite = (send: (statement: Statement) => void) => {
       send(insert(sponsorKey));
       throw new Error('our own');
     };
-    expect(String(await thrownBy(() => connections.readThenWrite(nothing, inWrite)))).to.include('our own');
+    expect(String(await errorOf(() => connections.readThenWrite(nothing, inWrite)))).to.include('our own');
     expect(await isStored(sponsorKey)).to.equal(false);
     await expectClean();
   });
@@ -217,19 +211,19 @@ describe('a transaction in two round trips', () => {
       void run(two);
       throw new Error('our own');
     };
-    expect(codeOf(await thrownBy(() => connections.readThenWrite(inRead, nothing)))).to.equal(DIVISION_BY_ZERO);
+    expect(codeOf(await errorOf(() => connections.readThenWrite(inRead, nothing)))).to.equal(DIVISION_BY_ZERO);
     await expectClean();
   });
 
   it('is unavailable if its session ends, and the next transaction gets another connection', async () => {
     const sponsorKey = newKey();
     const inRead = () => connections.readThenWrite((run) => Promise.all([run(endsSession), run(one)]), nothing);
-    expect(await thrownBy(inRead)).to.be.instanceOf(StorageUnavailable);
+    expect(await errorOf(inRead)).to.be.instanceOf(StorageUnavailable);
     const inWrite = () =>
       connections.readThenWrite(nothing, (send) => {
         for (const statement of [insert(sponsorKey), { query: endsSession }, { query: one }]) send(statement);
       });
-    expect(await thrownBy(inWrite)).to.be.instanceOf(StorageUnavailable);
+    expect(await errorOf(inWrite)).to.be.instanceOf(StorageUnavailable);
     expect(await isStored(sponsorKey)).to.equal(false);
     await expectClean();
   });
@@ -241,7 +235,7 @@ describe('a transaction in two round trips', () => {
     await faulty.run(one);
     // The fourth statement is the commit, after the begin, the read and the insert.
     faults.arm(4, { instead: 'rollback' });
-    const thrown = await thrownBy(() =>
+    const thrown = await errorOf(() =>
       faulty.readThenWrite(
         (run) => run(one),
         (send) => send(insert(sponsorKey)),

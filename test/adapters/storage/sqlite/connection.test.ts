@@ -10,6 +10,7 @@ import { BATCH_SIZE, FILE_CHECK_MS, WRITE_PROBE_MS } from '../../../../adapters/
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { errorOf } from '../../../support/thrown-by.ts';
 
 describe('The connection to SQLite', () => {
   let directory: string;
@@ -36,11 +37,6 @@ describe('The connection to SQLite', () => {
       .prepare('select name from kept order by name')
       .all()
       .map((row) => Object.values(row as object)[0]);
-  const thrownBy = (act: () => Promise<unknown>) =>
-    act().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
 
   it('uses write-ahead logging, synchronous=FULL and foreign keys, and does not wait for locks', async () => {
     const setting = (name: string) => connection.read((run) => run<Record<string, unknown>>(`pragma ${name}`).rows[0]);
@@ -93,7 +89,7 @@ describe('The connection to SQLite', () => {
 
   it('throws another error than StorageUnavailable for a wrong statement', async () => {
     for (const text of ['select nothing from nowhere', "insert into kept values ('a'), ('a')"]) {
-      const thrown = await thrownBy(() => connection.write((run) => run(text)));
+      const thrown = await errorOf(() => connection.write((run) => run(text)));
       expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
     }
   });
@@ -132,7 +128,7 @@ describe('The connection to SQLite', () => {
     const ticking = setInterval(() => {
       ticks += 1;
     }, 5);
-    const outcomes = await Promise.all([thrownBy(() => keep('a')), thrownBy(() => keep('b'))]);
+    const outcomes = await Promise.all([errorOf(() => keep('a')), errorOf(() => keep('b'))]);
     clearInterval(ticking);
     for (const thrown of outcomes) expect(thrown).to.be.instanceOf(StorageUnavailable);
     // The event loop runs during each retry pause, and fourteen pauses are longer than the interval.
@@ -147,9 +143,9 @@ describe('The connection to SQLite', () => {
     const limit = (pages: number) => connection.read((run) => run(`pragma max_page_count = ${pages}`));
     await limit((rows[0]?.page_count ?? 0) + 4);
     const outcomes = await Promise.all([
-      thrownBy(() => keep('small')),
-      thrownBy(() => keep('x'.repeat(100_000))),
-      thrownBy(() => keep('other')),
+      errorOf(() => keep('small')),
+      errorOf(() => keep('x'.repeat(100_000))),
+      errorOf(() => keep('other')),
     ]);
     expect(outcomes[1]).to.be.instanceOf(StorageUnavailable);
     for (const [nth, name] of [
@@ -170,7 +166,7 @@ describe('The connection to SQLite', () => {
     const fill = async () => {
       const { rows } = await connection.read((run) => run<{ page_count: number }>('pragma page_count'));
       await limit(rows[0]?.page_count ?? 0);
-      expect(await thrownBy(() => keep('x'.repeat(100_000)))).to.be.instanceOf(StorageUnavailable);
+      expect(await errorOf(() => keep('x'.repeat(100_000)))).to.be.instanceOf(StorageUnavailable);
       expect(await check()).to.deep.equal({
         status: 'Degraded',
         detail: "Decisions fail: the SQLite file's disk is full (SQLITE_FULL). Introspection and key sets are served.",
@@ -208,7 +204,7 @@ describe('The connection to SQLite', () => {
   it('rolls back a decision if the file was removed or replaced, also while it waited for a lock', async () => {
     expect(await keep('before')).to.equal(1);
     outside.exec('begin immediate');
-    const waiting = thrownBy(() => keep('waiting'));
+    const waiting = errorOf(() => keep('waiting'));
     await pause(10);
     renameSync(path, `${path}.away`);
     now += FILE_CHECK_MS;
@@ -216,7 +212,7 @@ describe('The connection to SQLite', () => {
     expect(await waiting).to.be.instanceOf(StorageUnavailable);
     renameSync(`${path}.away`, path);
     now += FILE_CHECK_MS;
-    expect(await thrownBy(() => keep('after'))).to.be.instanceOf(StorageUnavailable);
+    expect(await errorOf(() => keep('after'))).to.be.instanceOf(StorageUnavailable);
     expect(kept()).to.deep.equal(['before']);
   });
 
@@ -225,7 +221,7 @@ describe('The connection to SQLite', () => {
     await connection.close();
     expect(await writing).to.have.length(70);
     expect(kept()).to.have.length(70);
-    expect(await thrownBy(() => keep('late'))).to.be.instanceOf(StorageUnavailable);
+    expect(await errorOf(() => keep('late'))).to.be.instanceOf(StorageUnavailable);
   });
 
   it('has a readiness check that shares one write transaction among concurrent callers', async () => {

@@ -3,7 +3,7 @@ import { openSqliteCondition } from '../../../../adapters/storage/sqlite/open-le
 import { freshDatabase } from '../../../support/databases.ts';
 
 describe('a migrated schema on SQLite', () => {
-  it('refuses changes of the ledger, its archives and the checkpoints; the guards show what its owner lifts', async () => {
+  it('refuses changes of the ledger, its archives and the checkpoints; the condition names each guard that the owner altered', async () => {
     const database = await freshDatabase('sqlite');
     const outside = await database.outside?.();
     if (outside === undefined) throw new Error('this database cannot be reached from outside');

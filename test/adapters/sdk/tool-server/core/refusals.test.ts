@@ -27,14 +27,13 @@ import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-
 import {
   chain,
   expectRefusal,
-  makeCaseKeys,
   NOBODY,
   NOW,
   REALM,
   type RefusalCase,
-  refusalCases,
   VERIFIED,
-} from '../../../../support/tool-server/refusal-cases.ts';
+} from '../../../../support/tool-server/refusal-case.ts';
+import { makeCaseKeys, refusalCases } from '../../../../support/tool-server/refusal-cases.ts';
 
 const AT = new Date(NOW * 1000 + 250).toISOString();
 const METADATA = 'https://jira.example/.well-known/oauth-protected-resource/api';

@@ -1,0 +1,56 @@
+/** The options of `mcpProtection`, their defaults and checks. */
+
+import {
+  type Checks,
+  callable,
+  checkArguments,
+  optional,
+  optionsOf,
+  recordOf,
+  wholeNumber,
+  withoutAbsent,
+} from '../../arguments.ts';
+import { toolServerMade } from '../core/options.ts';
+import { POLICY, type RoutePolicy } from '../core/policy.ts';
+import type { ToolServer } from '../core/tool-server.ts';
+import type { McpToolPolicy } from './tool-policies.ts';
+
+export interface McpProtectionOptions {
+  /** Policies by tool name. A tool without a policy is refused as `unknown_tool`. */
+  readonly tools: Readonly<Record<string, McpToolPolicy>>;
+  /** Policies of other methods, for example `resources/read`. Most methods without a policy are refused. */
+  readonly methods?: Readonly<Record<string, RoutePolicy>>;
+  /** The longest body that the guard reads if no body parser precedes it. The default is 1048576. */
+  readonly maxBodyBytes?: number;
+  /** The time limit of `authorize` in a tool's policy, in milliseconds. The default is 5000. */
+  readonly authorizeTimeoutMs?: number;
+}
+
+/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
+const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+/** A call waits for `authorize`, and clients time out after a minute. */
+const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
+const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
+
+const TOOL: Checks<McpToolPolicy> = { ...POLICY, authorize: optional(callable) };
+
+const OPTIONS = optionsOf({
+  tools: recordOf(optionsOf(TOOL)),
+  methods: optional(recordOf(optionsOf(POLICY))),
+  maxBodyBytes: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more')),
+  authorizeTimeoutMs: optional(wholeNumber(1, MAX_AUTHORIZE_TIMEOUT_MS)),
+} satisfies Checks<McpProtectionOptions>);
+
+/** The checked options with their defaults. @throws TypeError that lists every wrong argument of `mcpProtection` */
+export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOptions): Required<McpProtectionOptions> {
+  checkArguments('mcpProtection', given, (options, name) => [
+    ...toolServerMade(toolServer, 'toolServer'),
+    ...OPTIONS(options, name),
+  ]);
+  return {
+    methods: {},
+    maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+    authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
+    ...withoutAbsent(given),
+  };
+}
