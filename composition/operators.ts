@@ -5,23 +5,16 @@
 
 import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import { explaining } from '../application/admin/explaining.ts';
 import { validateOperator } from '../application/authentication/validate-operator.ts';
 import { refuseOperator } from '../application/decisions/operator-act.ts';
 import { denied } from '../application/outcome.ts';
-import { type RequestedAct, refusedActDetail } from '../domain/operators/operator-act.ts';
+import { refusedActDetail } from '../domain/operators/operator-act.ts';
 import type { Parts } from './parts.ts';
 import { operatorsChoice } from './settings/alternatives.ts';
 
-interface Operators {
-  readonly access: OperatorAccess;
-  readonly twoPersons: boolean;
-  explain(storage: Storage, act: RequestedAct): ReturnType<typeof explaining<Storage>>;
-}
-
 /** `undefined` if the admin key is the only way in. */
-export function operators(parts: Parts): Operators | undefined {
+export function operators(parts: Parts): Parts['operators'] {
   const { settings, storage, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;

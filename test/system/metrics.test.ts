@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
 import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
-import { StartupError } from '../../composition/startup-error.ts';
+import { StartupError } from '../../composition/settings/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';

@@ -1,16 +1,21 @@
 /** The service's signing keys, from the settings (specification "Configuration rules"). */
 
-import { generateSigningKey, type PublicHalf, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
-import { onlySigningKey, signingKeys } from '../adapters/jose/signing-keys.ts';
-import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
-import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
-import type { Log } from '../application/ports/telemetry.ts';
-import type { JwkSet } from '../domain/agents/public-key.ts';
-import { ED25519 } from '../domain/log/verifier-key.ts';
-import { logChoice, type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
-import type { Settings, SettingsSection } from './settings/settings.ts';
-import { describeSettingError, type SettingError, StartupError } from './startup-error.ts';
+import {
+  generateSigningKey,
+  type PublicHalf,
+  readSigningKey,
+  type SigningKey,
+} from '../../adapters/jose/signing-key.ts';
+import { onlySigningKey, signingKeys } from '../../adapters/jose/signing-keys.ts';
+import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import type { NoteSigner, SigningKeys } from '../../application/ports/keys.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
+import type { JwkSet } from '../../domain/agents/public-key.ts';
+import { ED25519 } from '../../domain/log/verifier-key.ts';
+import { logChoice, type SigningKeyChoice, signingKeyChoices } from '../settings/alternatives.ts';
+import type { Settings, SettingsSection } from '../settings/settings.ts';
+import { describeSettingError, type SettingError, StartupError } from '../settings/startup-error.ts';
 
 const KEY_FILE =
   'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted), or the public half of a retired key (SPKI)';
@@ -151,7 +156,7 @@ export async function loadNoteSigner(
 ): Promise<NoteSigner | undefined> {
   const chosen = logChoice(settings);
   if (chosen === undefined) return undefined;
-  const { readNoteSigner } = await import('../adapters/jose/log-key.ts');
+  const { readNoteSigner } = await import('../../adapters/jose/log-key.ts');
   const { source, setting, origin: name, witnesses } = chosen;
   const pem = await readPem(source, setting, LOG_KEY_FILE);
   const read =

@@ -3,12 +3,12 @@
  * take a tenth of the time until the service is ready.
  */
 
-import { execute } from '../adapters/cli/execute.ts';
-import { readServeLine } from '../adapters/cli/serve-line.ts';
+import { execute } from '../../adapters/cli/execute.ts';
+import { readServeLine } from '../../adapters/cli/serve-line.ts';
 
 const argv = process.argv.slice(2);
 const settings = readServeLine(argv);
 process.exitCode =
   settings === undefined
-    ? await (await import('./commands/run-line.ts')).runLine(argv)
-    : await execute(async (given) => (await import('./commands/serve.ts')).serve(given), settings);
+    ? await (await import('./run-line.ts')).runLine(argv)
+    : await execute(async (given) => (await import('./serve.ts')).serve(given), settings);

@@ -1,16 +1,16 @@
 /** Binds the sessions of a page to their ports. */
 
-import { formTokenOf } from '../adapters/http/browser/cookies.ts';
-import type { BrowserSessions } from '../adapters/http/browser/session.ts';
-import type { SignInCookies } from '../adapters/http/browser/sign-in-cookies.ts';
-import { sealing, sha256 } from '../adapters/platform/system-crypto.ts';
-import type { SignIn } from '../application/ports/identity-provider.ts';
-import type { Digest } from '../application/ports/runtime.ts';
-import { findSession, keptIdToken, type PageSessions, peekSession } from '../application/sessions.ts';
-import type { RoleValues } from '../domain/operators/operator.ts';
-import type { Session } from '../domain/sessions/session.ts';
-import type { Parts } from './parts.ts';
-import type { Settings } from './settings/settings.ts';
+import { formTokenOf } from '../../adapters/http/browser/cookies.ts';
+import type { BrowserSessions } from '../../adapters/http/browser/session.ts';
+import type { SignInCookies } from '../../adapters/http/browser/sign-in-cookies.ts';
+import { sealing, sha256 } from '../../adapters/platform/system-crypto.ts';
+import type { SignIn } from '../../application/ports/identity-provider.ts';
+import type { Digest } from '../../application/ports/runtime.ts';
+import { findSession, keptIdToken, type PageSessions, peekSession } from '../../application/sessions.ts';
+import type { RoleValues } from '../../domain/operators/operator.ts';
+import type { Session } from '../../domain/sessions/session.ts';
+import type { Parts } from '../parts.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** The sessions of one page, with what differs from those of another. */
 export function pageSessions(

@@ -1,10 +1,10 @@
 /** Reads the file of `Service:Me:ScopeDescriptions`: what each scope is called on the page `/me`. */
 
 import { readFile } from 'node:fs/promises';
-import { languages, type ScopeWords } from '../adapters/http/me/view.ts';
-import { isScopeToken } from '../domain/scope.ts';
-import type { Json } from '../domain/tokens/strict-json.ts';
-import { describeSettingError, StartupError } from './startup-error.ts';
+import { languages, type ScopeWords } from '../../adapters/http/me/view.ts';
+import { isScopeToken } from '../../domain/scope.ts';
+import type { Json } from '../../domain/tokens/strict-json.ts';
+import { describeSettingError, StartupError } from '../settings/startup-error.ts';
 
 const SETTING = 'Service:Me:ScopeDescriptions';
 const ACCEPTED = `a YAML or JSON file that maps each scope to a sentence, or to one for each of ${languages.join(', ')}`;
@@ -18,7 +18,7 @@ export async function loadScopeWords(path: string): Promise<ScopeWords> {
   const text = await readFile(path, 'utf8').catch(() => {
     throw refused('names a file that cannot be read');
   });
-  const { readYaml } = await import('../adapters/cli/agent-files/yaml-documents.ts');
+  const { readYaml } = await import('../../adapters/cli/agent-files/yaml-documents.ts');
   const { mappings, problems } = readYaml(text);
   const [mapping, ...others] = mappings;
   const fields = [...(mapping?.fields ?? [])];

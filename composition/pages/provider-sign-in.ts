@@ -1,10 +1,10 @@
 /** Binds a sign-in at an identity provider to its ports. */
 
-import { serviceAssertion } from '../adapters/identity-provider/service-token.ts';
-import type { SignInClient } from '../adapters/identity-provider/sign-in.ts';
-import type { ProviderMetadata, SignIn } from '../application/ports/identity-provider.ts';
-import type { ProviderKeys } from '../application/ports/keys.ts';
-import type { Parts } from './parts.ts';
+import { serviceAssertion } from '../../adapters/identity-provider/service-token.ts';
+import type { SignInClient } from '../../adapters/identity-provider/sign-in.ts';
+import type { ProviderMetadata, SignIn } from '../../application/ports/identity-provider.ts';
+import type { ProviderKeys } from '../../application/ports/keys.ts';
+import type { Parts } from '../parts.ts';
 
 interface AtProvider {
   readonly metadata: ProviderMetadata;
@@ -18,7 +18,7 @@ export function signInAtFirstUse(
   { signingKeys, network, clock, log, randomness }: Parts,
 ): SignIn {
   const load = async () => {
-    const { signIn } = await import('../adapters/identity-provider/sign-in.ts');
+    const { signIn } = await import('../../adapters/identity-provider/sign-in.ts');
     const assertion = serviceAssertion(signingKeys, clock, randomness);
     return signIn(client, { metadata, providerKeys, network, clock, log, assertion });
   };

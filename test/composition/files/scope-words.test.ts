@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { loadScopeWords } from '../../composition/scope-words.ts';
-import { StartupError } from '../../composition/startup-error.ts';
+import { loadScopeWords } from '../../../composition/files/scope-words.ts';
+import { StartupError } from '../../../composition/settings/startup-error.ts';
 
 describe('The file of Service:Me:ScopeDescriptions', () => {
   let folder: string;

@@ -1,20 +1,20 @@
 /** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
 
-import type { HttpSurfaces } from '../adapters/http/app.ts';
-import { meRoutes } from '../adapters/http/me/me-routes.ts';
-import type { PageOptions, PageSurface } from '../adapters/http/me/page-router.ts';
-import type { ScopeWords } from '../adapters/http/me/view.ts';
-import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import { validateMeToken } from '../application/authentication/validate-me-token.ts';
-import { myAgents, myAgentTasks } from '../application/me/my-agents.ts';
-import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
-import { myEndedTasks, myTasks } from '../application/me/my-tasks.ts';
-import { findPause, mayResume, pauseAgents, resumeAgents } from '../application/me/pause.ts';
-import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
-import type { SignIn } from '../application/ports/identity-provider.ts';
-import type { Secret } from '../domain/secret.ts';
-import type { Parts } from './parts.ts';
-import { statusListReach } from './settings/alternatives.ts';
+import type { HttpSurfaces } from '../../adapters/http/app.ts';
+import { meRoutes } from '../../adapters/http/me/me-routes.ts';
+import type { PageOptions, PageSurface } from '../../adapters/http/me/page-router.ts';
+import type { ScopeWords } from '../../adapters/http/me/view.ts';
+import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { validateMeToken } from '../../application/authentication/validate-me-token.ts';
+import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
+import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
+import { myEndedTasks, myTasks } from '../../application/me/my-tasks.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
+import { stopMyTasks } from '../../application/me/stop-my-tasks.ts';
+import type { SignIn } from '../../application/ports/identity-provider.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Parts } from '../parts.ts';
+import { statusListReach } from '../settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 
 /** The contents of the files that the settings name. */

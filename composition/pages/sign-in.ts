@@ -1,16 +1,16 @@
 /** Binds the sign-in at the page `/me` and its sessions to their ports. They exist only with `Service:Me:ClientId`. */
 
-import type { BrowserSessions } from '../adapters/http/browser/session.ts';
-import { meCookies } from '../adapters/http/me/cookies.ts';
-import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
-import type { SignIn } from '../application/ports/identity-provider.ts';
-import { beginSession, endSession, type PageSessions } from '../application/sessions.ts';
-import type { Secret } from '../domain/secret.ts';
-import { personOf } from '../domain/sessions/session.ts';
-import { LONGEST_SIGN_IN_SECONDS } from '../domain/sessions/sign-in-age.ts';
-import type { MePerson } from '../domain/sponsors/me-person.ts';
+import type { BrowserSessions } from '../../adapters/http/browser/session.ts';
+import { meCookies } from '../../adapters/http/me/cookies.ts';
+import type { MeSignIn } from '../../adapters/http/me/sign-in-router.ts';
+import type { SignIn } from '../../application/ports/identity-provider.ts';
+import { beginSession, endSession, type PageSessions } from '../../application/sessions.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { personOf } from '../../domain/sessions/session.ts';
+import { LONGEST_SIGN_IN_SECONDS } from '../../domain/sessions/sign-in-age.ts';
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import type { Parts } from '../parts.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
-import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 
 /**

@@ -1,10 +1,10 @@
 /** The settings that name a file with a key or secret. Each key has one use, so each file belongs to one setting. */
 
-import { fileIdentity } from '../adapters/platform/key-file.ts';
+import { fileIdentity } from '../../adapters/platform/key-file.ts';
+import { logChoice, signingKeyChoices } from '../settings/alternatives.ts';
+import type { Settings } from '../settings/settings.ts';
+import { describeSettingError, type SettingError } from '../settings/startup-error.ts';
 import { CLIENT_SECRETS } from './client-secret.ts';
-import { logChoice, signingKeyChoices } from './settings/alternatives.ts';
-import type { Settings } from './settings/settings.ts';
-import { describeSettingError, type SettingError } from './startup-error.ts';
 
 interface NamedFile {
   readonly setting: string;

@@ -1,14 +1,14 @@
 /** Binds the console's reads to their ports. Its screens also use the use cases of the API. */
 
-import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
-import type { ViewsSurface } from '../adapters/http/console/context.ts';
-import { compareDeclarations } from '../application/admin/compare-declarations.ts';
-import { findDelegations } from '../application/admin/find-delegations.ts';
-import { judgeDraft } from '../application/admin/register-agent.ts';
-import { CERTAIN_RULES, draftOf } from '../domain/agents/declaration.ts';
-import { lifetimeRules } from './http.ts';
-import type { Parts } from './parts.ts';
-import { statusListReach } from './settings/alternatives.ts';
+import { describeFileProblem, findExcessIn, readAgentBytes } from '../../adapters/cli/agent-files/read-agent-files.ts';
+import type { ViewsSurface } from '../../adapters/http/console/context.ts';
+import { compareDeclarations } from '../../application/admin/compare-declarations.ts';
+import { findDelegations } from '../../application/admin/find-delegations.ts';
+import { judgeDraft } from '../../application/admin/register-agent.ts';
+import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
+import type { Parts } from '../parts.ts';
+import { statusListReach } from '../settings/alternatives.ts';
+import { lifetimeRules } from '../settings/lifetime-rules.ts';
 
 /**
  * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { mePage } from '../../composition/me.ts';
+import { mePage } from '../../../composition/pages/me.ts';
 
 const page = (settings: Record<string, unknown>) =>
   mePage(

@@ -1,26 +1,26 @@
 /** Binds the console's use cases to their ports. It exists only with `Service:Console:Port`. */
 
-import type { HttpApp } from '../adapters/http/app.ts';
-import type { BrowserSessions } from '../adapters/http/browser/session.ts';
-import type { SignInSurface } from '../adapters/http/browser/sign-in.ts';
-import { consoleApp } from '../adapters/http/console/console-app.ts';
-import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
-import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/context.ts';
-import { consoleCookies } from '../adapters/http/console/cookies.ts';
-import { sharedExamination } from '../application/doctor/shared-examination.ts';
-import type { SignIn } from '../application/ports/identity-provider.ts';
-import type { Digest } from '../application/ports/runtime.ts';
-import { beginSession, endSession, type PageSessions } from '../application/sessions.ts';
-import { type OperatorClaims, type OperatorPerson, operatorIn } from '../domain/operators/operator.ts';
-import type { Secret } from '../domain/secret.ts';
-import { OPERATOR_SESSION_TTL, operatorOf } from '../domain/sessions/session.ts';
+import type { HttpApp } from '../../adapters/http/app.ts';
+import type { BrowserSessions } from '../../adapters/http/browser/session.ts';
+import type { SignInSurface } from '../../adapters/http/browser/sign-in.ts';
+import { consoleApp } from '../../adapters/http/console/console-app.ts';
+import type { ConsoleSurface } from '../../adapters/http/console/console-router.ts';
+import { MOST_COUNTED, type OverviewSurface } from '../../adapters/http/console/context.ts';
+import { consoleCookies } from '../../adapters/http/console/cookies.ts';
+import { sharedExamination } from '../../application/doctor/shared-examination.ts';
+import type { SignIn } from '../../application/ports/identity-provider.ts';
+import type { Digest } from '../../application/ports/runtime.ts';
+import { beginSession, endSession, type PageSessions } from '../../application/sessions.ts';
+import { type OperatorClaims, type OperatorPerson, operatorIn } from '../../domain/operators/operator.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { OPERATOR_SESSION_TTL, operatorOf } from '../../domain/sessions/session.ts';
+import { settingsInUse } from '../doctor/settings.ts';
+import type { Parts } from '../parts.ts';
+import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from '../settings/alternatives.ts';
+import type { Settings } from '../settings/settings.ts';
 import { consoleViews } from './console-views.ts';
-import { settingsInUse } from './doctor/settings.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
-import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from './settings/alternatives.ts';
-import type { Settings } from './settings/settings.ts';
 
 /** @param clientSecret `undefined` for `private_key_jwt` */
 export function openConsole(parts: Parts, clientSecret: Secret | undefined): HttpApp {
@@ -51,7 +51,7 @@ function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface
     sessions: consoleSessions(parts, provider),
     examine: sharedExamination(async () => {
       // Loaded by the first operator who asks.
-      const { examineEverything } = await import('./doctor/examine-everything.ts');
+      const { examineEverything } = await import('../doctor/examine-everything.ts');
       return examineEverything(settingsInUse(settings), clock);
     }, clock),
     refuseRole: (operator, route, trace) => operators.refuseRole(operator, route, trace),

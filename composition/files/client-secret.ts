@@ -1,9 +1,9 @@
 /** The secrets of the clients at the identity provider with which people sign in at `/me`, and operators at the console. */
 
-import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
-import { Secret } from '../domain/secret.ts';
-import type { Settings } from './settings/settings.ts';
-import { describeSettingError, StartupError } from './startup-error.ts';
+import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
+import { Secret } from '../../domain/secret.ts';
+import type { Settings } from '../settings/settings.ts';
+import { describeSettingError, StartupError } from '../settings/startup-error.ts';
 
 /** The settings that name a file with a client's secret. */
 export const CLIENT_SECRETS = ['Service:Me:ClientSecret:Path', 'Service:Operators:ClientSecret:Path'] as const;
