@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { logoutDenialReasons } from '../../../domain/signals/logout-token.ts';
-import { type Answer, fieldsOf } from '../../support/mandate.ts';
+import { type Answer, fieldsOf, withService } from '../../support/mandate.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 import type { Receiver } from './receiver.ts';
 import { type Claims, PATH } from './receiver.ts';
@@ -169,16 +169,16 @@ export function testRefusedTokens(receiver: Receiver): void {
 
   it('answers 404 if the receiver is not configured, and is absent from the metadata', async () => {
     const { mandate } = receiver;
-    const without = await mandate.another({ 'Service:UpstreamIdp:BackchannelLogout:Audience': '' });
-    const task = await newTask();
-    const lines = await mandate.recorded(async () => {
-      const answer = await without.post(PATH, { logout_token: sign() });
-      expect(answer.status).to.equal(404);
-      expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+    await withService(mandate.another({ 'Service:UpstreamIdp:BackchannelLogout:Audience': '' }), async (without) => {
+      const task = await newTask();
+      const lines = await mandate.recorded(async () => {
+        const answer = await without.post(PATH, { logout_token: sign() });
+        expect(answer.status).to.equal(404);
+        expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+      });
+      expect(lines).to.deep.equal([]);
+      expect(await introspect(task)).to.deep.include({ active: true });
     });
-    expect(lines).to.deep.equal([]);
-    expect(await introspect(task)).to.deep.include({ active: true });
-    await without.stop();
     const { text } = await mandate.get('/.well-known/openid-configuration');
     expect(text).not.to.include('logout');
   });
