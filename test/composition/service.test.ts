@@ -93,11 +93,10 @@ describe('A service with a sink', () => {
   });
 
   it('warns at start about an audience that is also that of subject tokens', async () => {
-    const warningsWith = async (settings: Readonly<Record<string, string>>) => {
-      const mandate = await startMandate({ database: sqliteFile, settings });
-      await mandate.stop();
-      return mandate.log.lines.flatMap((line) => (line.includes('an audience is the same') ? [JSON.parse(line)] : []));
-    };
+    const warningsWith = (settings: Readonly<Record<string, string>>) =>
+      withService(startMandate({ database: sqliteFile, settings }), async ({ log }) =>
+        log.lines.flatMap((line) => (line.includes('an audience is the same') ? [JSON.parse(line)] : [])),
+      );
     const LOGOUT = 'Service:UpstreamIdp:BackchannelLogout:Audience';
     const ssf = { 'Service:Ssf:Issuer': 'https://127.0.0.1:9', 'Service:Ssf:BearerToken': 'x'.repeat(32) };
     const all = {

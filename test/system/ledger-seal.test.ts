@@ -248,17 +248,17 @@ for (const database of databases) {
 
   describe(`Without a sink on ${database.name}`, () => {
     it('the service queues no record', async () => {
-      const mandate = await startMandate({ database });
-      await mandate.agent();
       const sink = await startLoopback(answering(''));
-      await withService(mandate.another({ 'Service:Audit:Sink:Url': sink.url }), async (other) => {
-        await other.jobs.drain();
-        expect(sink.received).to.deep.equal([]);
+      await withService(startMandate({ database }), async (mandate) => {
         await mandate.agent();
-        await other.jobs.drain();
-        expect(sink.received).to.have.lengthOf(1);
+        await withService(mandate.another({ 'Service:Audit:Sink:Url': sink.url }), async (other) => {
+          await other.jobs.drain();
+          expect(sink.received).to.deep.equal([]);
+          await mandate.agent();
+          await other.jobs.drain();
+          expect(sink.received).to.have.lengthOf(1);
+        });
       });
-      await mandate.stop();
       await sink.close();
     });
   });

@@ -192,15 +192,15 @@ for (const database of databasesByLength) {
       });
       // Takes the records of the reader's start out of the ledger as well: an instance that saw them decides nothing more.
       await tampering.undo();
-      const service = await mandate.another({ ...next, ...LOG });
       const own = await makeSealingKey();
-      for (const key of [real, own]) {
-        await storage.ledger.append({ ...names, at: mandate.clock.now(), detail: key.signer.kid });
-      }
-      await service.jobs.seal();
-      service.clock.advance(60);
-      expect(await kids(service)).to.have.members([real.signer.kid, stranger.signer.kid]);
-      await service.stop();
+      await withService(mandate.another({ ...next, ...LOG }), async (service) => {
+        for (const key of [real, own]) {
+          await storage.ledger.append({ ...names, at: mandate.clock.now(), detail: key.signer.kid });
+        }
+        await service.jobs.seal();
+        service.clock.advance(60);
+        expect(await kids(service)).to.have.members([real.signer.kid, stranger.signer.kid]);
+      });
 
       // A record of this key is sealed. But checkpoint 2 does not link to the checkpoint that the key signed.
       await tampering.sql(row(own));

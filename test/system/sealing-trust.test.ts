@@ -249,19 +249,20 @@ for (const database of databasesByLength) {
     it('differ during a rotation that skipped a step: the one without the next key does not seal until it has it', async () => {
       const next = sharedSigningKey()['Service:Signing:Keys:0:Pem'] ?? '';
       const keys = { 'Service:Signing:Keys:1:Pem': next, 'Service:Signing:Keys:1:Kid': 'next' };
-      const ahead = await one.another({ ...keys, 'Service:Signing:ActiveKid': 'next' });
-      await ahead.block('first', 'disabled');
-      await ahead.jobs.seal();
-      await one.block('second', 'disabled');
-      await one.jobs.seal();
-      expect(await status(one)).to.include({ status: 'Degraded' });
-      expect(await status(ahead)).to.include({ status: 'Healthy' });
-      const kid = (await publishedKid(one)) ?? '';
-      const behind = await one.another({ ...keys, 'Service:Signing:ActiveKid': kid });
-      await behind.jobs.seal();
-      await one.jobs.seal();
-      expect(await status(one)).to.include({ status: 'Healthy' });
-      await Promise.all([ahead.stop(), behind.stop()]);
+      await withService(one.another({ ...keys, 'Service:Signing:ActiveKid': 'next' }), async (ahead) => {
+        await ahead.block('first', 'disabled');
+        await ahead.jobs.seal();
+        await one.block('second', 'disabled');
+        await one.jobs.seal();
+        expect(await status(one)).to.include({ status: 'Degraded' });
+        expect(await status(ahead)).to.include({ status: 'Healthy' });
+        const kid = (await publishedKid(one)) ?? '';
+        await withService(one.another({ ...keys, 'Service:Signing:ActiveKid': kid }), async (behind) => {
+          await behind.jobs.seal();
+          await one.jobs.seal();
+          expect(await status(one)).to.include({ status: 'Healthy' });
+        });
+      });
     });
     it('let a key leave the settings once a checkpoint by another key follows its last, and not before', async () => {
       await withService(startMandate({ database, settings: signing }), async (service) => {

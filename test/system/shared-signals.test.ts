@@ -105,26 +105,24 @@ for (const database of databases) {
 
     it("answers 503 to an iss_sub subject while the provider's metadata, which names its issuer, is unavailable", async () => {
       const { transmitter, mandate } = stream;
-      const unplaced = await mandate.another({
-        'Service:UpstreamIdp:Issuer': '',
-        'Service:UpstreamIdp:MetadataUrl': 'http://127.0.0.1:9/metadata',
-      });
+      const metadata = 'http://127.0.0.1:9/metadata';
+      const settings = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': metadata };
       const task = await newTask();
-      const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: task.oid };
-      const token = transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: {} } });
-      expect((await push(token, unplaced)).status).to.equal(503);
-      expectAccepted(await push(event(SESSION_REVOKED, task.oid), unplaced));
-      await unplaced.stop();
+      await withService(mandate.another(settings), async (unplaced) => {
+        const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: task.oid };
+        const token = transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: {} } });
+        expect((await push(token, unplaced)).status).to.equal(503);
+        expectAccepted(await push(event(SESSION_REVOKED, task.oid), unplaced));
+      });
       expect(await introspect(task)).to.include({ active: false });
     });
 
     it('logs one warning at start if events are received and the sponsor key claim is not sub', async () => {
       const { transmitter, mandate } = stream;
-      const warnings = async (changes: Readonly<Record<string, string>>) => {
-        const started = await mandate.another(changes);
-        await started.stop();
-        return started.log.lines.filter((line) => line.includes('SponsorKeyClaim')).map((line) => JSON.parse(line));
-      };
+      const warnings = (changes: Readonly<Record<string, string>>) =>
+        withService(mandate.another(changes), async ({ log }) =>
+          log.lines.filter((line) => line.includes('SponsorKeyClaim')).map((line) => JSON.parse(line)),
+        );
       const [warning, ...more] = await warnings({});
       expect(more).to.deep.equal([]);
       expect(warning).to.have.all.keys('level', 'message').and.to.include({ level: 'warn' });

@@ -206,17 +206,15 @@ for (const database of databasesByLength) {
         await first.jobs.seal();
         const alone = { 'Service:Signing:Keys:0:Pem': next.pem };
         const both = { 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': next.signer.kid };
-        const second = await first.another({ ...alone, ...both });
         const kidsOf = async (of: Mandate) =>
           keysIn(await of.get('/log/keys')).flatMap(({ kid, use }) => (use === 'checkpoint' ? [kid] : []));
-        // The record of its retirement is not sealed yet.
-        await withService(first.another(alone), async (early) => {
-          expect(await kidsOf(early)).to.deep.equal([next.signer.kid]);
+        await withService(first.another({ ...alone, ...both }), async (second) => {
+          // The record of its retirement is not sealed yet.
+          expect(await withService(first.another(alone), kidsOf)).to.deep.equal([next.signer.kid]);
+          await second.jobs.seal();
+          const kids = await withService(first.another(alone), kidsOf);
+          expect(kids).to.deep.equal([former.signer.kid, next.signer.kid]);
         });
-        await second.jobs.seal();
-        const last = await first.another(alone);
-        expect(await kidsOf(last)).to.deep.equal([former.signer.kid, next.signer.kid]);
-        await Promise.all([last.stop(), second.stop()]);
       });
     });
   });

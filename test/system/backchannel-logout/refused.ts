@@ -95,16 +95,16 @@ export function testRefusedTokens(receiver: Receiver): void {
 
   it("answers 503 while the provider's keys are unavailable; together, these tests record every denial reason of logout tokens", async () => {
     const { mandate } = receiver;
-    const blind = await mandate.another(DOWN);
     const token = sign();
-    const lines = await mandate.recorded(async () => {
-      const answer = await blind.post(PATH, { logout_token: token });
-      expect(answer.status).to.equal(503);
-      expect(answer.body.error).to.equal('temporarily_unavailable');
-      expect(answer.headers.get('cache-control')).to.equal('no-store');
+    await withService(mandate.another(DOWN), async (blind) => {
+      const lines = await mandate.recorded(async () => {
+        const answer = await blind.post(PATH, { logout_token: token });
+        expect(answer.status).to.equal(503);
+        expect(answer.body.error).to.equal('temporarily_unavailable');
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
     });
-    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
-    await blind.stop();
     expectAccepted(await send(token));
     const recorded = new Set((await mandate.ledger()).map((line) => line.reason));
     expect(logoutDenialReasons.filter((reason) => !recorded.has(reason))).to.deep.equal([]);

@@ -57,12 +57,11 @@ export function testAssertions(service: Service): void {
     ]) {
       expect((await agent.exchange(form)).body.error).to.equal('invalid_client');
     }
-    const cut = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
     const unused = both();
-    expect((await cut.post('/oauth2/token', agent.exchangeForm(unused))).body.error).to.equal(
-      'temporarily_unavailable',
-    );
-    await cut.stop();
+    await withService(mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' }), async (cut) => {
+      const answer = await cut.post('/oauth2/token', agent.exchangeForm(unused));
+      expect(answer.body.error).to.equal('temporarily_unavailable');
+    });
     expect((await agent.exchange(unused)).status).to.equal(200);
   });
 
