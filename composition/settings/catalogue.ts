@@ -366,6 +366,11 @@ export const catalogue = {
     boolean(),
     'Whether anonymous denials, and the renewals of a task, are recorded once and then counted. If false, each is a separate record, and a flood of refused requests fills the ledger.',
   ),
+  'Service:Audit:Aggregation:Renewals': defaulted(
+    'true',
+    boolean(),
+    'Whether the renewals of a task after its first are only counted. Then the `jti` of a counted renewal is in no record. If false, each renewal is a `token.refreshed` record with its `jti`. If `Enabled` is false, each renewal is a record in any case.',
+  ),
   'Service:Audit:Aggregation:Window': defaulted(
     'PT1M',
     duration({ min: 'PT1S', max: 'PT15M' }),
