@@ -72,7 +72,7 @@ const kid = () =>
 export const catalogue = {
   'Service:Issuer': required(
     url({ trailingSlash: 'dropped' }),
-    'The public address of this service, and the `iss` of every token it issues. A trailing slash is dropped. If it has a path, the service answers under that path too; the path may not be under `/admin` or `/agents`.',
+    'The public address of this service, and the `iss` of every token it issues. A trailing slash is dropped. Outside a development host plain http is a warning at the start, and a failure of `mandate doctor` unless it is a loopback address. If it has a path, the service answers under that path too; the path may not be under `/admin` or `/agents`.',
   ),
 
   'Service:UpstreamIdp:Issuer': optional(
