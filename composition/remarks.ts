@@ -7,7 +7,7 @@ import { transmitterChoice } from './settings/alternatives.ts';
 import { ambiguousAudiences } from './settings/audiences.ts';
 import { plainHttpIssuer, repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './settings/startup-error.ts';
 
 /** @throws StartupError for a proxy that cannot be used */
 export function remarkOn(settings: Settings, log: Log): void {

@@ -20,9 +20,9 @@ import { parseRangeEnd, parseRangeStart } from '../../domain/ledger/time-range.t
 import type { Completeness } from '../../domain/log/bundle.ts';
 import { formatVerifierKey, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { Json } from '../../domain/tokens/strict-json.ts';
+import { loadNoteSigner } from '../files/signing.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
-import { loadNoteSigner } from '../signing.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { auditorKeySet, knownKeys, NO_KEYS, openLedger, recordedJwks } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 

@@ -6,7 +6,7 @@ import { describeUnknownSetting, givenSettings, type SettingSources } from '../s
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
 import { plainHttpIssuer, repeatedSecrets } from '../settings/rules.ts';
 import { isDevelopmentHost, type SectionName, type Settings, type SettingsSection } from '../settings/settings.ts';
-import { describeSettingError } from '../startup-error.ts';
+import { describeSettingError } from '../settings/startup-error.ts';
 
 export interface DoctorSettings {
   readonly findings: readonly NamedFinding[];

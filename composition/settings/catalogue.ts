@@ -246,6 +246,11 @@ export const catalogue = {
     text(),
     'The same as `Viewer`, and tasks may be ended, and people blocked and unblocked.',
   ),
+  'Service:Operators:StopEverything': defaulted(
+    'false',
+    boolean(),
+    'Whether a responder may end all tasks of all people at once (`DELETE /admin/tasks`). The admin key always may.',
+  ),
   'Service:Operators:TwoPersonUnblock': defaulted(
     'false',
     boolean(),

@@ -6,9 +6,9 @@
 
 import { distance } from 'fastest-levenshtein';
 import { readSettingFiles, type SettingFiles } from '../../adapters/platform/setting-files.ts';
-import { type SettingError, variableOf } from '../startup-error.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
 import type { CatalogueKey } from './settings.ts';
+import { type SettingError, variableOf } from './startup-error.ts';
 
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -56,6 +56,7 @@ const OPERATORS_NEED_A_WAY_IN = [
   'Service:Operators:Issuer',
   'Service:Operators:RoleClaim',
   ...OPERATOR_ROLES,
+  'Service:Operators:StopEverything',
   'Service:Operators:TwoPersonUnblock',
 ] as const;
 const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;

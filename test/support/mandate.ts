@@ -11,7 +11,7 @@ import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import type { Settings } from '../../composition/settings/settings.ts';
-import { variableOf } from '../../composition/startup-error.ts';
+import { variableOf } from '../../composition/settings/startup-error.ts';
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';

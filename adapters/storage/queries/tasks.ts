@@ -7,7 +7,7 @@ import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/t
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
 import { readScope, storable } from '../rows/column.ts';
 import { type TaskRow, type TaskStateRow, taskColumns, toRevocation, toTask, toTaskState } from '../rows/task-row.ts';
-import { ownTasks } from './own-tasks.ts';
+import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks } from './own-tasks.ts';
 import type { Ask, Query } from './query.ts';
 import { findListedTask, listTasks } from './task-list.ts';
 
@@ -122,6 +122,9 @@ export function tasks(ask: Ask): Tasks {
     findSponsor: (taskId) => ask(findSponsor, taskId),
     tokenFacts: (tokenId, taskId) => ask(tokenFacts, { tokenId, taskId }),
     ofSponsor: (sponsorKey, question) => ask(ownTasks, { sponsorKey, question }),
+    agentsOfSponsor: (sponsorKey, now) => ask(ownAgents, { sponsorKey, now }),
+    liveOfSponsor: (sponsorKey, question) => ask(ownLiveTasks, { sponsorKey, question }),
+    endedOfSponsor: (sponsorKey, question) => ask(ownEndedTasks, { sponsorKey, question }),
     list: (question) => ask(listTasks, question),
     findListed: (taskId, now) => ask(findListedTask, { taskId, now }),
     countLive: (question) => ask(countLiveTasks, question),

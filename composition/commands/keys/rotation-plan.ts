@@ -8,7 +8,7 @@ import type { RotationStep, SettingLine } from '../../../adapters/cli/key-report
 import { durationInWords } from '../../../domain/duration.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../domain/tokens/compact-jws.ts';
 import type { SigningKeyChoice } from '../../settings/alternatives.ts';
-import { variableOf } from '../../startup-error.ts';
+import { variableOf } from '../../settings/startup-error.ts';
 
 /** How long a tool server may cache keys (specification, tool-server contract). */
 const TOOL_SERVER_CACHE = 600;

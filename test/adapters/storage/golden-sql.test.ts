@@ -50,6 +50,10 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'live, of an audience': { ...tasks, state: 'live', audience: 'https://api.example' },
     'expired, of a person, an agent and an audience': { ...tasks, ...NAMES, state: 'expired' },
   },
+  ownLiveTasks: {
+    'of all agents': { sponsorKey: 'person', question: page },
+    'of an agent': { sponsorKey: 'person', question: { ...page, agentId: 'agent' } },
+  },
   lockedSessions: {
     'one session': { of: 'me', which: { kind: 'one', sessionHash: 'hash' } },
     'of a person': { of: 'me', which: { kind: 'person', subject: 'ada' } },

@@ -55,6 +55,7 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:Operators:Roles:Responder': ['mandate stop', 'mandate stop', undefined],
   'Service:Console:Port': ['5200', 5200, undefined],
   'Service:Console:Origin': ['https://console.example/', 'https://console.example', undefined],
+  'Service:Operators:StopEverything': ['true', true, false],
   'Service:Operators:TwoPersonUnblock': ['true', true, false],
   'Service:Scim:BearerToken': ['s'.repeat(32), 's'.repeat(32), undefined],
   'Service:Scim:PreviousBearerToken': ['p'.repeat(32), 'p'.repeat(32), undefined],

@@ -2,7 +2,7 @@
 
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
-import { MAX_REASON, MIN_REASON } from '../../admin/operators.ts';
+import { MAX_REASON, MIN_REASON } from '../../../../domain/operators/reason.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';

@@ -14,7 +14,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 import { worksUntil } from '../../../../domain/tasks/lifetime.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html } from '../../browser/html.ts';
-import { duration } from '../../browser/times.ts';
+import { atMost } from '../../browser/times.ts';
 import { form } from '../../browser/words.ts';
 import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
@@ -76,7 +76,7 @@ function consequences({ live, now, statusLists, target }: StopView): Html {
   const until = worksUntil(live, now);
   return html`<ul class="points consequences">
 <li><strong>${amount(live.tasks)} ${live.tasks === 1 ? 'task ends' : 'tasks end'}</strong> at once: the next refresh is refused, and introspection says so.</li>
-${statusLists !== undefined && html`<li>Tool servers that read status lists refuse within ${duration('en', statusLists)}.</li>`}
+${statusLists !== undefined && html`<li>Tool servers that read status lists refuse within ${atMost('en', statusLists)}.</li>`}
 ${until !== undefined && html`<li>Tool servers that only check signatures may accept the last tokens until <strong>${moment(until, now)}</strong>.</li>`}
 <li>New tasks may start at once. To prevent that, ${prevention(target)}.</li>
 </ul>`;

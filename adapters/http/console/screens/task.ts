@@ -7,7 +7,7 @@ import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { duration } from '../../browser/times.ts';
+import { atMost } from '../../browser/times.ts';
 import { isolated, placeOf } from '../../browser/words.ts';
 import {
   agentPath,
@@ -91,7 +91,7 @@ function worksUntil({ task, agent, timeline, statusLists, now }: TaskView): Inse
   const lists =
     statusLists !== undefined &&
     task.status !== undefined &&
-    ` Those that read status lists refuse them within ${duration('en', statusLists)}.`;
+    ` Those that read status lists refuse them within ${atMost('en', statusLists)}.`;
   const over = works.at <= now;
   const verb = isLive
     ? 'If it is stopped now, its last token works'
