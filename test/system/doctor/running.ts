@@ -39,7 +39,9 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
         ...['ok', 'Service:Issuer answers with a current status list.'],
       ]);
       clock.advance(3610);
-      expect((await ofLists())[1]?.sentence).to.match(/a status list that is 36\d\d seconds old/);
+      expect((await ofLists())[1]?.sentence).to.match(
+        /a status list that is 1 hour( \d+ (minutes?|seconds?))* old; 5 seconds are allowed/,
+      );
     });
   });
 
@@ -87,6 +89,25 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
   it('warns if the public address answers no status lists', async () => {
     const found = await complaints({ 'Service:StatusLists:Enabled': 'true' });
     await expectOnly(found, ['published status lists', 'warning', /^Service:Issuer could not be .*status was 404\.$/]);
+  });
+
+  it('fails if Service:Issuer is plain http on a network, outside a development host', async () => {
+    const ofSettings = async (changes: Readonly<Record<string, string>>) =>
+      (await complaints(changes)).filter(({ check }) => check === 'settings');
+    // Nothing listens at this address.
+    const onNetwork = { 'Service:Issuer': 'http://192.0.2.1:9' };
+    await expectOnly(await ofSettings(onNetwork), [
+      'settings',
+      'failed',
+      /^Service:Issuer is plain http: on the network others can read tokens and grants, and replace the published keys\.$/,
+    ]);
+    for (const accepted of [
+      { ...onNetwork, NODE_ENV: 'development' },
+      { 'Service:Issuer': 'http://127.0.0.1:9' },
+      { 'Service:Issuer': 'https://192.0.2.1:9' },
+    ]) {
+      expect(await ofSettings(accepted)).to.deep.equal([]);
+    }
   });
 
   it('warns if nothing answers at Service:Issuer, or a service with another issuer', async () => {
