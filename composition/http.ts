@@ -114,7 +114,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
-    aggregation: settings['Service:Audit:Aggregation:Enabled'],
+    recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
     statusLists: settings['Service:StatusLists:Enabled']
       ? {
           entries,

@@ -81,6 +81,7 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:Tasks:SweepBatchSize': ['1000', 1000, 20],
   'Service:Tasks:Retention': ['PT1S', 1, 604_800],
   'Service:Audit:Aggregation:Enabled': ['false', false, true],
+  'Service:Audit:Aggregation:Renewals': ['false', false, true],
   'Service:Audit:Aggregation:Window': ['PT15M', 900, 60],
   'Service:Audit:Checkpoint:Interval': ['PT1H', 3600, 60],
   'Service:Audit:Retention': ['P31D', 31 * 86_400, undefined],
