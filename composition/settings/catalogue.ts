@@ -298,13 +298,21 @@ export const catalogue = {
     '`max_token_ttl` of a registration without one; at most `DefaultTaskTtl`, and within the bounds below.',
   ),
   'Service:Agents:MinTaskTtl': defaulted('PT1M', duration(), 'The shortest `max_task_ttl` of a registration.'),
-  'Service:Agents:MaxTaskTtl': defaulted('P1D', duration(), 'The longest.'),
+  'Service:Agents:MaxTaskTtl': defaulted(
+    'P1D',
+    duration(),
+    'The longest. Compared when an agent is registered or changed: an agent from before keeps its own.',
+  ),
   'Service:Agents:MinTokenTtl': defaulted(
     'PT30S',
     duration(),
     'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
   ),
-  'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+  'Service:Agents:MaxTokenTtl': defaulted(
+    'PT1H',
+    duration(),
+    'The longest. Compared when an agent is registered or changed: an agent from before keeps its own.',
+  ),
   'Service:AgentKeys:BlockPrivateNetworks': defaulted(
     'false',
     boolean(),
