@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, sharedMandate, withService } from '../support/mandate.ts';
 
 for (const database of databases) {
   describe(`Refresh on ${database.name}`, () => {
@@ -117,20 +117,20 @@ for (const database of databases) {
 
     it('shortens the last token, which ends with its task', async () => {
       const grant = await agent.grant();
-      const other = await mandate.another({});
-      other.clock.advance(20 * 60 - 100);
-      const form = agent.refreshForm(grant, {
-        client_assertion: agent.assertion({ iat: other.clock.seconds(), exp: other.clock.seconds() + 60 }),
+      await withService(mandate.another({}), async (other) => {
+        other.clock.advance(20 * 60 - 100);
+        const form = agent.refreshForm(grant, {
+          client_assertion: agent.assertion({ iat: other.clock.seconds(), exp: other.clock.seconds() + 60 }),
+        });
+        const answer = await other.post('/oauth2/token', form);
+        expect(answer.status, answer.text).to.equal(200);
+        const claims = decodeJwt(String(answer.body.access_token));
+        // Without this limit the token would live four minutes.
+        expect(answer.body.expires_in)
+          .to.equal(Number(claims.exp) - Number(claims.iat))
+          .and.to.be.below(240);
+        expect(claims.exp).to.equal((claims.task as { exp: number }).exp);
       });
-      const answer = await other.post('/oauth2/token', form);
-      expect(answer.status, answer.text).to.equal(200);
-      const claims = decodeJwt(String(answer.body.access_token));
-      // Without this limit the token would live four minutes.
-      expect(answer.body.expires_in)
-        .to.equal(Number(claims.exp) - Number(claims.iat))
-        .and.to.be.below(240);
-      expect(claims.exp).to.equal((claims.task as { exp: number }).exp);
-      await other.stop();
     });
 
     it('takes the instance from the assertion of the refresh', async () => {

@@ -5,7 +5,7 @@ import type { RequestHandler, Response } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
-import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
+import { type Operator, type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
 import { MAX_REASON, MIN_REASON, parseReason } from '../../../domain/operators/reason.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
@@ -75,12 +75,12 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
     const { operator } = request;
     if (operator === undefined) throw new Error('a route was reached without authentication');
     const role = roleFor(operator, adminRoutes[route]);
-    const isOff = operator.kind === 'person' && route === STOP_EVERYTHING && !operators.mayStopEverything;
+    const isOff = isSwitchedOff(operators, operator, route);
     if (role === undefined || isOff) {
       discardRest(request);
       if (operator.kind === 'person') await operators.refuseRole(operator, route, request.trace);
       const detail = isOff
-        ? `No role allows this here: ${STOP_EVERYTHING_SETTING} is not true. The admin key may.`
+        ? SWITCHED_OFF_SENTENCE
         : `This needs the role ${adminRoutes[route]}, which your access token does not name.`;
       return answerProblem(response, { status: 403, detail, reason: 'operator_role_missing' });
     }
@@ -97,7 +97,17 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
 
 /** The one route that a setting must open to a role. */
 const STOP_EVERYTHING = 'DELETE /admin/tasks' satisfies AdminRoute;
-const STOP_EVERYTHING_SETTING = 'Service:Operators:StopEverything';
+export const SWITCHED_OFF_SENTENCE =
+  'No role allows this here: Service:Operators:StopEverything is not true. The admin key may.';
+
+/** Whether a setting closes the route to the operator, whatever their role. */
+export function isSwitchedOff(
+  { mayStopEverything }: Pick<OperatorAccess, 'mayStopEverything'>,
+  operator: Operator,
+  route: AdminRoute,
+): boolean {
+  return operator.kind === 'person' && route === STOP_EVERYTHING && !mayStopEverything;
+}
 
 const REASON = 'Mandate-Reason';
 const REASON_HEADER_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters, as plain ASCII with % written %25, or as percent-encoded UTF-8.`;

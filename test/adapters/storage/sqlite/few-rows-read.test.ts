@@ -299,6 +299,16 @@ describe('SQLite', () => {
     });
   }
 
+  it('names people with live tasks by one step along an index for each, whatever the number of their tasks', async () => {
+    await storage.tasks.livePeople(10);
+    const plan = (await planOf([...run].join())).filter((one) => /^(SCAN|SEARCH) (tasks|t)\b/.test(one));
+    expect(plan).to.deep.equal([
+      'SEARCH tasks USING COVERING INDEX tasks_by_sponsor (sponsor_key>?)',
+      'SEARCH t USING COVERING INDEX tasks_by_sponsor (sponsor_key>?)',
+      'SEARCH t EXISTS USING COVERING INDEX tasks_by_sponsor (sponsor_key=? AND state=?)',
+    ]);
+  });
+
   const planOf = (text: string): Promise<readonly string[]> => {
     const values = [...text.matchAll(/\?/g)].map(() => '0');
     return connection.read((real) =>
@@ -308,6 +318,11 @@ describe('SQLite', () => {
 
   const AUDIT = {
     'all denials': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
+    'all records, newest first': [{ newestFirst: true }, 'SCAN ledger USING INDEX ledger_by_time'],
+    'the denials for a reason, newest first': [
+      { decision: 'deny', reason: 'task_revoked', newestFirst: true, mostRead: 100 },
+      'CO-ROUTINE ledger',
+    ],
     'the records of an event': [{ event: 'task.revoked' }, 'SEARCH ledger USING INDEX ledger_by_event (event=?)'],
     'the records of an audience and an event': [
       { event: 'task.revoked', audience: 'x' },
