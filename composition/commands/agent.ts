@@ -7,12 +7,14 @@ export function agentCommand(): Command {
     {
       usage: 'init <agent-id>',
       summary: 'Generate a key pair for an agent, and a registration file to review and apply',
+      page: 'docs/agents-as-files.md',
       load: async () => (await import('./agent/init.ts')).agentInitCommand(),
     },
     {
       usage: 'apply <files..>',
       summary:
         'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
+      page: 'docs/agents-as-files.md',
       load: async () => (await import('./agent/apply.ts')).agentApplyCommand(),
     },
   ]);
