@@ -6,7 +6,7 @@ import type { DriverFault } from '../adapters/storage/sqlite/driver-fault.ts';
 import type { LedgerFileProblem } from '../adapters/storage/sqlite/open-ledger.ts';
 import { type DatabaseFault, describeFault as describeStorageFault } from '../application/ports/decisions.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
-import { StartupError, variableOf } from './startup-error.ts';
+import { StartupError, variableOf } from './settings/startup-error.ts';
 
 const SERVING = 'Service:Database:ConnectionString';
 const MIGRATING = 'Service:Database:MigrationConnectionString';

@@ -18,7 +18,7 @@ import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
 import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { auditorKeys, knownKeys, openLedger, recordedJwks, textOfFile } from './audit-sources.ts';
 import { processSettings, runReport, validSection } from './run-command.ts';
 

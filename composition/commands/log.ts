@@ -7,7 +7,7 @@ import { visibleText } from '../../domain/visible.ts';
 import { openStorage, refuseMissingFile } from '../open-storage.ts';
 import { logChoice } from '../settings/alternatives.ts';
 import { readSettings } from '../settings/read-settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSettings } from './run-command.ts';
 

@@ -16,7 +16,7 @@ import { describeAway, describeDatabaseRefusal, type OpenedConnections } from '.
 import { describeUnknownSetting, type SettingSources, settingSources } from '../settings/given-settings.ts';
 import { readSettingsSection, type SettingsResult } from '../settings/read-settings.ts';
 import type { SectionName, SettingsSection } from '../settings/settings.ts';
-import { describeSettingError, StartupError } from '../startup-error.ts';
+import { describeSettingError, StartupError } from '../settings/startup-error.ts';
 
 export function processSettings(overrides: readonly SettingArgument[]): SettingSources {
   return settingSources({ environment: process.env, overrides });

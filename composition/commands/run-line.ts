@@ -8,7 +8,7 @@
 import type { NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../settings/nearest.ts';
 
 /** In the order of the help. */
 export const COMMANDS: readonly NamedCommand[] = [
@@ -32,9 +32,27 @@ export const COMMANDS: readonly NamedCommand[] = [
   },
   {
     usage: 'agent',
-    summary: 'Declare the registrations of agents in files',
+    summary: 'Declare the registrations of agents in files, and disable agents',
     page: 'docs/agents-as-files.md',
     load: async () => (await import('./agent.ts')).agentCommand(),
+  },
+  {
+    usage: 'stop',
+    summary: 'End tasks of a running service: one, an agent’s, a person’s, or everything',
+    page: 'docs/operating.md#stopping-an-agent-a-person-a-task',
+    load: async () => (await import('./stop.ts')).stopCommand(),
+  },
+  {
+    usage: 'block <person>',
+    summary: 'Block a person at a running service: their tasks end, and no agent can act for them',
+    page: 'docs/operating.md#stopping-an-agent-a-person-a-task',
+    load: async () => (await import('./block.ts')).blockCommand(),
+  },
+  {
+    usage: 'unblock <person>',
+    summary: "Lift the operator's block of a person at a running service",
+    page: 'docs/operating.md#stopping-an-agent-a-person-a-task',
+    load: async () => (await import('./unblock.ts')).unblockCommand(),
   },
   {
     usage: 'audit-verify [marks]',

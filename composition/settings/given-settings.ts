@@ -5,10 +5,10 @@
  */
 
 import { readSettingFiles, type SettingFiles } from '../../adapters/platform/setting-files.ts';
-import { nearest } from '../nearest.ts';
-import { type SettingError, variableOf } from '../startup-error.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
+import { nearest } from './nearest.ts';
 import type { CatalogueKey } from './settings.ts';
+import { type SettingError, variableOf } from './startup-error.ts';
 
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -3,7 +3,6 @@
  * (specification "Configuration rules").
  */
 
-import type { SettingError } from '../startup-error.ts';
 import { catalogue } from './catalogue.ts';
 import {
   catalogueKeyOf,
@@ -16,6 +15,7 @@ import {
 import { type Findings, rules } from './rules.ts';
 import type { Setting } from './setting.ts';
 import { computedDefaults, type SectionName, type Settings, type SettingsSection } from './settings.ts';
+import type { SettingError } from './startup-error.ts';
 
 export type SettingsResult<Result> = { readonly unknown: readonly UnknownSetting[] } & (
   | { readonly kind: 'valid'; readonly settings: Result }

@@ -1,7 +1,7 @@
 /** A command whose database is away says so in one sentence, with the address and the setting, and without a stack. */
 
 import { expect } from 'chai';
-import { variableOf } from '../../composition/startup-error.ts';
+import { variableOf } from '../../composition/settings/startup-error.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { freshDatabase } from '../support/databases.ts';

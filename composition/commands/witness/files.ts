@@ -7,7 +7,7 @@ import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { WitnessFile } from '../../../adapters/storage/witness/witness-file.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { COSIGNATURE } from '../../../domain/log/verifier-key.ts';
-import { StartupError } from '../../startup-error.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 
 /** A required option that names a file. @param name with its dashes */
 export function fileOption(name: string, describe: string) {
