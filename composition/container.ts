@@ -27,6 +27,7 @@ import { clockWatch } from '../application/upkeep/clock-watch.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';
 import { observed } from './metrics.ts';
+import { operators } from './operators.ts';
 import type { Given, Made, Parts } from './parts.ts';
 import { receivers } from './receivers.ts';
 import {
@@ -117,6 +118,7 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
     return chosen && httpSink(chosen, network, log);
   },
   admission: ({ settings }) => admissionLimits(settings),
+  operators,
   receivers,
   me: (parts) => parts.openMe?.(parts),
   surfaces: httpSurfaces,

@@ -1,5 +1,6 @@
 /** Binds the use cases to their ports for the HTTP surface. */
 
+import type { ActedOn } from '../adapters/http/acted-on.ts';
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import { workLimiters } from '../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
@@ -9,6 +10,7 @@ import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../adapters/platform/zlib-deflate.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
 import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
 import { listActs } from '../application/admin/list-acts.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
@@ -16,6 +18,7 @@ import { listBlocks } from '../application/admin/list-blocks.ts';
 import { listTasks, showTask } from '../application/admin/list-tasks.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
+import { stopEverything } from '../application/admin/stop-everything.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
 import { agentCache } from '../application/authentication/agent-cache.ts';
@@ -31,17 +34,15 @@ import { listOpener } from '../application/token/open-listed-task.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
-import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
-import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
+import { lifetimeRules } from './settings/lifetime-rules.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
-import { actedOn } from './traces.ts';
 
 export function httpSurfaces(parts: Parts): HttpSurfaces {
   const { settings, signingKeys, providerKeys, clock, clockWatch, log, randomness, measurements, tracing } = parts;
   const { transparencyLog } = parts;
-  const named = operators(parts);
+  const { operators: named } = parts;
   const access: Access = {
     apiKey: settings['Service:Admin:ApiKey'],
     refuse: async (reason, trace) => parts.anonymousDenials.record({ event: 'admin.denied', reason }, trace),
@@ -113,7 +114,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
-    aggregation: settings['Service:Audit:Aggregation:Enabled'],
+    recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
     statusLists: settings['Service:StatusLists:Enabled']
       ? {
           entries,
@@ -141,7 +142,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
   };
 }
 
-function admin(parts: Parts, access: Access, named: ReturnType<typeof operators>): HttpSurfaces['admin'] {
+function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSurfaces['admin'] {
   const { settings, agentKeys, clock, clockWatch, log } = parts;
   const issuer = settings['Service:Issuer'];
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
@@ -159,6 +160,7 @@ function admin(parts: Parts, access: Access, named: ReturnType<typeof operators>
       update: (agentId, patch) => updateAgent({ ...service, retryPause }, agentId, patch),
       remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
       stop: (selection) => stopTasks(ending, selection),
+      stopEverything: () => stopEverything({ ...ending, monotonic: () => performance.now() }),
       findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
       usersInTheWay: async (sponsorKey) => usersInTheWay(await provisionedUsers.ofPerson(sponsorKey)),
       block: (sponsorKey) => blockSponsor(ending, sponsorKey),
@@ -170,6 +172,22 @@ function admin(parts: Parts, access: Access, named: ReturnType<typeof operators>
       log,
     };
   });
+}
+
+/** A surface of operators: with `explain`, the decisions of a request record who asked for them. */
+function actedOn<Surface extends object>(
+  storage: Storage,
+  explain: NonNullable<Parts['operators']>['explain'] | undefined,
+  make: (storage: Storage) => Surface,
+): ActedOn<Surface> {
+  if (explain === undefined) return make(storage);
+  return {
+    ...make(storage),
+    acting(act) {
+      const explained = explain(storage, act);
+      return { ...make(explained.storage), settle: explained.settle };
+    },
+  };
 }
 
 function audit(parts: Parts, access: Access): HttpSurfaces['audit'] {
@@ -209,17 +227,6 @@ function statusLists({ settings, storage, signingKeys, clock, measurements }: Pa
     list: publishedListIds(stored),
     issuer,
     ttl,
-  };
-}
-
-export function lifetimeRules(settings: Settings): LifetimeRules {
-  return {
-    defaultTaskTtl: settings['Service:Tokens:DefaultTaskTtl'],
-    defaultTokenTtl: settings['Service:Tokens:DefaultTokenTtl'],
-    minTaskTtl: settings['Service:Agents:MinTaskTtl'],
-    maxTaskTtl: settings['Service:Agents:MaxTaskTtl'],
-    minTokenTtl: settings['Service:Agents:MinTokenTtl'],
-    maxTokenTtl: settings['Service:Agents:MaxTokenTtl'],
   };
 }
 

@@ -29,7 +29,7 @@ export function jobs(parts: Parts): Jobs {
   const clockAheadBy = databaseChoice(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
   const once = {
     seal: () =>
-      tracedJob(parts, SEALING, async () => {
+      tracedJob(parts.tracing, SEALING, async () => {
         const signer = signingKeys.checkpoints;
         await sealLedger({
           checkpoints: storage.checkpoints,
@@ -51,7 +51,7 @@ export function jobs(parts: Parts): Jobs {
     },
     closeWindows: () => anonymousDenials.closeEnded(),
     sweep: (shouldContinue?: () => boolean) =>
-      tracedJob(parts, SWEEPING, async () => {
+      tracedJob(parts.tracing, SWEEPING, async () => {
         const endingTime = await clockWatch.endingTime();
         // The clock watch has logged why.
         if (endingTime === undefined) return;

@@ -2,7 +2,7 @@
 
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../adapters/http/server/server.ts';
 import type { Settings } from './settings/settings.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './settings/startup-error.ts';
 
 /** The system's errors for a port. Address and port are shown, because they are not secret. */
 const PORT_FAULTS: Readonly<Record<string, string>> = {

@@ -10,7 +10,7 @@ const OLDEST_MINOR = 19;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major > OLDEST_MAJOR || (major === OLDEST_MAJOR && minor >= OLDEST_MINOR)) {
-  import('./command-line.ts');
+  import('./commands/command-line.ts');
 } else {
   process.stderr.write(
     `mandate: Mandate needs Node ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer; this is ${process.versions.node}.\n`,

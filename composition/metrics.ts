@@ -9,7 +9,7 @@ import { describePortFault } from './listen.ts';
 import type { Parts } from './parts.ts';
 import { consoleChoice, isMeOpen, logChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './settings/startup-error.ts';
 
 export interface Published {
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import type { Storage, StorageSurroundings } from '../adapters/storage/storage.t
 import { DAMAGED_FILE, DRIVER_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
 import { databaseChoice } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './settings/startup-error.ts';
 
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_directory: 'a file in a directory that does not exist',

@@ -5,27 +5,20 @@
 
 import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import { explaining } from '../application/admin/explaining.ts';
 import { validateOperator } from '../application/authentication/validate-operator.ts';
 import { refuseOperator } from '../application/decisions/operator-act.ts';
 import { denied } from '../application/outcome.ts';
-import { type RequestedAct, refusedActDetail } from '../domain/operators/operator-act.ts';
+import { refusedActDetail } from '../domain/operators/operator-act.ts';
 import type { Parts } from './parts.ts';
 import { operatorsChoice } from './settings/alternatives.ts';
 
-interface Operators {
-  readonly access: OperatorAccess;
-  readonly twoPersons: boolean;
-  explain(storage: Storage, act: RequestedAct): ReturnType<typeof explaining<Storage>>;
-}
-
 /** `undefined` if the admin key is the only way in. */
-export function operators(parts: Parts): Operators | undefined {
+export function operators(parts: Parts): Parts['operators'] {
   const { settings, storage, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
-  const { audience, roleClaim, roles, twoPersons } = chosen;
+  const { audience, roleClaim, roles, twoPersons, mayStopEverything } = chosen;
   const validation = {
     providerKeys: (operatorKeys ?? providerKeys).anonymous,
     clock,
@@ -38,6 +31,7 @@ export function operators(parts: Parts): Operators | undefined {
     refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
   };
   const access: OperatorAccess = {
+    mayStopEverything,
     validate: async (token, trace) =>
       audience === undefined
         ? denied('subject_audience_mismatch')

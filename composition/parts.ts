@@ -1,5 +1,6 @@
 /** The names and types of a running service's parts: those given to the wiring, and those that it creates. */
 
+import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
@@ -7,6 +8,7 @@ import type { FetchedAgentKeys } from '../adapters/jose/agent-keys.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
+import type { explaining } from '../application/admin/explaining.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
 import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
@@ -22,6 +24,7 @@ import type { Log, Measurements, Tracing } from '../application/ports/telemetry.
 import type { TransparencyLog } from '../application/ports/transparency-log.ts';
 import type { ClockWatch } from '../application/upkeep/clock-watch.ts';
 import type { Checkpoint } from '../domain/ledger/checkpoint.ts';
+import type { RequestedAct } from '../domain/operators/operator-act.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -47,6 +50,13 @@ export interface Given {
   readonly openMe: ((parts: Parts) => HttpSurfaces['me']) | undefined;
   /** Makes the console; `undefined` if it is not configured. */
   readonly openConsole: ((parts: Parts) => HttpApp) | undefined;
+}
+
+/** Operators with names: who they are, and the records of their acts. */
+export interface Operators {
+  readonly access: OperatorAccess;
+  readonly twoPersons: boolean;
+  explain(storage: Storage, act: RequestedAct): ReturnType<typeof explaining<Storage>>;
 }
 
 /** The transparency log of a running service. */
@@ -94,6 +104,8 @@ export interface Made {
   /** `undefined` without `Service:Audit:Sink:Url`. */
   readonly sink: Sink | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
+  /** `undefined` if the admin key is the only way in. */
+  readonly operators: Operators | undefined;
   readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
   readonly me: HttpSurfaces['me'];
   readonly surfaces: HttpSurfaces;

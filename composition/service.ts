@@ -1,11 +1,11 @@
 /**
  * The running service: opens its parts in order, and closes them in reverse (supplement "How it runs").
  *
- * main.ts checks Node's version, command-line.ts reads the line, and `commands/serve.ts` reads the settings
- * (`settings`) and starts the service. It loads keys (signing.ts), opens the database (open-storage.ts), and lets
- * container.ts create all other parts (parts.ts). http.ts binds the use cases to the HTTP surfaces; me.ts, console.ts,
- * receivers.ts, operators.ts and transparency-log.ts bind those that are optional. Then it listens (listen.ts), and
- * starts the jobs (jobs.ts, recurring.ts). `doctor` binds the examinations of `mandate doctor`.
+ * main.ts checks Node's version, `commands` reads the line, and `commands/serve.ts` reads the settings (`settings`) and
+ * starts the service. It loads the files that the settings name (`files`), opens the database (open-storage.ts), and lets
+ * container.ts create all other parts (parts.ts). http.ts binds the use cases to the HTTP surfaces. receivers.ts,
+ * operators.ts, transparency-log.ts and `pages` (`/me` and the console) bind those that are optional. Then it listens
+ * (listen.ts), and starts the jobs (jobs.ts, recurring.ts). `doctor` binds the examinations of `mandate doctor`.
  */
 
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
@@ -22,9 +22,10 @@ import { StorageUnavailable } from '../application/ports/decisions.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Clock, Monotonic } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
-import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
-import { sharedKeyFiles } from './key-files.ts';
+import { loadClientSecret } from './files/client-secret.ts';
+import { sharedKeyFiles } from './files/key-files.ts';
+import { loadNoteSigner, loadSigningKeys } from './files/signing.ts';
 import { listen } from './listen.ts';
 import { openMetrics, publishOnPort } from './metrics.ts';
 import { openStorage, refuseMissingFile } from './open-storage.ts';
@@ -33,8 +34,7 @@ import { type Jobs, startRecurring } from './recurring.ts';
 import { remarkOn } from './remarks.ts';
 import { consoleChoice, isMeOpen, logChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
-import { loadNoteSigner, loadSigningKeys } from './signing.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './settings/startup-error.ts';
 import { openTracing } from './traces.ts';
 
 /** The service's environment; tests pass their own clock. */
@@ -185,7 +185,8 @@ async function loadFiles(settings: Settings, log: Log) {
   const clientSecret = await loadClientSecret(settings, 'Service:Me:ClientSecret:Path');
   const consoleSecret = await loadClientSecret(settings, 'Service:Operators:ClientSecret:Path');
   const words = settings['Service:Me:ScopeDescriptions'];
-  const scopeWords = words === undefined ? new Map() : await (await import('./scope-words.ts')).loadScopeWords(words);
+  const scopeWords =
+    words === undefined ? new Map() : await (await import('./files/scope-words.ts')).loadScopeWords(words);
   return { signingKeys, noteSigner, clientSecret, consoleSecret, scopeWords };
 }
 
@@ -194,8 +195,8 @@ async function loadCode(settings: Settings) {
   const [{ wire }, { httpApp }, me, consolePages, log] = await Promise.all([
     import('./container.ts'),
     import('../adapters/http/app.ts'),
-    isMeOpen(settings) ? import('./me.ts') : undefined,
-    consoleChoice(settings) === undefined ? undefined : import('./console.ts'),
+    isMeOpen(settings) ? import('./pages/me.ts') : undefined,
+    consoleChoice(settings) === undefined ? undefined : import('./pages/console.ts'),
     logChoice(settings) === undefined ? undefined : import('./transparency-log.ts'),
   ]);
   return { wire, httpApp, me, consolePages, transparencyLog: log?.transparencyLog };

@@ -1,13 +1,9 @@
-/** Spans of the service (`Service:Traces:Enabled`), and the parts that one request uses with them. */
+/** Spans of the service (`Service:Traces:Enabled`): of its jobs, and of its calls to the database. */
 
-import type { ActedOn } from '../adapters/http/acted-on.ts';
 import { packageVersion } from '../adapters/platform/package-version.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { inSpan, tracedStorage } from '../adapters/telemetry/spans.ts';
-import type { explaining } from '../application/admin/explaining.ts';
 import type { Log, Tracing } from '../application/ports/telemetry.ts';
-import type { RequestedAct } from '../domain/operators/operator-act.ts';
-import type { Parts } from './parts.ts';
 import { databaseChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -24,29 +20,21 @@ export async function openTracing(settings: Settings, log: Log): Promise<Tracing
 }
 
 /** With spans, the storage whose calls are spans of the request or job that they belong to. */
-export function storageOf({ sharedStorage, tracing, settings }: Parts): Storage {
+export function storageOf({
+  sharedStorage,
+  tracing,
+  settings,
+}: {
+  readonly sharedStorage: Storage;
+  readonly tracing: Tracing | undefined;
+  readonly settings: Settings;
+}): Storage {
   if (tracing === undefined) return sharedStorage;
   const system = databaseChoice(settings).provider === 'postgres' ? 'postgresql' : 'sqlite';
   return tracedStorage(sharedStorage, tracing, system);
 }
 
-/** A surface of operators: with `explain`, the decisions of a request record who asked for them. */
-export function actedOn<Surface extends object>(
-  storage: Storage,
-  explain: ((storage: Storage, act: RequestedAct) => ReturnType<typeof explaining<Storage>>) | undefined,
-  make: (storage: Storage) => Surface,
-): ActedOn<Surface> {
-  if (explain === undefined) return make(storage);
-  return {
-    ...make(storage),
-    acting(act) {
-      const explained = explain(storage, act);
-      return { ...make(explained.storage), settle: explained.settle };
-    },
-  };
-}
-
 /** A job; with spans, its run is the root of a trace. */
-export function tracedJob({ tracing }: Parts, name: string, run: () => Promise<void>): Promise<void> {
+export function tracedJob(tracing: Tracing | undefined, name: string, run: () => Promise<void>): Promise<void> {
   return tracing === undefined ? run() : inSpan(tracing, { name, kind: 'internal' }, run);
 }

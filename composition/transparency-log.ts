@@ -25,7 +25,7 @@ import type { Log } from '../application/ports/telemetry.ts';
 import type { TransparencyLog } from '../application/ports/transparency-log.ts';
 import type { LogParts, Parts } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './settings/startup-error.ts';
 
 /** Longer than a database takes to answer, and short enough for a load balancer. */
 const READINESS_LIMIT_MS = 2000;

@@ -5,7 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { renderMe } from '../adapters/http/me/page.ts';
 import type { Language, MeView } from '../adapters/http/me/view.ts';
 import { plusSeconds } from '../domain/instant.ts';
-import { aBusyView, aView, now } from '../test/adapters/http/me/fixtures.ts';
+import {
+  aBusyView,
+  aCrowdedView,
+  agentsOf,
+  aView,
+  endedOf,
+  NO_AGENTS,
+  now,
+} from '../test/adapters/http/me/fixtures.ts';
 import { servePage } from '../test/adapters/http/me/served-page.ts';
 import { browse, closeBrowser, devices } from '../test/support/browser.ts';
 
@@ -20,20 +28,25 @@ interface Picture {
 
 const pictures: Readonly<Record<string, Picture>> = {
   'me-tasks': {
-    view: aBusyView({ live: aBusyView().live.slice(1), history: [], signsOutEverywhere: true }),
+    view: aBusyView({
+      agents: agentsOf(aBusyView().agents.listed?.slice(1) ?? []),
+      ended: endedOf([]),
+      signsOutEverywhere: true,
+    }),
     language: 'en',
     device: 'phone',
     colorScheme: 'light',
   },
+  'me-many': { view: aCrowdedView(), language: 'en', device: 'phone', colorScheme: 'light' },
   'me-history': {
-    view: aBusyView({ live: [], notice: { kind: 'stopped', amount: 3 }, signsOutEverywhere: true }),
+    view: aBusyView({ agents: NO_AGENTS, notice: { kind: 'stopped', amount: 3 }, signsOutEverywhere: true }),
     language: 'en',
     device: 'desktop',
     colorScheme: 'dark',
     opened: 'ask-pause',
   },
   'me-paused': {
-    view: aView({ live: [], history: [], pausedAt: plusSeconds(now, -90), signsOutEverywhere: true }),
+    view: aView({ agents: NO_AGENTS, ended: endedOf([]), pausedAt: plusSeconds(now, -90), signsOutEverywhere: true }),
     language: 'de',
     device: 'phone',
     colorScheme: 'light',

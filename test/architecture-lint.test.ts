@@ -242,9 +242,11 @@ describe('The lint of the architecture', function () {
     const paths = allowed.map(([from, specifier]) => add(from, form, written(specifier)));
     it(`reports no allowed import in the form: ${form}`, () => expectNone(paths));
   }
-  const onDemand = ['./commands/serve.ts', '../adapters/http/app.ts'].map((specifier) =>
-    add('composition', 'on-demand', `await import('${specifier}');`),
-  );
+  const onDemand = [
+    ['composition', './commands/serve.ts'],
+    ['composition', '../adapters/http/app.ts'],
+    ['composition/pages', '../doctor/doctor.ts'],
+  ].map(([from = '', specifier]) => add(from, 'on-demand', `await import('${specifier}');`));
   it('allows a dynamic import in composition', () => expectNone(onDemand));
 
   for (const source of hidden) {

@@ -1,12 +1,13 @@
 /**
- * A person's own tasks in pages: live ones first, then those that retention still has. The other files of this folder
- * are a person's other requests at `/me`: stopping tasks (stop-my-tasks.ts), pausing all agents (pause.ts), reading
- * records (my-records.ts). Each is about the person who asks, and no other.
+ * A person's own tasks in pages: live ones first, then those that retention still has; or only the ended ones. The other
+ * files of this folder are a person's other requests at `/me`: the agents that act for them (my-agents.ts), stopping tasks
+ * (stop-my-tasks.ts), pausing all agents (pause.ts), reading records (my-records.ts). Each is about the person who asks, and
+ * no other.
  */
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { SharedTime } from '../ports/runtime.ts';
-import type { OwnTask, OwnTaskPosition, Tasks } from '../ports/tasks.ts';
+import type { OwnTask, OwnTaskPosition, OwnTasksQuestion, Tasks } from '../ports/tasks.ts';
 
 export type MyTask = OwnTask;
 export type MyTasksCursor = OwnTaskPosition;
@@ -22,17 +23,35 @@ export interface MyTasksPage {
   readonly nextAfter: MyTasksCursor | undefined;
 }
 
+interface Listing<Method extends keyof Tasks> {
+  readonly tasks: Pick<Tasks, Method>;
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
+}
+
 export async function myTasks(
-  {
-    tasks,
-    sharedTime,
-  }: { readonly tasks: Pick<Tasks, 'ofSponsor'>; readonly sharedTime: Pick<SharedTime, 'earliest'> },
+  { tasks, sharedTime }: Listing<'ofSponsor'>,
   { sponsorKey }: MePerson,
+  question: MyTasksQuestion,
+): Promise<MyTasksPage> {
+  return pageOf(question, sharedTime, (oneMore) => tasks.ofSponsor(sponsorKey, oneMore));
+}
+
+export async function myEndedTasks(
+  { tasks, sharedTime }: Listing<'endedOfSponsor'>,
+  { sponsorKey }: MePerson,
+  question: MyTasksQuestion,
+): Promise<MyTasksPage> {
+  return pageOf(question, sharedTime, (oneMore) => tasks.endedOfSponsor(sponsorKey, oneMore));
+}
+
+async function pageOf(
   { after, limit }: MyTasksQuestion,
+  sharedTime: Pick<SharedTime, 'earliest'>,
+  list: (question: OwnTasksQuestion) => Promise<readonly MyTask[]>,
 ): Promise<MyTasksPage> {
   // Read one more than the limit: it tells whether another page follows.
-  const found = await tasks.ofSponsor(sponsorKey, { after, limit: limit + 1, now: await sharedTime.earliest() });
-  const page = found.slice(0, limit);
-  const last = found.length > limit ? page.at(-1) : undefined;
-  return { tasks: page, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };
+  const found = await list({ after, limit: limit + 1, now: await sharedTime.earliest() });
+  const tasks = found.slice(0, limit);
+  const last = found.length > limit ? tasks.at(-1) : undefined;
+  return { tasks, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };
 }

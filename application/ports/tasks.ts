@@ -24,10 +24,25 @@ export interface Tasks {
    */
   ofSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
 
+  /** The agents that have live tasks for the person, as of one instant. The agent of the newest task comes first. */
+  agentsOfSponsor(sponsorKey: SponsorKey, now: Instant): Promise<readonly OwnAgent[]>;
+
+  /** Up to `limit` live tasks of the person, newest first. */
+  liveOfSponsor(sponsorKey: SponsorKey, question: OwnLiveTasksQuestion): Promise<readonly OwnTask[]>;
+
+  /** Up to `limit` ended tasks of the person, the latest end first. */
+  endedOfSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
+
   /** Tasks of all people, those with the greatest id first, which are the newest. */
   list(question: TasksQuestion): Promise<TasksPage>;
 
   findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
+
+  /**
+   * The people with live tasks, in the order of their keys. Of the people with any stored task, `most` are looked at. A task
+   * whose time is up counts until its expiry is recorded.
+   */
+  livePeople(most: number): Promise<readonly SponsorKey[]>;
 
   /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
   countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
@@ -68,6 +83,28 @@ export interface OwnTasksQuestion {
   readonly after: OwnTaskPosition | undefined;
   readonly limit: number;
   /** Decides whether the time of a task is up. */
+  readonly now: Instant;
+}
+
+/** What an agent does for a person: its live tasks. */
+export interface OwnAgent {
+  readonly agentId: AgentId;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  /** How many live tasks it has; at least 1. */
+  readonly tasks: number;
+  readonly newestTask: TaskId;
+  /** The last start or renewal of one of these tasks. */
+  readonly activeAt: Instant;
+}
+
+export interface OwnLiveTasksQuestion {
+  /** Only the tasks of this agent. */
+  readonly agentId?: AgentId | undefined;
+  /** The last task of the previous page. */
+  readonly after: TaskId | undefined;
+  readonly limit: number;
+  /** A task whose time is up is not live. */
   readonly now: Instant;
 }
 

@@ -14,7 +14,7 @@ import { visibleText } from '../../domain/visible.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { openStorage, refuseMissingFile } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSection } from './run-command.ts';
 
@@ -133,7 +133,7 @@ export async function afterRestore(
     } finally {
       await storage.close();
     }
-  });
+  }, 'migrating');
 }
 
 const BEYOND =

@@ -16,7 +16,7 @@ import { type Month, parseMonth } from '../../domain/ledger/time-range.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { auditorKeys, refuseOtherSchema } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 

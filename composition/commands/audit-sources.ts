@@ -16,11 +16,11 @@ import { type BundlePolicy, parseBundlePolicy } from '../../domain/log/bundle-po
 import type { LogKey } from '../../domain/log/log-key.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
+import { publicHalves } from '../files/signing.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
-import { publicHalves } from '../signing.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { validSection } from './run-command.ts';
 
 /** The largest accepted key set. Real key sets are much smaller. */

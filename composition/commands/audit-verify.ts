@@ -15,7 +15,7 @@ import { type ExportVerification, verifyExport } from '../../application/ledger/
 import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { auditorKeys, policyOfFile } from './audit-sources.ts';
 import { processSettings, runReport } from './run-command.ts';
 import { verifyWholeLedger, type WholeLedgerRequest } from './whole-ledger.ts';

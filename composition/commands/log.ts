@@ -7,7 +7,7 @@ import { visibleText } from '../../domain/visible.ts';
 import { openStorage, refuseMissingFile } from '../open-storage.ts';
 import { logChoice } from '../settings/alternatives.ts';
 import { readSettings } from '../settings/read-settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSettings } from './run-command.ts';
 
@@ -16,6 +16,7 @@ export function logCommand(adoptOrigin = logAdoptOrigin): Command {
     {
       usage: 'adopt-origin',
       summary: 'Store Service:Audit:Log:Origin as the name of the log, and sign its tree anew; ends a halt',
+      page: 'docs/log.md',
       load: async () => adoptOriginCommand(adoptOrigin),
     },
   ]);

@@ -2,13 +2,13 @@
 
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { configuredSigningKeys } from '../files/signing.ts';
 import { startService } from '../service.ts';
 import { signingKeyChoices } from '../settings/alternatives.ts';
 import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
-import { configuredSigningKeys } from '../signing.ts';
-import { StartupError, variableOf } from '../startup-error.ts';
+import { StartupError, variableOf } from '../settings/startup-error.ts';
 import { processSettings, runCommand, validSettings } from './run-command.ts';
 import { untilToldToStop } from './until-told-to-stop.ts';
 

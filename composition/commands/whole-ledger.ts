@@ -16,7 +16,7 @@ import type { LogState } from '../../application/ports/transparency-log.ts';
 import { type BundlePolicy, policyFault } from '../../domain/log/bundle-policy.ts';
 import type { BelievedKey } from '../../domain/log/bundle-verification.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import {
   auditorKeySet,
   auditorKeys,

@@ -40,8 +40,8 @@ import { type OpenedStorage, storageExaminations } from '../../application/docto
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
-import { type CLIENT_SECRETS, loadClientSecret } from '../client-secret.ts';
-import { sharedKeyFiles } from '../key-files.ts';
+import { type CLIENT_SECRETS, loadClientSecret } from '../files/client-secret.ts';
+import { sharedKeyFiles } from '../files/key-files.ts';
 import {
   consoleChoice,
   logChoice,

@@ -14,13 +14,13 @@ import type { OpenedStorage } from '../../application/doctor/storage.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { NetworkFailure, type Problem } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
-import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
-import { loadScopeWords } from '../scope-words.ts';
+import { loadClientSecret } from '../files/client-secret.ts';
+import { loadScopeWords } from '../files/scope-words.ts';
+import { configuredSigningKeys } from '../files/signing.ts';
 import { databaseChoice, signingKeyChoices } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
-import { configuredSigningKeys } from '../signing.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../settings/startup-error.ts';
 import type { NetworkAccess } from './provider-sources.ts';
 
 /** The findings say what is wrong. */

@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { variableOf } from '../../composition/startup-error.ts';
+import { variableOf } from '../../composition/settings/startup-error.ts';
 import { scimSettings } from '../../test/support/scim-client.ts';
 import { sharedSigningKey } from '../../test/support/shared-signing-key.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';

@@ -15,7 +15,7 @@ async function loadedBy(specifier: string): Promise<readonly string[]> {
 
 describe('The command line', function () {
   this.timeout(120_000);
-  const COMMAND = /^composition\/commands\/(?!run-line)/;
+  const COMMAND = /^composition\/commands\/(?!run-line|command-line)/;
   const lines: readonly (readonly [line: readonly string[], commands: readonly string[]])[] = [
     [['--help'], []],
     [['keys', '--help'], ['keys.ts']],
@@ -32,7 +32,7 @@ describe('The command line', function () {
   for (const [line, commands] of lines) {
     it(`loads the files of the named command alone for "mandate ${line.join(' ')}"`, async () => {
       const program = `process.argv.splice(1, 9, 'mandate', ...${JSON.stringify(line)});
-        await import('${new URL('composition/command-line.ts', root).href}');`;
+        await import('${new URL('composition/commands/command-line.ts', root).href}');`;
       const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
       expect(loaded).to.include('composition/commands/run-line.ts');
       expect(loaded.filter((url) => COMMAND.test(url)).map((url) => url.replace(COMMAND, ''))).to.have.members(
@@ -48,7 +48,7 @@ describe('A start of the service', function () {
   it('loads neither the argument parser nor the service before it has read the settings', async () => {
     // Without settings, `mandate` reads them and exits with 1. The exit code is set to 0, or `loadedModules` would
     // throw.
-    const program = `await import('${new URL('composition/command-line.ts', root).href}'); process.exitCode = 0;`;
+    const program = `await import('${new URL('composition/commands/command-line.ts', root).href}'); process.exitCode = 0;`;
     const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
     expect(loaded).to.include('composition/settings/read-settings.ts');
     expect(loaded).not.to.include('composition/container.ts');
@@ -56,8 +56,8 @@ describe('A start of the service', function () {
   });
 
   it('loads no library for sign-ins before the first one', async () => {
-    const loaded = await loadedBy(new URL('composition/me.ts', root).href);
-    expect(loaded).to.include('composition/sign-in.ts');
+    const loaded = await loadedBy(new URL('composition/pages/me.ts', root).href);
+    expect(loaded).to.include('composition/pages/sign-in.ts');
     expect(loaded.filter((url) => url.includes('/openid-client/'))).to.deep.equal([]);
   });
 
@@ -66,7 +66,7 @@ describe('A start of the service', function () {
       await import('${root.href}' + path);`;
     const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
     expect(loaded).to.include.members(['composition/container.ts', 'adapters/http/app.ts', 'adapters/http/routes.ts']);
-    expect(loaded.filter((url) => /(?:\/me\/|composition\/(?:me|sign-in|scope-words)\.ts)/.test(url))).to.deep.equal(
+    expect(loaded.filter((url) => /(?:\/me\/|composition\/(?:pages\/|files\/scope-words))/.test(url))).to.deep.equal(
       [],
     );
   });
@@ -77,9 +77,7 @@ describe('A start of the service', function () {
     const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
     expect(loaded).to.include('composition/container.ts');
     expect(
-      loaded.filter((url) =>
-        /(?:\/http\/(?:console|pages)\/|composition\/(?:console|provider-sign-in)|dagre)/.test(url),
-      ),
+      loaded.filter((url) => /(?:\/http\/(?:console|pages)\/|composition\/pages\/|dagre)/.test(url)),
     ).to.deep.equal([]);
   });
 
@@ -87,7 +85,7 @@ describe('A start of the service', function () {
     const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
       await import('${root.href}' + path);`;
     const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
-    expect(loaded).to.include('composition/signing.ts');
+    expect(loaded).to.include('composition/files/signing.ts');
     const code =
       /^(?:application\/log\/|composition\/transparency-log|adapters\/(?:http\/public\/log|jose\/log-key|outbound\/http-witnesses))/;
     expect(loaded.filter((url) => code.test(url))).to.deep.equal([]);

@@ -4,8 +4,10 @@ import { expect } from 'chai';
 import { monotonicFactory } from 'ulid';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { expireDueTasks } from '../../application/decisions/sweep.ts';
+import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
 import { myTasks } from '../../application/me/my-tasks.ts';
-import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
+import type { OwnTaskPosition } from '../../application/ports/tasks.ts';
+import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { Task } from '../../domain/tasks/task.ts';
@@ -18,6 +20,7 @@ import { anEntry, aRenewal, newSponsorKey, openedTask, registeredAgent } from '.
 const ulid = monotonicFactory();
 const HOUR = 3600;
 const at = (seconds: number) => plusSeconds(NOON, seconds);
+const ADA = { subject: 'ada', sessionId: undefined, authenticatedAt: undefined, by: 'token' } as const;
 const idsOf = (listed: readonly { readonly taskId: string }[]) => listed.map(({ taskId }) => taskId);
 
 onEveryDatabase('the tasks of a person', ({ storage }) => {
@@ -97,13 +100,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     expect(all).to.have.length(1000);
     expect(new Set(idsOf(all)).size).to.equal(1000);
     expect(all.slice(0, 500).every(({ state }) => state === 'live')).to.equal(true);
-    const person: MePerson = {
-      sponsorKey,
-      subject: 'ada',
-      sessionId: undefined,
-      authenticatedAt: undefined,
-      by: 'token',
-    };
+    const person: MePerson = { ...ADA, sponsorKey };
     const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }) };
     for (const limit of [100, 77]) {
       const paged: string[] = [];
@@ -127,5 +124,87 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     for (const opening of openings) await end(opening, at(5));
     const rest = await storage().tasks.ofSponsor(sponsorKey, { after: one, limit: 10, now: at(6) });
     expect(idsOf(rest)).to.deep.equal([third, second, first]);
+  });
+
+  it('are counted for each agent with its last start or renewal, the agent of the newest task first, live ones only', async () => {
+    const [sponsorKey, other] = [newSponsorKey(), newSponsorKey()];
+    const [busy, idle] = [await registeredAgent(storage()), await registeredAgent(storage())];
+    const open = (agent: typeof busy, changes: Partial<Task> = {}) =>
+      openedTask(
+        storage(),
+        { taskId: makeTaskId(ulid()), sponsorKey, createdAt: at(1), expiresAt: at(HOUR), ...changes },
+        agent,
+      );
+    const agents = (now = at(60)) => storage().tasks.agentsOfSponsor(sponsorKey, now);
+    const first = await open(idle);
+    await end(await open(idle), at(20));
+    await open(busy, { expiresAt: at(50) });
+    await open(busy, { sponsorKey: other });
+    const [second, third] = [await open(busy, { createdAt: at(30) }), await open(busy, { createdAt: at(10) })];
+    await storage().tasks.renew(aRenewal(first, { entry: anEntry('token.refreshed', { at: at(40) }) }));
+    const named = ({ agentId, displayName }: typeof busy) => ({ agentId, displayName });
+    expect(await agents()).to.deep.equal([
+      { ...named(busy), tasks: 2, newestTask: third.task.taskId, activeAt: at(30) },
+      { ...named(idle), tasks: 1, newestTask: first.task.taskId, activeAt: at(40) },
+    ]);
+    expect((await agents(at(40)))[0]).to.include({ tasks: 3 });
+    const live = (agentId?: typeof busy.agentId, after?: typeof second.task.taskId, limit = 10) =>
+      storage().tasks.liveOfSponsor(sponsorKey, { agentId, after, limit, now: at(60) });
+    expect(idsOf(await live())).to.deep.equal([third, second, first].map(({ task }) => task.taskId));
+    expect(idsOf(await live(busy.agentId, undefined, 1))).to.deep.equal([third.task.taskId]);
+    expect(idsOf(await live(busy.agentId, third.task.taskId))).to.deep.equal([second.task.taskId]);
+    expect(await live(idle.agentId)).to.deep.equal((await list(sponsorKey, at(60))).slice(2, 3));
+  });
+
+  it('are listed without the live ones, in the order of the whole list, and in pages', async () => {
+    const sponsorKey = newSponsorKey();
+    await opened(sponsorKey, { expiresAt: at(100) });
+    for (const seconds of [90, 110, 90]) await end(await opened(sponsorKey), at(seconds));
+    await opened(sponsorKey);
+    const ended = (after?: OwnTaskPosition, limit = 10) =>
+      storage().tasks.endedOfSponsor(sponsorKey, { after, limit, now: at(120) });
+    const all = (await list(sponsorKey, at(120))).slice(1);
+    expect(all).to.have.lengthOf(4);
+    expect(await ended()).to.deep.equal(all);
+    expect(await ended(undefined, 2)).to.deep.equal(all.slice(0, 2));
+    expect(await ended(all[1])).to.deep.equal(all.slice(2));
+  });
+
+  it('are shown by agent in pages, and those of one agent in pages, to their person only', async () => {
+    const [sponsorKey, other] = [newSponsorKey(), newSponsorKey()];
+    const agents = [await registeredAgent(storage()), await registeredAgent(storage())];
+    const [bot, rare] = agents;
+    const times = { createdAt: at(1), expiresAt: at(HOUR) };
+    const openings: TaskOpening[] = [];
+    for (const agent of [rare, bot, bot, bot]) {
+      openings.push(await openedTask(storage(), { taskId: makeTaskId(ulid()), sponsorKey, ...times }, agent));
+    }
+    const [rareTask, ...botTasks] = openings.map(({ task }) => task.taskId);
+    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }) };
+    const person = (key: SponsorKey): MePerson => ({ ...ADA, sponsorKey: key });
+    const page = (after: TaskId | undefined, listsTasks: number) =>
+      myAgents(service, person(sponsorKey), { after, limit: 1, listsTasks });
+    const first = await page(undefined, 3);
+    expect(first).to.include({ tasks: 4, agents: 2, nextAfter: botTasks[2], listed: undefined });
+    expect(first.page.map(({ agentId, tasks }) => [agentId, tasks])).to.deep.equal([[bot?.agentId, 3]]);
+    const second = await page(first.nextAfter, 4);
+    expect(second).to.include({ tasks: 4, agents: 2, nextAfter: undefined });
+    expect(second.page.map(({ agentId, newestTask }) => [agentId, newestTask])).to.deep.equal([
+      [rare?.agentId, rareTask],
+    ]);
+    expect(idsOf(second.listed ?? [])).to.deep.equal([...botTasks].reverse().concat(rareTask ?? []));
+
+    const [oldest = makeTaskId(ulid()), , newest] = botTasks;
+    const ofBot = (key: SponsorKey, after?: TaskId) =>
+      myAgentTasks(service, person(key), { of: oldest, after, limit: 2 });
+    const { tasks, ...shown } = (await ofBot(sponsorKey)) ?? { tasks: [] };
+    expect(idsOf(tasks)).to.deep.equal([newest, botTasks[1]]);
+    const agent = { agentId: bot?.agentId, displayName: bot?.displayName };
+    expect(shown).to.deep.equal({ agent, live: 3, nextAfter: botTasks[1] });
+    expect(await ofBot(sponsorKey, botTasks[1])).to.deep.include({ live: 3, nextAfter: undefined });
+    expect(await ofBot(other)).to.equal(undefined);
+    for (const opening of openings) await end(opening, at(20));
+    expect(await ofBot(sponsorKey)).to.deep.equal({ agent, live: 0, tasks: [], nextAfter: undefined });
+    expect(await page(undefined, 4)).to.deep.equal({ tasks: 0, agents: 0, page: [], nextAfter: undefined, listed: [] });
   });
 });

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { renderMessage as renderOfConsole } from '../../adapters/http/console/messages.ts';
-import { renderMessage } from '../../adapters/http/me/page.ts';
+import { renderMessage } from '../../adapters/http/me/message-page.ts';
 import { languages } from '../../adapters/http/me/view.ts';
 import { signInDenials } from '../../application/ports/identity-provider.ts';
 

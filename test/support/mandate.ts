@@ -11,7 +11,7 @@ import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import type { Settings } from '../../composition/settings/settings.ts';
-import { variableOf } from '../../composition/startup-error.ts';
+import { variableOf } from '../../composition/settings/startup-error.ts';
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';
@@ -146,6 +146,22 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
       await keyServer.stop();
     },
   };
+}
+
+/**
+ * Runs `work` with a service of its test, and then stops the service, also after a failed assertion.
+ * @param starting the promise of `startMandate` or of `another`
+ */
+export async function withService<Result>(
+  starting: Promise<Mandate>,
+  work: (service: Mandate) => Promise<Result>,
+): Promise<Result> {
+  const service = await starting;
+  try {
+    return await work(service);
+  } finally {
+    await service.stop();
+  }
 }
 
 let common: Promise<IdentityProvider> | undefined;

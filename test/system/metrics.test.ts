@@ -1,11 +1,10 @@
 /** Prometheus metrics of a running service (docs/operating.md, "Metrics"). */
 
 import { connect, createServer } from 'node:net';
-import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
-import { StartupError } from '../../composition/startup-error.ts';
+import { StartupError } from '../../composition/settings/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';
@@ -13,38 +12,18 @@ import { connectOutside, databasesByLength, sqliteFile } from '../support/databa
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/listening.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
-import { type Scrape, scrape } from '../support/metrics-scrape.ts';
+import { scrape } from '../support/metrics-scrape.ts';
 import { rawConnection } from '../support/raw-http.ts';
-
-const METRICS_PORT = 'Service:Metrics:Port';
-
-/** The growth of each counter between two scrapes. */
-function grown(before: Scrape, after: Scrape, name: string): Readonly<Record<string, number>> {
-  const entries = [...after.values].flatMap(([key, value]) => {
-    const growth = value - (before.values.get(key) ?? 0);
-    return key.startsWith(`${name}{`) && growth !== 0 ? [[key.slice(name.length), growth] as const] : [];
-  });
-  return Object.fromEntries(entries);
-}
+import { grown, METRICS_PORT, scrapedService } from './metrics/scraped.ts';
+import { testState } from './metrics/state.ts';
 
 for (const database of databasesByLength) {
   describe(`Metrics on ${database.name}`, () => {
-    let port: number;
-    let mandate: Mandate;
-    before(async () => {
-      port = await freePort();
-      mandate = await startMandate({ database, settings: { [METRICS_PORT]: String(port) } });
-      // With a stopped clock, no summary of denials is recorded between two scrapes.
-      mandate.clock.standStill();
-    });
-    after(() => mandate.stop());
-    /** Moves the clock and scrapes, because the service queries the database at most once in five seconds. */
-    const look = () => {
-      mandate.clock.advance(6);
-      return scrape(port);
-    };
+    const scraped = scrapedService(database);
+    const { look } = scraped;
 
     it('count and time requests by surface and outcome, and count denials by event and reason', async () => {
+      const { mandate } = scraped;
       const agent = await mandate.agent();
       const before = await look();
       const lines = await mandate.recorded(async () => {
@@ -93,6 +72,7 @@ for (const database of databasesByLength) {
     });
 
     it('count refusals of the admin API that a decision records', async () => {
+      const { mandate } = scraped;
       const agent = await mandate.agent();
       expect((await agent.exchange()).status).to.equal(200);
       await mandate.block('disabled-by-the-provider', 'disabled');
@@ -128,114 +108,6 @@ for (const database of databasesByLength) {
       await instance.stop();
     });
 
-    it('report the number and age of unsealed records', async () => {
-      // Uses its own instance: on the shared one, summaries of other tests may be recorded.
-      const ofItsOwn = await freePort();
-      const instance = await startMandate({ database, settings: { [METRICS_PORT]: String(ofItsOwn) } });
-      instance.clock.standStill();
-      const agent = await instance.agent();
-      await instance.jobs.seal();
-      instance.clock.advance(30);
-      const sealed = await scrape(ofItsOwn);
-      expect(sealed.value('mandate_ledger_unsealed_records')).to.equal(0);
-      expect(sealed.value('mandate_ledger_oldest_unsealed_age_seconds')).to.equal(0);
-      expect(sealed.value('mandate_ledger_last_checkpoint_age_seconds')).to.be.within(30, 60);
-      await agent.exchange();
-      await agent.exchange();
-      instance.clock.advance(100);
-      const open = await scrape(ofItsOwn);
-      expect(open.value('mandate_ledger_unsealed_records')).to.equal(2);
-      expect(open.value('mandate_ledger_oldest_unsealed_age_seconds')).to.be.within(100, 130);
-      expect(open.value('mandate_database_up')).to.equal(1);
-      expect(open.value('mandate_outbox_records', { state: 'waiting' })).to.equal(0);
-      expect(open.value('mandate_outbox_oldest_age_seconds')).to.equal(0);
-      // The service queries the database again only after five seconds.
-      await agent.exchange();
-      expect((await scrape(ofItsOwn)).value('mandate_ledger_unsealed_records')).to.equal(2);
-      await instance.stop();
-    });
-
-    it('report the number and age of records that wait for the sink', async () => {
-      // Uses its own instance, because summaries of other tests may be recorded on the shared one.
-      const withSink = await freePort();
-      const instance = await startMandate({
-        database,
-        settings: { [METRICS_PORT]: String(withSink), 'Service:Audit:Sink:Url': 'http://127.0.0.1:9/records' },
-      });
-      await instance.agent();
-      await instance.agent();
-      instance.clock.advance(70);
-      await instance.jobs.drain();
-      const { value } = await scrape(withSink);
-      expect(value('mandate_outbox_records', { state: 'waiting' })).to.equal(2);
-      expect(value('mandate_outbox_records', { state: 'failing' })).to.equal(2);
-      expect(value('mandate_outbox_oldest_age_seconds')).to.be.within(70, 100);
-      await instance.stop();
-    });
-
-    it('of status lists count requests and lists made, and report the indices that tasks hold', async () => {
-      const ofItsOwn = await freePort();
-      const instance = await startMandate({
-        database,
-        settings: {
-          [METRICS_PORT]: String(ofItsOwn),
-          'Service:StatusLists:Enabled': 'true',
-          'Service:StatusLists:Entries': '1024',
-        },
-      });
-      instance.clock.standStill();
-      const agent = await instance.agent();
-      const first = await scrape(ofItsOwn);
-      const ours = serviceDefinitions.filter(({ ofStatusLists }) => ofStatusLists).map(({ name }) => name);
-      expect(ours).to.have.length(5);
-      expect([...first.families.keys()]).to.include.members(ours);
-      expect(first.value('mandate_status_lists')).to.equal(0);
-      expect(first.value('mandate_status_list_builds_total', { outcome: 'failed' })).to.equal(0);
-      expect(first.value('mandate_status_list_newest_age_seconds')).to.equal(undefined);
-
-      const { uri } = getStatusListFromJWT(String((await agent.exchange()).body.access_token));
-      await agent.exchange({ resource: 'https://wiki.example' });
-      const ask = async (path: string) => (await instance.get(path)).status;
-      const path = new URL(uri).pathname;
-      expect([await ask(path), await ask(path), await ask(`${path}x`), await ask('/status')]).to.deep.equal([
-        ...[200, 200, 404, 200],
-      ]);
-      // The service counts the indices at most once in five minutes.
-      instance.clock.advance(299);
-      expect((await scrape(ofItsOwn)).value('mandate_status_lists')).to.equal(0);
-      instance.clock.advance(1);
-      const then = await scrape(ofItsOwn);
-      expect(grown(first, then, 'mandate_requests_total')).to.include({
-        '{outcome="ok",surface="status_lists"}': 3,
-        '{outcome="refused",surface="status_lists"}': 1,
-      });
-      expect(grown(first, then, 'mandate_status_list_builds_total')).to.deep.equal({ '{outcome="ok"}': 1 });
-      expect(then.value('mandate_status_list_build_duration_seconds_count')).to.equal(1);
-      expect(then.value('mandate_status_list_newest_age_seconds')).to.equal(300);
-      expect(then.value('mandate_status_lists')).to.equal(2);
-      expect(then.value('mandate_status_list_indices', { state: 'held' })).to.equal(2);
-      expect(then.value('mandate_status_list_indices', { state: 'free' })).to.equal(2046);
-      await instance.stop();
-    });
-
-    it('report database connections, used permits, the age of keys and the release', async () => {
-      const { value, values } = await look();
-      const isPostgres = database.engine === 'postgres';
-      expect(value('mandate_database_waiting', { pool: isPostgres ? 'serving' : 'thread' })).to.equal(0);
-      const serving = (state: string) => value('mandate_database_connections', { pool: 'serving', state });
-      expect([serving('most'), serving('used')]).to.deep.equal(isPostgres ? [8, 0] : [undefined, undefined]);
-      expect(value('mandate_admission_turns_busy', { work: 'token' })).to.equal(0);
-      expect(value('mandate_admission_turns_waiting', { work: 'revoking' })).to.equal(0);
-      expect(value('mandate_key_set_age_seconds', { owner: 'identity_provider' })).to.be.a('number');
-      expect(value('mandate_key_set_age_seconds', { owner: 'transmitter' })).to.equal(undefined);
-      expect(value('mandate_sponsor_check_circuit_open')).to.equal(undefined);
-      expect([...values.keys()].filter((key) => key.startsWith('mandate_signing_key_info'))).to.have.length(1);
-      expect([...values.keys()].join()).to.match(/mandate_build_info\{version="\d+\.\d+\.\d+/);
-      expect(value('process_resident_memory_bytes')).to.be.greaterThan(1e7);
-      expect(value('process_open_fds')).to.be.greaterThan(5);
-      expect(value('nodejs_eventloop_lag_p99_seconds')).to.be.a('number');
-    });
-
     it('have labels only from fixed sets, and no value from a request', async () => {
       const { values, families, text } = await look();
       const labelsOf = (name: string, label: string) =>
@@ -262,6 +134,7 @@ for (const database of databasesByLength) {
     });
 
     it('are served at /metrics on a separate port, where every other path answers 404', async () => {
+      const { port, mandate } = scraped;
       const ask = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init);
       const answer = await ask('/metrics');
       expect(answer.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
@@ -277,6 +150,8 @@ for (const database of databasesByLength) {
       expect(large.status).to.equal(431);
       expect((await mandate.get('/metrics')).status).to.equal(404);
     });
+
+    testState(scraped, database);
   });
 }
 

@@ -3,9 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
-import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
-import { PATCH_SCHEMA, type ScimClient, scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
-import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { withService } from '../support/mandate.ts';
+import { scimClient, USER_SCHEMA } from '../support/scim-client.ts';
+import { directoryOn, ENTRA_FLAG_DEACTIVATION, ENTRA_REACTIVATION, patchOf } from './scim-providers/directory.ts';
+import { testEntraId } from './scim-providers/entra-id.ts';
 
 const OKTA_MEMBERS = (userName: string) =>
   `"name":{"givenName":"Ada","familyName":"Lovelace"},"emails":[{"primary":true,"value":"${userName}","type":"work"}]`;
@@ -21,51 +22,16 @@ function oktaPut(id: string, userName: string, active: boolean): string {
 }
 
 const OKTA = { 'user-agent': 'Okta SCIM Client 1.0.0', 'content-type': 'application/scim+json; charset=utf-8' };
-const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
-const patchOf = (operation: string) => `{"schemas":["${PATCH_SCHEMA}"],"Operations":[${operation}]}`;
+
 const OKTA_CATALOGUE_DEACTIVATION = patchOf('{"op":"replace","value":{"active":false}}');
-const ENTRA_DEACTIVATION = patchOf('{"op":"Replace","path":"active","value":"False"}');
-const ENTRA_FLAG_DEACTIVATION = patchOf('{"op":"replace","path":"active","value":false}');
-const ENTRA_REACTIVATION = ENTRA_DEACTIVATION.replace('False', 'True');
 
 for (const database of databasesByLength) {
   describe(`The SCIM requests of identity providers on ${database.name}`, () => {
-    let mandate: Mandate;
-    let agent: RegisteredAgent;
-    let scim: ScimClient;
-    before(async () => {
-      mandate = await startMandate({ database, settings: { ...scimSettings, ...sharedSigningKey() } });
-      scim = scimClient(mandate);
-      agent = await mandate.agent();
-    });
-    after(() => mandate.stop());
-
-    const exchangeFor = (sub: string) => agent.exchangeFor({ sub });
-    const introspect = (issued: Answer) => mandate.introspect(issued);
-    const brief = async (act: () => Promise<unknown>) =>
-      fieldsOf(await mandate.recorded(act), 'event', 'decision', 'reason', 'sponsor').map((fields) => fields.join(' '));
-    const signals = (reason: string, sub: string) => [`sponsor.signal allow ${reason} ${sub}`];
-    /** The records of a signal that ends one task. */
-    const ending = (reason: string, sub: string) => [...signals(reason, sub), `task.revoked allow ${reason} ${sub}`];
-
-    /** Starts a task for a new person. Resolves with the sponsor key and the response of the exchange. */
-    async function working() {
-      const sub = `00u${randomUUID()}`;
-      const issued = await exchangeFor(sub);
-      expect(issued.status, issued.text).to.equal(200);
-      return { sub, issued };
-    }
-
-    async function expectStopped(sub: string, issued: Answer, reason: string): Promise<void> {
-      expect(await introspect(issued)).to.deep.include({ active: false, revocation_reason: reason });
-      const refreshed = await agent.refresh(String(issued.body.refresh_token));
-      expect(refreshed.status, refreshed.text).to.equal(400);
-      const again = await exchangeFor(sub);
-      const denial = reason === 'scim_deleted' ? 'sponsor_not_found' : 'sponsor_disabled';
-      expect(again.body).to.include({ error: 'access_denied', reason: denial });
-    }
+    const directory = directoryOn(database);
+    const { exchangeFor, introspect, brief, signals, ending, working, expectStopped } = directory;
 
     it('let Okta test the connection and search for a user', async () => {
+      const { scim } = directory;
       for (const query of [
         '?startIndex=1&count=2',
         '?filter=userName%20eq%20%22ada%40example.com%22&startIndex=1&count=100',
@@ -85,6 +51,7 @@ for (const database of databasesByLength) {
     });
 
     it('let Okta create a user; the service stores only what it needs, and logs no password', async () => {
+      const { mandate, scim } = directory;
       const [name, externalId] = [`Ada.${randomUUID()}@example.com`, `00u${randomUUID()}`];
       const answer = await scim.send('POST', '/Users', oktaCreate(name, externalId), OKTA);
       expect(answer.status, answer.text).to.equal(201);
@@ -100,6 +67,7 @@ for (const database of databasesByLength) {
     });
 
     it("end the person's tasks if Okta deactivates by PATCH, and allow new tasks if Okta reactivates by PUT", async () => {
+      const { scim } = directory;
       const { sub, issued } = await working();
       const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
       expect(await introspect(issued)).to.include({ active: true });
@@ -127,6 +95,7 @@ for (const database of databasesByLength) {
     });
 
     it("end the person's tasks if a custom app of Okta deactivates by PUT", async () => {
+      const { scim } = directory;
       const { sub, issued } = await working();
       const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
       const stored = await scim.send('GET', `/Users/${id}`);
@@ -136,6 +105,7 @@ for (const database of databasesByLength) {
     });
 
     it("end the person's tasks if Okta deactivates by a PUT without externalId", async () => {
+      const { scim } = directory;
       const { sub, issued } = await working();
       const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
       const off = await brief(async () => {
@@ -151,16 +121,23 @@ for (const database of databasesByLength) {
     });
 
     for (const [title, send] of [
-      ['PUT', (id: string, name: string) => scim.send('PUT', `/Users/${id}`, { [name]: null, active: false })],
+      [
+        'PUT',
+        (id: string, name: string) => directory.scim.send('PUT', `/Users/${id}`, { [name]: null, active: false }),
+      ],
       [
         'PATCH without a path',
         (id: string, name: string) =>
-          scim.send('PATCH', `/Users/${id}`, patchOf(`{"op":"replace","value":{"${name}":null,"active":false}}`)),
+          directory.scim.send(
+            'PATCH',
+            `/Users/${id}`,
+            patchOf(`{"op":"replace","value":{"${name}":null,"active":false}}`),
+          ),
       ],
       [
         'PATCH with paths',
         (id: string, name: string) =>
-          scim.send(
+          directory.scim.send(
             'PATCH',
             `/Users/${id}`,
             patchOf(`{"op":"replace","path":"${name}","value":null},{"op":"replace","path":"active","value":false}`),
@@ -168,6 +145,7 @@ for (const database of databasesByLength) {
       ],
     ] as const) {
       it(`deactivate by a ${title} in which a required attribute is null, which counts as left out`, async () => {
+        const { scim } = directory;
         for (const name of ['externalId', 'userName']) {
           const { sub, issued } = await working();
           const id = await scim.create({ userName: sub, externalId: sub });
@@ -183,18 +161,19 @@ for (const database of databasesByLength) {
     }
 
     it('keep the person of a user if a PUT lacks userName and userName is the sponsor key', async () => {
-      const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
-      const client = scimClient(byName);
-      const { sub, issued } = await working();
-      const id = await client.create({ userName: sub, externalId: 'x' });
-      const off = await brief(async () => {
-        const put = await client.send('PUT', `/Users/${id}`, { externalId: 'x', active: false });
-        expect(put.status, put.text).to.equal(200);
-        expect(put.body).to.include({ userName: sub, active: false });
+      const { mandate } = directory;
+      await withService(mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' }), async (byName) => {
+        const client = scimClient(byName);
+        const { sub, issued } = await working();
+        const id = await client.create({ userName: sub, externalId: 'x' });
+        const off = await brief(async () => {
+          const put = await client.send('PUT', `/Users/${id}`, { externalId: 'x', active: false });
+          expect(put.status, put.text).to.equal(200);
+          expect(put.body).to.include({ userName: sub, active: false });
+        });
+        expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
+        await expectStopped(sub, issued, 'scim_deactivated');
       });
-      expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
-      await expectStopped(sub, issued, 'scim_deactivated');
-      await byName.stop();
     });
 
     for (const [title, renamed] of [
@@ -202,6 +181,7 @@ for (const database of databasesByLength) {
       ['another case of the same key', (sub: string) => sub.toUpperCase()],
     ] as const) {
       it(`refuse the old sponsor key as deleted after a change to ${title}, until some user has that key again`, async () => {
+        const { scim } = directory;
         const { sub, issued } = await working();
         const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
         const left = await brief(async () => {
@@ -222,6 +202,7 @@ for (const database of databasesByLength) {
     }
 
     it("refuse the old sponsor key as deleted after a change of an inactive user's sponsor key", async () => {
+      const { scim } = directory;
       const { sub } = await working();
       const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub, active: false });
       expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
@@ -235,33 +216,35 @@ for (const database of databasesByLength) {
     });
 
     it("end the person's tasks if a provider creates an inactive user beyond MaxUsers", async () => {
+      const { mandate, scim } = directory;
       await scim.create({ userName: randomUUID(), externalId: randomUUID() });
-      const full = await mandate.another({ 'Service:Scim:MaxUsers': '1' });
-      const { sub, issued } = await working();
-      const users = async () => (await scim.send('GET', '/Users?count=0')).body.totalResults;
-      const before = await users();
-      const create = async (active: unknown) => {
-        const answer = await scimClient(full).send('POST', '/Users', { userName: sub, externalId: sub, active });
-        expect(answer.status, answer.text).to.equal(507);
-        expect(answer.body).to.include({ status: '507' });
-      };
-      expect(await brief(() => create(true)), 'an active one says nothing').to.deep.equal([]);
-      expect(await introspect(issued)).to.include({ active: true });
-      expect(await brief(() => create('False'))).to.deep.equal(ending('scim_deactivated', sub));
-      await expectStopped(sub, issued, 'scim_deactivated');
-      const block = (await mandate.admin('GET', `/admin/sponsors/${sub}`)).body;
-      expect(block).to.include({ source: 'scim', kind: 'disabled' });
-      expect(await brief(() => create(false)), 'what holds already').to.deep.equal([]);
-      expect(await brief(() => create(true)), 'no user, so nothing is lifted').to.deep.equal([]);
-      expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
-      expect(await users()).to.equal(before);
-      const stored = await brief(() => scim.create({ userName: sub, externalId: sub }));
-      expect(stored).to.deep.equal(signals('scim_reactivated', sub));
-      expect((await exchangeFor(sub)).status).to.equal(200);
-      await full.stop();
+      await withService(mandate.another({ 'Service:Scim:MaxUsers': '1' }), async (full) => {
+        const { sub, issued } = await working();
+        const users = async () => (await scim.send('GET', '/Users?count=0')).body.totalResults;
+        const before = await users();
+        const create = async (active: unknown) => {
+          const answer = await scimClient(full).send('POST', '/Users', { userName: sub, externalId: sub, active });
+          expect(answer.status, answer.text).to.equal(507);
+          expect(answer.body).to.include({ status: '507' });
+        };
+        expect(await brief(() => create(true)), 'an active one says nothing').to.deep.equal([]);
+        expect(await introspect(issued)).to.include({ active: true });
+        expect(await brief(() => create('False'))).to.deep.equal(ending('scim_deactivated', sub));
+        await expectStopped(sub, issued, 'scim_deactivated');
+        const block = (await mandate.admin('GET', `/admin/sponsors/${sub}`)).body;
+        expect(block).to.include({ source: 'scim', kind: 'disabled' });
+        expect(await brief(() => create(false)), 'what holds already').to.deep.equal([]);
+        expect(await brief(() => create(true)), 'no user, so nothing is lifted').to.deep.equal([]);
+        expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
+        expect(await users()).to.equal(before);
+        const stored = await brief(() => scim.create({ userName: sub, externalId: sub }));
+        expect(stored).to.deep.equal(signals('scim_reactivated', sub));
+        expect((await exchangeFor(sub)).status).to.equal(200);
+      });
     });
 
     it('rename by a deactivation and a create: the create deletes the inactive users and lifts the block', async () => {
+      const { scim } = directory;
       const { sub, issued } = await working();
       const externalId = sub;
       const old = await scim.create({ userName: `${sub}@old.example`, externalId });
@@ -286,6 +269,7 @@ for (const database of databasesByLength) {
     });
 
     it('activate one of two inactive users: recorded, the person stays refused, and an operator sees which user is in the way', async () => {
+      const { mandate, scim } = directory;
       const sub = `00u${randomUUID()}`;
       const one = await scim.create({ userName: `${sub}@one.example`, externalId: sub, active: false });
       const two = await scim.create({ userName: `${sub}@two.example`, externalId: sub, active: false });
@@ -303,93 +287,6 @@ for (const database of databasesByLength) {
       expect((await exchangeFor(sub)).status).to.equal(200);
     });
 
-    it('let Entra ID test the connection with an unknown user name', async () => {
-      const path = `/Users?filter=userName+eq+%22${randomUUID()}%22`;
-      const answer = await scim.send('GET', path);
-      expect(answer.status).to.equal(200);
-      expect(answer.body).to.deep.include({ totalResults: 0, Resources: [] });
-      // Entra ID appends this flag if the tenant URL has it.
-      expect((await scim.send('GET', `${path}&aadOptscim062020`)).status).to.equal(200);
-    });
-
-    for (const [title, deactivation] of [
-      ['in its default form', ENTRA_DEACTIVATION],
-      ['with aadOptscim062020', ENTRA_FLAG_DEACTIVATION],
-    ] as const) {
-      it(`end the person's tasks if Entra ID disables ${title}, and allow new tasks if it enables the user`, async () => {
-        const { sub, issued } = await working();
-        const id = await scim.create({
-          schemas: [USER_SCHEMA, ENTERPRISE],
-          externalId: sub,
-          userName: `${sub}@contoso.example`,
-          active: 'True',
-          [ENTERPRISE]: { department: 'Engines', manager: '7' },
-        });
-        const found = await scim.send('GET', `/Users?filter=externalId eq "${sub}"`);
-        expect(found.body).to.deep.include({ totalResults: 1, itemsPerPage: 1 });
-        const off = await brief(() => scim.send('PATCH', `/Users/${id}`, deactivation));
-        expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
-        await expectStopped(sub, issued, 'scim_deactivated');
-        expect(await brief(() => scim.send('PATCH', `/Users/${id}`, deactivation)), 'restated').to.deep.equal([]);
-        expect(await brief(() => scim.send('PATCH', `/Users/${id}`, ENTRA_REACTIVATION))).to.deep.equal(
-          signals('scim_reactivated', sub),
-        );
-        expect((await exchangeFor(sub)).status).to.equal(200);
-      });
-    }
-
-    it('let Entra ID patch many attributes at once, by path and by dotted name', async () => {
-      const { sub, issued } = await working();
-      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
-      const answer = await scim.send('PATCH', `/Users/${id}`, {
-        schemas: [PATCH_SCHEMA],
-        Operations: [
-          { op: 'Replace', path: 'emails[type eq "work"].value', value: 'new@contoso.example' },
-          { op: 'Add', path: 'name.givenName', value: 'Ada' },
-          { op: 'Add', path: `${ENTERPRISE}:employeeNumber`, value: '4711' },
-          { op: 'Remove', path: 'title' },
-          {
-            op: 'replace',
-            value: {
-              'name.familyName': 'King',
-              [`${ENTERPRISE}:department`]: 'Analysis',
-              [`${USER_SCHEMA}:userName`]: `${sub}@new.example`,
-            },
-          },
-          { op: 'Replace', path: `${USER_SCHEMA}:active`, value: 'False' },
-        ],
-      });
-      expect(answer.status, answer.text).to.equal(200);
-      expect(answer.body).to.include({ userName: `${sub}@new.example`, active: false });
-      expect(answer.body).to.have.all.keys('schemas', 'id', 'externalId', 'userName', 'active', 'meta');
-      await expectStopped(sub, issued, 'scim_deactivated');
-    });
-
-    it("end the person's tasks if Entra ID deletes the user, and allow new tasks if it creates the user again", async () => {
-      const { sub, issued } = await working();
-      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
-      const gone = await brief(async () => {
-        const answer = await scim.send('DELETE', `/Users/${id}`);
-        expect(answer.status).to.equal(204);
-        expect(answer.text).to.equal('');
-      });
-      expect(gone).to.deep.equal(ending('scim_deleted', sub));
-      await expectStopped(sub, issued, 'scim_deleted');
-      expect((await scim.send('DELETE', `/Users/${id}`)).status).to.equal(404);
-      expect((await scim.send('GET', `/Users/${id}`)).status).to.equal(404);
-      const again = await brief(() => scim.create({ userName: `${sub}@contoso.example`, externalId: sub }));
-      expect(again).to.deep.equal(signals('scim_reactivated', sub));
-      expect((await exchangeFor(sub)).status).to.equal(200);
-    });
-
-    it('have their effect at once in another process on the same database', async () => {
-      const other = await mandate.another({});
-      const { sub, issued } = await working();
-      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
-      await scim.send('PATCH', `/Users/${id}`, ENTRA_DEACTIVATION);
-      expect(await other.introspect(issued)).to.include({ active: false, revocation_reason: 'scim_deactivated' });
-      expect((await scimClient(other).send('GET', `/Users/${id}`)).body).to.include({ active: false });
-      await other.stop();
-    });
+    testEntraId(directory);
   });
 }

@@ -6,56 +6,19 @@
 import { expect } from 'chai';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { databasesByLength, sqliteFile } from '../support/databases.ts';
-import { sendBytes } from '../support/hostile/send-bytes.ts';
-import { answering, type Handler, type Loopback } from '../support/loopback.ts';
-import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { answering } from '../support/loopback.ts';
+import { fieldsOf, startMandate } from '../support/mandate.ts';
 import { startUserDirectory } from '../support/user-directory.ts';
-
-const ACTIVE = { id: 'ada', username: 'ada', enabled: true };
-
-/** Decodes one segment of the path once, as Keycloak does. */
-const decoding: Handler = (request, response) => {
-  const id = decodeURIComponent(request.path.slice('/users/'.length));
-  answering({ ...ACTIVE, id })(request, response);
-};
-/** Decodes the whole path, once more if an escape is left, and resolves dot segments. */
-const normalizing: Handler = (request, response) => {
-  const decoded = decodeURIComponent(request.path);
-  const path = /%[0-9a-f]{2}/i.test(decoded) ? decodeURIComponent(decoded) : decoded;
-  const id = new URL(`http://provider${path}`).pathname.split('/').at(-1) ?? '';
-  answering({ ...ACTIVE, id })(request, response);
-};
-const PATH_LIKE_KEYS = ['a/b', 'a\\b', 'a%b', 'a/../b', '..%2Fb', '%2e%2e', '../users/b', '/'.repeat(256)];
+import { ACTIVE, checkedService } from './sponsor-check/checked.ts';
+import { testSponsorKeys } from './sponsor-check/keys.ts';
 
 for (const database of databasesByLength) {
   describe(`The sponsor check in mode poll on ${database.name}`, () => {
-    let admin: Loopback;
-    let mandate: Mandate;
-    let agent: RegisteredAgent;
-    let person: { status: number; body: unknown };
-    let users: Handler;
-    /** Runs during a query, before the provider answers. */
-    let meanwhile: () => Promise<unknown>;
-    const questions = () => admin.received.filter((request) => request.path.startsWith('/users/'));
-
-    before(async () => {
-      const directory = await startUserDirectory((...asked) => void meanwhile().then(() => users(...asked)));
-      admin = directory.server;
-      mandate = await startMandate({ database, settings: directory.settings });
-    });
-    beforeEach(async () => {
-      person = { status: 200, body: ACTIVE };
-      users = (request, response) => answering(person.body, person.status)(request, response);
-      meanwhile = async () => undefined;
-      agent = await mandate.agent();
-      admin.received.length = 0;
-    });
-    after(async () => {
-      await mandate.stop();
-      await admin.close();
-    });
+    const checked = checkedService(database);
+    const { questions } = checked;
 
     const UNAVAILABLE = 'sponsor_status_unavailable';
+
     const refusals: readonly (readonly [when: string, status: number, body: unknown, reason: string])[] = [
       ['a disabled person', 200, { ...ACTIVE, enabled: false }, 'sponsor_disabled'],
       ['404', 404, {}, 'sponsor_not_found'],
@@ -66,12 +29,14 @@ for (const database of databasesByLength) {
       ['a person without enabled', 200, {}, UNAVAILABLE],
       ['malformed JSON', 200, '<html>', UNAVAILABLE],
     ];
+
     for (const [what, status, body, reason] of refusals) {
       it(`refuses an exchange and a refresh with ${reason} if the provider answers ${what}`, async () => {
+        const { mandate, agent } = checked;
         const issued = await agent.exchange();
         expect(issued.status, issued.text).to.equal(200);
         mandate.clock.advance(31);
-        person = { status, body };
+        checked.person = { status, body };
         for (const act of [() => agent.exchange(), () => agent.refresh(String(issued.body.refresh_token))]) {
           const lines = await mandate.recorded(async () => {
             const answer = await act();
@@ -86,12 +51,14 @@ for (const database of databasesByLength) {
     }
 
     it('queries by sub at every exchange, without a cache', async () => {
+      const { agent } = checked;
       await agent.exchange();
       await agent.exchange();
       expect(questions().map((request) => request.path)).to.deep.equal(['/users/ada', '/users/ada']);
     });
 
     it('queries once more if the agent changes during its first exchange', async () => {
+      const { admin, mandate, agent } = checked;
       let isChanged = false;
       const usual = admin.answer;
       admin.answer = async (request, response) => {
@@ -109,8 +76,10 @@ for (const database of databasesByLength) {
     });
 
     it('answers 503 if the agent changes in every attempt, records that, and does not mark the assertion as used', async () => {
+      const { mandate, agent } = checked;
       let changes = 0;
-      meanwhile = () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: `Triage ${++changes}` });
+      checked.meanwhile = () =>
+        mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: `Triage ${++changes}` });
       const form = agent.exchangeForm();
       const lines = await mandate.recorded(async () => {
         const answer = await mandate.post('/oauth2/token', form);
@@ -124,11 +93,12 @@ for (const database of databasesByLength) {
       const refused = lines.filter(({ event }) => event !== 'agent.updated');
       expect(refused).to.have.lengthOf(1);
       expect(refused[0]).to.include({ event: 'token.denied', decision: 'deny', reason: 'overloaded', agent_id: null });
-      meanwhile = async () => undefined;
+      checked.meanwhile = async () => undefined;
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
     });
 
     it('caches an answer, for refreshes, for the configured lifetime', async () => {
+      const { admin, mandate, agent } = checked;
       const grant = await agent.grant();
       admin.received.length = 0;
       mandate.clock.advance(40);
@@ -141,6 +111,7 @@ for (const database of databasesByLength) {
     });
 
     it('uses no cached answer from before the task existed', async () => {
+      const { mandate, agent } = checked;
       mandate.clock.standStill();
       const earlier = await agent.grant();
       mandate.clock.advance(1);
@@ -148,7 +119,7 @@ for (const database of databasesByLength) {
       expect((await agent.refresh(earlier)).status).to.equal(200);
       mandate.clock.advance(10);
       const issued = await agent.exchange();
-      person = { status: 200, body: { ...ACTIVE, enabled: false } };
+      checked.person = { status: 200, body: { ...ACTIVE, enabled: false } };
       mandate.clock.advance(5);
       const lines = await mandate.recorded(async () => {
         const answer = await agent.refresh(String(issued.body.refresh_token));
@@ -160,12 +131,13 @@ for (const database of databasesByLength) {
     });
 
     it('uses no cached answer that is older than the remaining lifetime of the task', async () => {
+      const { mandate, agent } = checked;
       mandate.clock.standStill();
       const issued = await agent.exchange();
       const grant = String(issued.body.refresh_token);
       mandate.clock.advance(20 * 60 - 45);
       expect((await agent.refresh(grant)).status).to.equal(200);
-      person = { status: 200, body: { ...ACTIVE, enabled: false } };
+      checked.person = { status: 200, body: { ...ACTIVE, enabled: false } };
       // The answer is 25 s old, and is cached for 30 s. The task and its last token have 20 s left.
       mandate.clock.advance(25);
       const lines = await mandate.recorded(async () => {
@@ -181,17 +153,22 @@ for (const database of databasesByLength) {
       const TASK_SECONDS = 20 * 60;
       type End = (task: string) => Promise<unknown>;
       const ends: readonly (readonly [reason: string, how: string, end: End])[] = [
-        ['task_revoked', 'was revoked', (task) => mandate.admin('DELETE', `/admin/tasks/${task}`)],
-        ['task_expired', 'expired', async () => mandate.clock.advance(TASK_SECONDS)],
-        ['task_ending', 'came within five seconds of its end', async () => mandate.clock.advance(TASK_SECONDS - 4)],
+        ['task_revoked', 'was revoked', (task) => checked.mandate.admin('DELETE', `/admin/tasks/${task}`)],
+        ['task_expired', 'expired', async () => checked.mandate.clock.advance(TASK_SECONDS)],
+        [
+          'task_ending',
+          'came within five seconds of its end',
+          async () => checked.mandate.clock.advance(TASK_SECONDS - 4),
+        ],
       ];
       for (const [reason, how, end] of ends) {
         it(how, async () => {
+          const { admin, mandate, agent } = checked;
           mandate.clock.standStill();
           const issued = await agent.exchange();
           const form = agent.refreshForm(String(issued.body.refresh_token));
           admin.received.length = 0;
-          meanwhile = () => end(String(issued.body.task_id));
+          checked.meanwhile = () => end(String(issued.body.task_id));
           const lines = await mandate.recorded(async () => {
             const answer = await mandate.post('/oauth2/token', form);
             expect([answer.status, answer.body.error, answer.body.reason]).to.deep.equal([
@@ -209,121 +186,26 @@ for (const database of databasesByLength) {
     });
 
     it('refuses a blocked person without a query', async () => {
+      const { mandate, agent } = checked;
       await mandate.block('blocked-here', 'disabled');
       const lines = await mandate.recorded(() => agent.exchangeFor({ sub: 'blocked-here' }));
       expect(lines.at(-1)).to.include({ reason: 'sponsor_disabled' });
       expect(questions()).to.have.lengthOf(0);
     });
 
-    it('queries every accepted sponsor key as one percent-encoded segment of the path', async () => {
-      users = decoding;
-      for (const sub of [...PATH_LIKE_KEYS, '...', '\u4e2d'.repeat(256)]) {
-        admin.received.length = 0;
-        const answer = await agent.exchangeFor({ sub });
-        expect(answer.status, `${sub}: ${answer.text}`).to.equal(200);
-        expect(questions().map(({ path }) => path)).to.deep.equal([`/users/${encodeURIComponent(sub)}`]);
-      }
-    });
-
-    it('accepts no answer about another person from a provider that normalizes paths', async () => {
-      for (const sub of PATH_LIKE_KEYS.filter((key) => key !== 'a%b')) {
-        users = decoding;
-        const issued = await agent.exchangeFor({ sub });
-        expect(issued.status, issued.text).to.equal(200);
-        mandate.clock.advance(31);
-        users = normalizing;
-        for (const act of [() => agent.exchangeFor({ sub }), () => agent.refresh(String(issued.body.refresh_token))]) {
-          const lines = await mandate.recorded(async () => {
-            const answer = await act();
-            expect(answer.status, sub).to.equal(503);
-            expect(answer.body.error).to.equal('temporarily_unavailable');
-          });
-          expect(lines).to.have.lengthOf(1);
-          expect(lines[0]).to.include({
-            event: 'token.denied',
-            reason: 'sponsor_status_unavailable',
-            agent_id: agent.id,
-            sponsor: sub,
-          });
-        }
-      }
-      // None of these answers counts as a failure that opens the circuit breaker.
-      users = decoding;
-      expect((await agent.exchange()).status).to.equal(200);
-    });
-
-    it('compares the id in an answer only if it is a string', async () => {
-      for (const id of [undefined, null, 42, ['ada'], { id: 'grace' }]) {
-        person = { status: 200, body: { enabled: true, id } };
-        expect((await agent.exchange()).status, JSON.stringify(id)).to.equal(200);
-        person = { status: 200, body: { enabled: false, id } };
-        const lines = await mandate.recorded(() => agent.exchange());
-        expect(lines.at(-1)).to.include({ reason: 'sponsor_disabled', sponsor: 'ada' });
-      }
-    });
-
-    it('queries by sub if the sponsor key is in another claim', async () => {
-      const other = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
-      users = decoding;
-      const acting = await other.agent();
-      const subject_token = mandate.provider.mintAccessToken({ sub: 'a b/c', oid: 'key-1' });
-      expect((await acting.exchange({ subject_token })).status).to.equal(200);
-      expect(questions().map(({ path }) => path)).to.deep.equal(['/users/a%20b%2Fc']);
-      await other.stop();
-    });
-
-    it('refuses one dot and two dots as sponsor keys, at an exchange and in the admin API', async () => {
-      for (const sub of ['.', '..']) {
-        const lines = await mandate.recorded(async () => {
-          const answer = await agent.exchangeFor({ sub });
-          expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_grant']);
-        });
-        expect(lines).to.have.lengthOf(1);
-        expect(lines[0]).to.include({ reason: 'sponsor_key_missing', agent_id: agent.id, sponsor: sub });
-        for (const written of [sub, sub.replaceAll('.', '%2e'), sub.replaceAll('.', '%2E')]) {
-          for (const [method, path] of [
-            ['GET', `/admin/sponsors/${written}`],
-            ['PUT', `/admin/sponsors/${written}/block`],
-            ['DELETE', `/admin/sponsors/${written}/block`],
-            ['DELETE', `/admin/sponsors/${written}/tasks`],
-          ] as const) {
-            const { answers } = await sendBytes(
-              mandate.url,
-              `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n\r\n`,
-            );
-            expect(answers[0]?.status, `${method} ${path}`).to.equal(400);
-            expect(answers[0]?.headers.get('content-type')).to.match(/^application\/problem\+json/);
-          }
-        }
-      }
-      expect(questions()).to.have.lengthOf(0);
-    });
-
-    it('accepts every other sponsor key, percent-encoded, in the path of a block', async () => {
-      users = decoding;
-      for (const sub of PATH_LIKE_KEYS) {
-        const path = `/admin/sponsors/${encodeURIComponent(sub)}`;
-        expect((await mandate.admin('DELETE', `${path}/tasks`)).status).to.equal(200);
-        expect((await agent.exchangeFor({ sub })).status).to.equal(200);
-        const blocked = await mandate.admin('PUT', `${path}/block`);
-        expect([blocked.status, blocked.body.revoked_tasks], sub).to.deep.equal([200, 1]);
-        expect((await mandate.admin('GET', path)).body).to.include({ sponsor_key: sub, source: 'admin' });
-        const refused = await agent.exchangeFor({ sub });
-        expect(refused.body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
-        expect((await mandate.admin('DELETE', `${path}/block`)).status).to.equal(204);
-      }
-    });
-
     it('sends no query for five seconds after five failures, then sends one', async () => {
-      person = { status: 500, body: {} };
+      const { mandate, agent } = checked;
+      checked.person = { status: 500, body: {} };
       for (let time = 0; time < 5; time += 1) expect((await agent.exchange()).status).to.equal(503);
       expect(questions()).to.have.lengthOf(5);
-      person = { status: 200, body: ACTIVE };
+      checked.person = { status: 200, body: ACTIVE };
       expect((await agent.exchange()).body.error).to.equal('temporarily_unavailable');
       expect(questions()).to.have.lengthOf(5);
       mandate.clock.advance(5);
       expect((await agent.exchange()).status).to.equal(200);
     });
+
+    testSponsorKeys(checked);
   });
 }
 

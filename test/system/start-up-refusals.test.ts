@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { serve } from '../../composition/commands/serve.ts';
-import { variableOf } from '../../composition/startup-error.ts';
+import { variableOf } from '../../composition/settings/startup-error.ts';
 import { environment, startable, type Texts } from '../composition/settings/sources.ts';
 import { type WrongConfiguration, wrongConfigurations } from '../composition/settings/wrong-configurations.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';

@@ -1,36 +1,18 @@
 /** The transparency log over the checkpoints (`Service:Audit:Log`; C2SP tlog-tiles, tlog-checkpoint v1.0.0). */
 
-import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
-import { runMandate } from '../support/cli-run.ts';
-import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { rootOfPath, treeHash } from '../support/independent-ledger/tree-recursion.ts';
-import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
-import { type Answer, type Mandate, startMandate } from '../support/mandate.ts';
-import { hashLeaf, logKeySettings, pemOf, readNote, sha256 } from '../support/transparency-log.ts';
+import { makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { type Mandate, startMandate, withService } from '../support/mandate.ts';
+import { hashLeaf, logKeySettings, readNote } from '../support/transparency-log.ts';
+import { testConfiguration } from './transparency-log/configured.ts';
+import { hex, keysIn, logOn, ORIGIN, thumbprintOf } from './transparency-log/log.ts';
 
-const ORIGIN = 'mandate.test/ledger';
 const PATHS = ['/log/checkpoint', '/log/keys', '/log/tile/0/000', '/log/tile/entries/000.p/1'];
+
 const TILE = 256;
-
-interface PublishedKey {
-  readonly kid: string;
-  readonly use: 'checkpoint' | 'log';
-  readonly vkey?: string;
-  readonly jwk?: Readonly<Record<string, string>>;
-  readonly from: string;
-  readonly to: string | null;
-}
-
-const keysIn = ({ body }: Answer) => body.keys as readonly PublishedKey[];
-const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
-
-/** RFC 7638 §3.2, RFC 8037 §2: the thumbprint of a key of the log. */
-function thumbprintOf(key: PublishedKey | undefined): string {
-  const typed = Buffer.from(key?.vkey?.split('+').slice(2).join('+') ?? '', 'base64');
-  const x = typed.subarray(1).toString('base64url');
-  return sha256(Buffer.from(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`)).toString('base64url');
-}
 
 /** The hashes of a tile. */
 function hashesIn(bytes: Buffer): readonly Buffer[] {
@@ -50,53 +32,14 @@ function entriesIn(bytes: Buffer): readonly string[] {
 
 for (const database of databasesByLength) {
   describe(`The transparency log on ${database.name}`, () => {
-    const logKey = logKeySettings();
-    let signing: Readonly<Record<string, string>>;
-    let on: Readonly<Record<string, string>>;
-    /** All are configured everywhere, as in a rotation: an instance does not seal over checkpoints of an unknown key. */
-    let signingKeys: readonly SealingKey[];
-    let mandate: Mandate;
-    let fresh: FreshDatabase;
-    before(async () => {
-      fresh = await database.fresh();
-      signingKeys = await Promise.all(Array.from({ length: 4 }, () => makeSealingKey()));
-      const pems = signingKeys.map(({ pem }, nth) => [`Service:Signing:Keys:${nth}:Pem`, pem]);
-      signing = { ...Object.fromEntries(pems), ...active(0) };
-      on = { ...signing, ...logKey, 'Service:Audit:Log:Public': 'true' };
-      mandate = await startMandate({ database: { ...database, fresh: async () => fresh }, settings: on });
-    });
-    after(() => mandate.stop());
+    const logged = logOn(database);
+    const { seal, vkey, noteNow, checkpointTexts } = logged;
 
-    const active = (nth: number) => ({ 'Service:Signing:ActiveKid': signingKeys[nth]?.signer.kid ?? '' });
-
-    /** Seals one record, this many times, and lets the log grow. */
-    async function seal(count: number): Promise<void> {
-      for (let nth = 0; nth < count; nth += 1) {
-        await mandate.block(`person-${randomUUID()}`, 'disabled');
-        await mandate.jobs.seal();
-      }
-      await mandate.jobs.growLog();
-      // An instance reads the state at most once a second.
-      mandate.clock.advance(1);
-    }
-
-    const bytesAt = async (path: string) => Buffer.from(await (await fetch(`${mandate.url}${path}`)).arrayBuffer());
-    const vkey = async () =>
-      keysIn(await mandate.get('/log/keys')).find(({ use, to }) => use === 'log' && to === null)?.vkey ?? '';
-    const noteNow = async () => readNote((await mandate.get('/log/checkpoint')).text, await vkey());
-
-    /** The elements of `GET /audit/checkpoints`, as its answers print them. */
-    async function checkpointTexts(): Promise<readonly string[]> {
-      const texts: string[] = [];
-      for (let after = 0, more = true; more; after = texts.length) {
-        const { text, body } = await mandate.admin('GET', `/audit/checkpoints?limit=1000&after=${after}`);
-        texts.push(...(text.slice(text.indexOf('[') + 1, text.lastIndexOf(']')).match(/\{[^}]*\}/g) ?? []));
-        more = body.next_after !== null;
-      }
-      return texts;
-    }
+    const bytesAt = async (path: string) =>
+      Buffer.from(await (await fetch(`${logged.mandate.url}${path}`)).arrayBuffer());
 
     it('publishes the signed note of an empty tree before the first checkpoint', async () => {
+      const { mandate } = logged;
       const answer = await mandate.get('/log/checkpoint');
       expect(answer.status).to.equal(200);
       expect(answer.headers.get('content-type')).to.equal('text/plain; charset=utf-8');
@@ -106,6 +49,7 @@ for (const database of databasesByLength) {
     });
 
     it('lists the keys that sign, and has their thumbprints in the ledger', async () => {
+      const { mandate } = logged;
       const keys = keysIn(await mandate.get('/log/keys'));
       expect(keys.map(({ use, to }) => [use, to])).to.deep.equal([
         ['checkpoint', null],
@@ -136,6 +80,7 @@ for (const database of databasesByLength) {
     });
 
     it('has tiles of several levels, of which a full one may be cached for ever', async function () {
+      const { mandate } = logged;
       this.timeout(300_000);
       await seal(TILE + 1);
       const texts = await checkpointTexts();
@@ -160,6 +105,7 @@ for (const database of databasesByLength) {
       ...['0/x001/x000/000', '0/000/', '0/0', 'x/000', '', '..%2f..%2fetc', '0/000%00', `0/${'x001/'.repeat(200)}000`],
     ]) {
       it(`has no tile beyond its size or at another path: ${path.slice(0, 40)}`, async () => {
+        const { mandate } = logged;
         const answer = await mandate.get(`/log/tile/${path}`);
         expect(answer.status).to.equal(404);
         expect(answer.headers.get('content-type')).to.include('application/problem+json');
@@ -167,6 +113,7 @@ for (const database of databasesByLength) {
     }
 
     it('proves on request that the checkpoint of a record is in it, and says null until it is', async () => {
+      const { mandate } = logged;
       const records = (await mandate.ledger()).filter(({ checkpoint }) => checkpoint !== null);
       for (const record of [records[0], records[7], records.at(-1)]) {
         const path = `/audit/records/${record?.seq}/proof`;
@@ -191,6 +138,7 @@ for (const database of databasesByLength) {
     });
 
     it('refuses a proof with another value of log', async () => {
+      const { mandate } = logged;
       for (const query of ['log=yes', 'log=', 'log=true&log=true', 'log=%ff']) {
         const answer = await mandate.admin('GET', `/audit/records/1/proof?${query}`);
         expect([answer.status, Object.keys(Object(answer.body.errors))], query).to.deep.equal([400, ['log']]);
@@ -198,6 +146,7 @@ for (const database of databasesByLength) {
     });
 
     it('answers HEAD, and nothing at other paths', async () => {
+      const { mandate } = logged;
       const head = await mandate.send('/log/checkpoint', { method: 'HEAD' });
       expect([head.status, head.text]).to.deep.equal([200, '']);
       for (const path of ['/log', '/log/', '/log/other', '/log/checkpoint/']) {
@@ -206,8 +155,8 @@ for (const database of databasesByLength) {
     });
 
     it('needs the admin key if it is not public, and records who lacks it', async () => {
-      const closed = await mandate.another({ 'Service:Audit:Log:Public': 'false' });
-      try {
+      const { mandate } = logged;
+      await withService(mandate.another({ 'Service:Audit:Log:Public': 'false' }), async (closed) => {
         closed.clock.advance(mandate.clock.seconds() + 3600 - closed.clock.seconds());
         const records = await closed.recorded(async () => {
           expect((await closed.get('/log/checkpoint')).status).to.equal(401);
@@ -222,14 +171,12 @@ for (const database of databasesByLength) {
           expect(answer.headers.get('access-control-allow-origin'), path).to.equal(null);
           expect(answer.headers.get('cache-control'), path).to.match(/^private, /);
         }
-      } finally {
-        await closed.stop();
-      }
+      });
     });
 
     it('grows to one tree on two instances that run at once', async () => {
-      const other = await mandate.another({});
-      try {
+      const { mandate } = logged;
+      await withService(mandate.another({}), async (other) => {
         for (let round = 0; round < 5; round += 1) {
           await mandate.block(`person-${round}`, 'disabled');
           await mandate.jobs.seal();
@@ -242,138 +189,10 @@ for (const database of databasesByLength) {
         const leaves = (await checkpointTexts()).map((text) => hashLeaf(Buffer.from(text)));
         const { size, root } = await noteNow();
         expect([size, hex(root)]).to.deep.equal([leaves.length, hex(treeHash(leaves))]);
-      } finally {
-        await other.stop();
-      }
-    });
-
-    it('records another signing key and another key of the log, once, and names the former signing key', async () => {
-      const before = keysIn(await mandate.get('/log/keys'));
-      let keys: readonly PublishedKey[] = [];
-      const records = await mandate.recorded(async () => {
-        for (let start = 0; start < 2; start += 1) {
-          const next = await mandate.another({ ...active(1), ...nextLogKey });
-          await next.block(`start-${start}`, 'disabled');
-          await next.jobs.seal();
-          await next.jobs.growLog();
-          keys = keysIn(await next.get('/log/keys'));
-          await next.stop();
-        }
       });
-      mandate.clock.advance(1);
-      expect(keys[0]?.kid).to.equal(before[0]?.kid);
-      const logKey = keys.find(({ use }) => use === 'log');
-      const changes = records.filter(({ event }) => String(event).startsWith('key.'));
-      expect(changes.map(({ event, detail }) => [event, detail])).to.deep.equal([
-        ['key.retired', before[0]?.kid],
-        ['key.activated', keys.find(({ use, to }) => use === 'checkpoint' && to === null)?.kid],
-        ['key.retired', thumbprintOf(before[1])],
-        ['key.activated', thumbprintOf(logKey)],
-      ]);
-      // A replica names only its own key of the log.
-      expect(keys.filter(({ use }) => use === 'log')).to.deep.equal([{ ...logKey, to: null }]);
-      expect(keys.filter(({ to }) => to !== null).map(({ kid }) => kid)).to.deep.equal([before[0]?.kid]);
-      const note = readNote((await mandate.get('/log/checkpoint')).text, logKey?.vkey ?? '');
-      expect(note.size).to.equal((await checkpointTexts()).length);
-    });
-    const nextLogKey = logKeySettings();
-
-    it('records a key that signed while the log was off, if it is still configured', async () => {
-      const off = { 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' };
-      const without = await mandate.another({ ...off, ...active(2) });
-      await without.block('while-off', 'disabled');
-      await without.jobs.seal();
-      await without.stop();
-      const next = await mandate.another(active(3));
-      try {
-        next.clock.advance(1);
-        const keys = keysIn(await next.get('/log/keys')).filter(({ use }) => use === 'checkpoint');
-        const found = keys.find(({ kid }) => kid === signingKeys[2]?.signer.kid);
-        expect(found?.to).to.be.a('string');
-        expect(keys.find(({ to }) => to === null)?.kid).to.equal(signingKeys[3]?.signer.kid);
-        const records = (await next.ledger()).filter(({ detail }) => detail === found?.kid);
-        expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['key.retired', 'checkpoint_key']]);
-      } finally {
-        await next.stop();
-      }
     });
 
-    it('says its state at /readyz', async () => {
-      const { body } = await mandate.untilReady({ accept: 'application/json' });
-      const { log } = body.checks as Readonly<Record<string, { status: string; detail: string }>>;
-      expect(log?.status).to.equal('Healthy');
-      expect(log?.detail).to.match(/^The log has \d+ leaves\.$/);
-    });
-
-    it('does not start with another origin, and names both and the command', async () => {
-      const refused = await mandate
-        .another({ 'Service:Audit:Log:Origin': 'other.example/ledger' })
-        .then((other) => other.stop())
-        .catch((error: unknown) => String(error));
-      expect(refused).to.include('other.example/ledger').and.include(ORIGIN).and.include('mandate log adopt-origin');
-    });
-
-    it('takes another origin by mandate log adopt-origin, and signs its tree under it', async function () {
-      this.timeout(180_000);
-      const settings = {
-        ...fresh.settings,
-        ...on,
-        'Service:Issuer': mandate.issuer,
-        NODE_ENV: 'development',
-        'Service:UpstreamIdp:Issuer': mandate.provider.issuer,
-        'Service:UpstreamIdp:Audience': 'mandate',
-        'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
-      };
-      const adopt = (changes: Readonly<Record<string, string>>) =>
-        runMandate(['log', 'adopt-origin'], { ...settings, ...changes });
-      const off = await adopt({ 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' });
-      expect([off.code, off.out]).to.deep.equal([1, '']);
-      expect(off.err).to.include('Service:Audit:Log:Key is not set');
-      // Another instance may have left the note signed by its own key: this one signs the next.
-      await seal(1);
-      const before = await noteNow();
-      const other = { 'Service:Audit:Log:Origin': 'other.example/ledger' };
-      const done = await adopt(other);
-      expect([done.code, done.err]).to.deep.equal([0, '']);
-      expect(done.out).to.include(ORIGIN).and.include('is now other.example/ledger');
-      // The instance with the former name signs nothing, and says so.
-      await mandate.jobs.growLog();
-      mandate.clock.advance(1);
-      expect((await mandate.get('/log/checkpoint')).status).to.equal(404);
-      const said = mandate.log.lines.map((line) => JSON.parse(line));
-      const halt = said.find(({ message }) => message === 'the transparency log does not grow');
-      expect(halt?.problem).to.include(ORIGIN).and.include('other.example/ledger');
-      const renamed = await mandate.another(other);
-      try {
-        const key = keysIn(await renamed.get('/log/keys')).findLast(({ use, to }) => use === 'log' && to === null);
-        const note = readNote((await renamed.get('/log/checkpoint')).text, key?.vkey ?? '');
-        expect([note.origin, note.size]).to.deep.equal(['other.example/ledger', before.size]);
-        expect(hex(note.root)).to.equal(hex(before.root));
-      } finally {
-        await renamed.stop();
-      }
-      expect((await adopt({})).code).to.equal(0);
-      await mandate.jobs.growLog();
-      mandate.clock.advance(1);
-      expect((await mandate.get('/log/checkpoint')).text).to.match(/^mandate\.test\/ledger\n/);
-    });
-
-    it('does not start with a key that signs tokens, or that is no Ed25519 key', async () => {
-      const wrong: readonly (readonly [string, string])[] = [
-        [signing['Service:Signing:Keys:0:Pem'] ?? '', 'is also a key that signs tokens'],
-        [pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey), 'is not an Ed25519 key'],
-        [pemOf(generateKeyPairSync('x25519').privateKey), 'is not an Ed25519 key'],
-        [pemOf(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey), 'is not an Ed25519 key'],
-        ['-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', 'is not an Ed25519 private key'],
-      ];
-      for (const [pem, problem] of wrong) {
-        const refused = await mandate
-          .another({ 'Service:Audit:Log:Key:Pem': pem })
-          .then((other) => other.stop())
-          .catch((error: unknown) => String(error));
-        expect(refused).to.include('Service:Audit:Log:Key:Pem').and.include(problem).and.not.include(pem.slice(40, 60));
-      }
-    });
+    testConfiguration(logged);
   });
 
   describe(`Keys of checkpoints in the transparency log on ${database.name}`, () => {
@@ -381,30 +200,28 @@ for (const database of databasesByLength) {
       const [former, next] = await Promise.all([makeSealingKey(), makeSealingKey()]);
       const log = { ...logKeySettings(), 'Service:Audit:Log:Public': 'true' };
       const half = createPublicKey(former.pem).export({ type: 'spki', format: 'pem' }).toString();
-      const first = await startMandate({ database, settings: { ...log, 'Service:Signing:Keys:0:Pem': former.pem } });
-      await first.block('ada', 'disabled');
-      await first.jobs.seal();
-      const alone = { 'Service:Signing:Keys:0:Pem': next.pem };
-      const both = { 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': next.signer.kid };
-      const second = await first.another({ ...alone, ...both });
-      const kidsOf = async (of: Mandate) =>
-        keysIn(await of.get('/log/keys')).flatMap(({ kid, use }) => (use === 'checkpoint' ? [kid] : []));
-      // The record of its retirement is not sealed yet.
-      const early = await first.another(alone);
-      expect(await kidsOf(early)).to.deep.equal([next.signer.kid]);
-      await early.stop();
-      await second.jobs.seal();
-      const last = await first.another(alone);
-      expect(await kidsOf(last)).to.deep.equal([former.signer.kid, next.signer.kid]);
-      await Promise.all([last.stop(), second.stop()]);
-      await first.stop();
+      const settings = { ...log, 'Service:Signing:Keys:0:Pem': former.pem };
+      await withService(startMandate({ database, settings }), async (first) => {
+        await first.block('ada', 'disabled');
+        await first.jobs.seal();
+        const alone = { 'Service:Signing:Keys:0:Pem': next.pem };
+        const both = { 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': next.signer.kid };
+        const kidsOf = async (of: Mandate) =>
+          keysIn(await of.get('/log/keys')).flatMap(({ kid, use }) => (use === 'checkpoint' ? [kid] : []));
+        await withService(first.another({ ...alone, ...both }), async (second) => {
+          // The record of its retirement is not sealed yet.
+          expect(await withService(first.another(alone), kidsOf)).to.deep.equal([next.signer.kid]);
+          await second.jobs.seal();
+          const kids = await withService(first.another(alone), kidsOf);
+          expect(kids).to.deep.equal([former.signer.kid, next.signer.kid]);
+        });
+      });
     });
   });
 
   describe(`Without its key the transparency log on ${database.name}`, () => {
     it('leaves no path, no record, no row and no check', async () => {
-      const mandate = await startMandate({ database });
-      try {
+      await withService(startMandate({ database }), async (mandate) => {
         await mandate.block('somebody', 'disabled');
         await mandate.jobs.seal();
         await mandate.jobs.growLog();
@@ -421,9 +238,7 @@ for (const database of databasesByLength) {
         expect(Object.keys(Object(body.checks))).to.deep.equal([
           ...['database', 'clock', 'signing_key', 'sealing', 'identity_provider_keys'],
         ]);
-      } finally {
-        await mandate.stop();
-      }
+      });
     });
   });
 }

@@ -7,6 +7,11 @@ export function isolated(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
+/** A name in a text that a browser may translate: a translated name would be another one. */
+export function named(text: string): Html {
+  return html`<bdi translate="no">${text}</bdi>`;
+}
+
 /** The host is what people recognise. The path distinguishes two tool servers of one host. */
 export function placeOf(audience: string): string {
   const { host, pathname, search } = new URL(audience);

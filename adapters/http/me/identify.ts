@@ -30,7 +30,7 @@ export type Identified =
   /** `fault`: what is wrong with the token, for the log. */
   | { readonly kind: 'refused'; readonly reason: MeDenialReason; readonly fault?: DenialReason | undefined };
 
-/** Reads the Authorization header if there is one, else the cookies. Neither answers nor records. */
+/** Reads the Authorization header if there is one, else the cookies. Writes no answer and no record. */
 export async function identify(access: MeAccess, request: IncomingMessage, trace?: Trace): Promise<Identified> {
   const credential = bearerCredential(request);
   if (credential.kind === 'absent') {

@@ -145,7 +145,7 @@ function answerUnidentified(
     return;
   }
   const isMissing = reason === 'missing_token';
-  // RFC 6750 §3.1 has one code for every token that is not acceptable.
+  // RFC 6750 §3.1 has one code for all tokens that are not acceptable.
   const error = reason === 'token_audience_mismatch' ? 'invalid_token' : reason;
   response.set('WWW-Authenticate', isMissing ? 'Bearer' : `Bearer error="${error}"`);
   const detail = isMissing

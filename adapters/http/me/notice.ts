@@ -1,4 +1,4 @@
-/** Answers with a page that says one thing, and links to what the person can do next. */
+/** Answers with a page of one message, and a link to what the person can do next. */
 
 import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Response } from 'express';
@@ -7,7 +7,7 @@ import { trimOws } from '../../../domain/trim-ows.ts';
 import { answerFaultsWithPages } from '../browser/faults.ts';
 import { PAGE_HEADERS, wantsPage } from '../browser/page-headers.ts';
 import { discardRest } from '../message/body.ts';
-import { renderMessage } from './page.ts';
+import { renderMessage } from './message-page.ts';
 import type { MessageKind } from './texts/texts.ts';
 import { type Language, languages } from './view.ts';
 
@@ -20,13 +20,13 @@ export interface Notice {
   readonly to?: string;
 }
 
-/** `false` for a program: it is not answered yet. */
+/** Returns `false` for a program, which has no answer yet. */
 export type AnswerBrowser = (response: Response, notice: Pick<Notice, 'status' | 'kind'>) => boolean;
 
 export function answerNotice(response: Response, notice: Notice): void {
   const { status, kind, base, to } = notice;
   response.reason = kind;
-  // RFC 9110 §15.5.2. A browser shows no dialog for it.
+  // RFC 9110 §15.5.2 requires it. A browser shows no dialog for this scheme.
   if (status === 401) response.set('WWW-Authenticate', 'Bearer');
   response
     .status(status)
@@ -44,7 +44,7 @@ export function answerBrowser(base: string): AnswerBrowser {
   };
 }
 
-/** A program gets problem details. */
+/** The next handler answers a program, with problem details. */
 export function answerFaults(log: Log, base: string): ErrorRequestHandler {
   const pages = answerFaultsWithPages(log, (response, notice) => answerNotice(response, { ...notice, base }));
   return (error, request, response, next) => {

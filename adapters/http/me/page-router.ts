@@ -4,7 +4,13 @@
  */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { MyTasksCursor } from '../../../application/me/my-tasks.ts';
+import type {
+  MyAgents,
+  MyAgentsQuestion,
+  MyAgentTasks,
+  MyAgentTasksQuestion,
+} from '../../../application/me/my-agents.ts';
+import type { MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
@@ -15,14 +21,26 @@ import { flashCookie } from '../browser/flash.ts';
 import { type FormField, type Guard, sessionOfForm, sessionOfPage } from '../browser/guards.ts';
 import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../browser/page-headers.ts';
 import type { BrowserSession } from '../browser/session.ts';
-import { queryParameters } from '../message/head.ts';
+import { readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
+import { agentAddress, POSITION_FIELDS, renderAgent } from './agent-page.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
 import { meCookies } from './cookies.ts';
-import { formatAfter, type MeSurface, parseAfter } from './me-router.ts';
+import { renderEnded } from './ended-page.ts';
+import { type MeSurface, parseAfter } from './me-router.ts';
+import { renderResume } from './message-page.ts';
 import { answerFaults, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
-import { AGENT_FIELD, renderMe, renderResume } from './page.ts';
-import { type MeView, type Notice, noticeKinds } from './view.ts';
+import { renderMe } from './page.ts';
+import { AGENT_FIELD } from './task-parts.ts';
+import { type AgentPosition, type MeView, type Notice, noticeKinds, type PersonView } from './view.ts';
+
+/** What the page reads beside the API. */
+export interface PageSurface extends MeSurface {
+  agents(person: MePerson, question: MyAgentsQuestion): Promise<MyAgents>;
+  /** `undefined` for a task that is not stored, or is another person's. */
+  agentTasks(person: MePerson, question: MyAgentTasksQuestion): Promise<MyAgentTasks | undefined>;
+  endedTasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
+}
 
 export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sessionTtl'> {
   readonly clock: Clock;
@@ -30,10 +48,14 @@ export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sess
 
 const flash = flashCookie('__Host-mandate-notice', noticeKinds);
 
-/** More tasks are on the next page. */
-const TASKS_PER_PAGE = 100;
+const AGENTS_PER_PAGE = 20;
+/** The first page shows up to this many live tasks. A person with more gets a line for each agent, and its tasks elsewhere. */
+const FEW_TASKS = 5;
+const TASKS_PER_PAGE = 50;
+/** How many ended tasks the first page shows. Other pages have the rest. */
+const LATEST_ENDED = 10;
 
-export function pageRouter(surface: MeSurface, options: PageOptions): Router {
+export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
@@ -61,7 +83,7 @@ export function pageRouter(surface: MeSurface, options: PageOptions): Router {
       if (session !== undefined) await answer(asked(session), request, response);
     };
 
-  /** A form, after which the browser opens the page again. */
+  /** Handles a form. Then the browser opens the page that its outcome names, by default `/me`. */
   const act =
     <Params>(change: (asked: Asked, params: Params, field: FormField) => Promise<Outcome>): RequestHandler<Params> =>
     async (request, response, next) => {
@@ -75,8 +97,10 @@ export function pageRouter(surface: MeSurface, options: PageOptions): Router {
     };
 
   router.get('/', show(showTasks));
+  router.get('/agent', show(showAgent));
+  router.get('/ended', show(showEnded));
   router.get('/resume', show(showResume));
-  // After a refused form its address stays in the browser. A person who opens it looks for the tasks.
+  // The address of a refused form stays in the browser. A person who opens it again gets the tasks.
   router.get(['/tasks/stop', '/tasks/:taskId/stop', '/agents/stop', '/pause'], (request, response, next) => {
     if (request.headers.authorization !== undefined || !wantsPage(request)) next();
     else redirect(response, `${base}/me`);
@@ -87,7 +111,7 @@ export function pageRouter(surface: MeSurface, options: PageOptions): Router {
   );
   router.post(
     '/tasks/:taskId/stop',
-    act<{ taskId: string }>((asked, { taskId }) => stop(asked, taskOf(taskId))),
+    act<{ taskId: string }>((asked, { taskId }, field) => stop(asked, taskOf(taskId), agentPageOf(field))),
   );
   router.post(
     '/agents/stop',
@@ -100,7 +124,7 @@ export function pageRouter(surface: MeSurface, options: PageOptions): Router {
 }
 
 interface Asked {
-  readonly surface: MeSurface;
+  readonly surface: PageSurface;
   readonly person: MePerson;
   readonly session: BrowserSession<MePerson>;
   readonly base: string;
@@ -110,7 +134,7 @@ interface Asked {
 type Message = Pick<NoticePage, 'status' | 'kind'>;
 
 type Outcome =
-  | { readonly kind: 'done'; readonly notice?: Notice; readonly to?: '/me/resume' }
+  | { readonly kind: 'done'; readonly notice?: Notice; readonly to?: string | undefined }
   | { readonly kind: 'refused'; readonly notice: Message };
 
 const UNKNOWN_TASK: Message = { status: 404, kind: 'unknown_task' };
@@ -126,26 +150,25 @@ const agentOf = (text: string): MyStopSelection | undefined => {
 };
 
 async function showTasks(asked: Asked, request: Request, response: Response): Promise<void> {
-  const { surface, person, session, base, options } = asked;
-  const after = afterOf(request);
-  if (after === 'malformed') return answerNotice(response, { status: 400, kind: 'malformed', base });
-  const [page, pause, mayResume] = await Promise.all([
-    surface.tasks(person, { after, limit: TASKS_PER_PAGE }),
+  const { surface, person, session, options } = asked;
+  const query = readQuery(request.originalUrl, ['after']);
+  const after = query.read('after', parseTaskId, UNREADABLE);
+  if (query.errors.length > 0) return refuseAddress(asked, response);
+  const isFirst = after === undefined;
+  const live = surface.agents(person, { after, limit: AGENTS_PER_PAGE, listsTasks: FEW_TASKS });
+  const [agents, ended, pause, mayResume] = await Promise.all([
+    live,
+    // Read after the live tasks: a task that ends meanwhile is then on the page twice, never missing.
+    live.then(() => (isFirst ? surface.endedTasks(person, { after: undefined, limit: LATEST_ENDED }) : undefined)),
     surface.pauseOf(person),
     surface.mayResume(person),
   ]);
-  const notice = flash.take(request, response);
   const view: MeView = {
-    ...options,
-    base,
-    person: person.sponsorKey,
-    now: options.clock.now(),
-    formToken: session.formToken,
-    notice,
-    live: page.tasks.filter(({ state }) => state === 'live'),
-    history: page.tasks.filter(({ state }) => state !== 'live'),
-    next: page.nextAfter && formatAfter(page.nextAfter),
-    isFirst: after === undefined,
+    ...personView(asked, request, response),
+    reach: options.reach,
+    agents,
+    isFirst,
+    ended,
     pausedAt: pause.own?.blockedAt,
     blockedByOthers: pause.blockedByOthers,
     canPause: surface.canPause,
@@ -154,6 +177,41 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
     mayResume,
   };
   response.set(FORM_PAGE_HEADERS).send(renderMe(view, languageOf(request)));
+}
+
+async function showAgent(asked: Asked, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, Object.values(POSITION_FIELDS));
+  const of = query.read(POSITION_FIELDS.of, parseTaskId, UNREADABLE);
+  const after = query.read(POSITION_FIELDS.after, parseTaskId, UNREADABLE);
+  if (query.errors.length > 0 || of === undefined) return refuseAddress(asked, response);
+  const position: AgentPosition = { of, after };
+  const shown = await asked.surface.agentTasks(asked.person, { ...position, limit: TASKS_PER_PAGE });
+  if (shown === undefined) return answerNotice(response, { ...UNKNOWN_TASK, base: asked.base });
+  const view = { ...personView(asked, request, response), position, shown };
+  response.set(FORM_PAGE_HEADERS).send(renderAgent(view, languageOf(request)));
+}
+
+async function showEnded(asked: Asked, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['after']);
+  const after = query.read('after', parseAfter, UNREADABLE);
+  if (query.errors.length > 0) return refuseAddress(asked, response);
+  const ended = await asked.surface.endedTasks(asked.person, { after, limit: TASKS_PER_PAGE });
+  response
+    .set(FORM_PAGE_HEADERS)
+    .send(renderEnded({ ...personView(asked, request, response), ended }, languageOf(request)));
+}
+
+function personView({ session, person, base, options }: Asked, request: Request, response: Response): PersonView {
+  const { scopeWords, sessionTtl, clock } = options;
+  return {
+    base,
+    person: person.sponsorKey,
+    now: clock.now(),
+    formToken: session.formToken,
+    sessionTtl,
+    notice: flash.take(request, response),
+    scopeWords,
+  };
 }
 
 async function showResume(
@@ -166,18 +224,23 @@ async function showResume(
   response.set(FORM_PAGE_HEADERS).send(renderResume(view, languageOf(request)));
 }
 
-/** Only the cursor of the next page is a parameter. */
-function afterOf({ url }: Request): MyTasksCursor | 'malformed' | undefined {
-  const [first, ...rest] = queryParameters(url);
-  if (first === undefined) return undefined;
-  if (first.name !== 'after' || rest.length > 0) return 'malformed';
-  return parseAfter(first.value ?? '') ?? 'malformed';
+/** No answer has this sentence: the page for a wrong address names no parameter. */
+const UNREADABLE = 'Must be that of a page.';
+
+function refuseAddress({ base }: Asked, response: Response): void {
+  answerNotice(response, { status: 400, kind: 'malformed', base });
 }
 
-async function stop({ surface, person }: Asked, selection: MyStopSelection | undefined): Promise<Outcome> {
+/** The agent's page that the form came from. `undefined` for a form of another page. */
+function agentPageOf(field: FormField): string | undefined {
+  const of = parseTaskId(field(POSITION_FIELDS.of) ?? '');
+  return of && agentAddress({ of, after: parseTaskId(field(POSITION_FIELDS.after) ?? '') });
+}
+
+async function stop({ surface, person }: Asked, selection: MyStopSelection | undefined, to?: string): Promise<Outcome> {
   const outcome = selection && (await surface.stop(person, selection));
   if (outcome?.kind !== 'ended') return { kind: 'refused', notice: UNKNOWN_TASK };
-  return { kind: 'done', notice: { kind: 'stopped', amount: outcome.tasks } };
+  return { kind: 'done', notice: { kind: 'stopped', amount: outcome.tasks }, to };
 }
 
 async function pause({ surface, person }: Asked): Promise<Outcome> {

@@ -1,11 +1,11 @@
-/** Times and lengths of time in the language of the page. assets/me.js repeats this with the person's own clock. */
+/** Times in words. assets/me.js writes them again each second, by the person's own clock. */
 
 import { type Instant, secondsBetween, toMillisecondText } from '../../../domain/instant.ts';
 import { type Html, html } from '../browser/html.ts';
 import { relative } from '../browser/times.ts';
 import type { Language } from './view.ts';
 
-/** Distance and time of day, with the date if it is another one. In UTC: only the script knows the person's time zone. */
+/** The distance from now, and the time of day with its date unless that is today's. In UTC: only the script knows the time zone. */
 export function moment(language: Language, at: Instant, now: Instant): Html {
   const isSameDay = toMillisecondText(at).slice(0, DAY_LENGTH) === toMillisecondText(now).slice(0, DAY_LENGTH);
   const clock = new Intl.DateTimeFormat(language, {
@@ -14,6 +14,11 @@ export function moment(language: Language, at: Instant, now: Instant): Html {
     ...(!isSameDay && { dateStyle: 'medium' }),
   });
   return html`<time datetime="${toMillisecondText(at)}"><span data-distance>${relative(language, secondsBetween(now, at))}</span> <span class="clock">(<span data-clock>${clock.format(at / 1000)} UTC</span>)</span></time>`;
+}
+
+/** The distance from now alone. */
+export function distance(language: Language, at: Instant, now: Instant): Html {
+  return html`<time datetime="${toMillisecondText(at)}"><span data-distance>${relative(language, secondsBetween(now, at))}</span></time>`;
 }
 
 const DAY_LENGTH = '2026-11-23'.length;

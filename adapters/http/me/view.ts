@@ -1,21 +1,31 @@
-/** What the person's page shows. */
+/** What the pages of a person show. */
 
-import type { MyTask } from '../../../application/me/my-tasks.ts';
+import type { MyAgents, MyAgentTasks } from '../../../application/me/my-agents.ts';
+import type { MyTasksPage } from '../../../application/me/my-tasks.ts';
+import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Flash } from '../browser/flash.ts';
 
-export interface MeView {
+/** What every page of a signed-in person shows. */
+export interface PersonView {
   /** The path of the issuer, before `/me`. */
   readonly base: string;
   /** The sponsor key: operators find the person by it, and `sub` may be a random text. */
   readonly person: string;
   readonly now: Instant;
-  readonly live: readonly MyTask[];
-  readonly history: readonly MyTask[];
-  /** The cursor of the next page of tasks. */
-  readonly next: string | undefined;
-  /** Whether this is the first page of tasks. */
+  readonly formToken: string;
+  /** Seconds that the session lasts without use. */
+  readonly sessionTtl: number;
+  readonly notice: Notice | undefined;
+  readonly scopeWords: ScopeWords;
+}
+
+export interface MeView extends PersonView {
+  readonly agents: MyAgents;
+  /** Whether this is the first page of agents. */
   readonly isFirst: boolean;
+  /** The latest ended tasks. `undefined` on a later page of agents. */
+  readonly ended: MyTasksPage | undefined;
   /** When the person paused agents. */
   readonly pausedAt: Instant | undefined;
   /** Whether another source than the person blocks agents. */
@@ -25,14 +35,27 @@ export interface MeView {
   readonly isPauseLiftable: boolean;
   /** Whether the person signed in lately enough to lift the pause. */
   readonly mayResume: boolean;
-  readonly formToken: string;
   /** Whether the provider can end its own session too. */
   readonly signsOutEverywhere: boolean;
-  /** Seconds that the session lasts without use. */
-  readonly sessionTtl: number;
-  readonly notice: Notice | undefined;
   readonly reach: Reach;
-  readonly scopeWords: ScopeWords;
+}
+
+/** The live tasks of one agent. */
+export interface AgentView extends PersonView {
+  readonly position: AgentPosition;
+  readonly shown: MyAgentTasks;
+}
+
+/** A page of the tasks of one agent, as an address names it. */
+export interface AgentPosition {
+  /** A task of the agent. */
+  readonly of: TaskId;
+  /** The last task of the previous page. */
+  readonly after: TaskId | undefined;
+}
+
+export interface EndedView extends PersonView {
+  readonly ended: MyTasksPage;
 }
 
 /** What the person has just done. */

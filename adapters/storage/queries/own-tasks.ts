@@ -1,11 +1,18 @@
-/** The tasks of a person as the person sees them. */
+/** The tasks of a person as the person sees them, and the agents that have them. */
 
-import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/tasks.ts';
-import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type {
+  OwnAgent,
+  OwnLiveTasksQuestion,
+  OwnTask,
+  OwnTaskPosition,
+  OwnTasksQuestion,
+} from '../../../application/ports/tasks.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
-import { LATEST, readScope, storable } from '../rows/column.ts';
+import type { Values } from '../dialect.ts';
+import { type BindInstant, LATEST, readScope, storable } from '../rows/column.ts';
 import { LAST_TASK_ID, type TaskRow, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
@@ -22,30 +29,24 @@ interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' |
 
 const COLUMNS = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';
 
-/**
- * A page in one statement, so that a task that ends meanwhile is read once. Each part reads at most `limit` entries of its
- * index, except the live tasks, which are sorted.
- */
-export const ownTasks: Query<
-  { readonly sponsorKey: SponsorKey; readonly question: OwnTasksQuestion },
-  readonly OwnTask[]
-> = {
-  name: 'own_tasks',
-  plan: 'by_index',
-  // Of an expression (`|| ''`) the planner reads no index, which might be that of all tasks.
-  text: `select ${COLUMNS}, over_at,
+/** The tasks of a select with `COLUMNS` and `over_at`, with what other tables have of them. */
+const described = (found: string) => `select ${COLUMNS}, over_at,
       (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
       (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
       (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
     from (
-      select * from (
-        select ${COLUMNS}, ended_at as over_at from tasks
-          where sponsor_key = :sponsor_key and state = 'live' and expires_at > :now
-            and task_id || '' < :live_before
-          order by task_id || '' desc limit :limit
-      ) live
-      union all
-      select ${COLUMNS}, expires_at from tasks
+      ${found}
+    ) found`;
+
+/**
+ * The live tasks of a person: all are read by index, and sorted. Of an expression (`|| ''`) the planner reads no index,
+ * which might be that of all tasks, or of the agent's tasks for all people.
+ */
+const LIVE = "sponsor_key = :sponsor_key and state = 'live' and expires_at > :now";
+const NEWEST_FIRST = "order by task_id || '' desc limit :limit";
+
+/** The ended tasks of a person, the second part along its index. */
+const ENDED = `select ${COLUMNS}, expires_at as over_at from tasks
         where sponsor_key = :sponsor_key and state = 'live' and expires_at <= :now
           and (expires_at, task_id) < (:ended_at, :ended_before)
       union all
@@ -54,22 +55,114 @@ export const ownTasks: Query<
           where sponsor_key = :sponsor_key and ended_at is not null
             and (ended_at, task_id) < (:ended_at, :ended_before)
           order by ended_at desc, task_id desc limit :limit
-      ) ended
-    ) found
+      ) ended`;
+
+interface OwnQuestion<Question> {
+  readonly sponsorKey: SponsorKey;
+  readonly question: Question;
+}
+
+const key = (sponsorKey: SponsorKey) => storable('sponsor_key', sponsorKey);
+
+/**
+ * A page in one statement, so that a task that ends meanwhile is read once. Each part reads at most `limit` entries of its
+ * index, except the live tasks, which are sorted.
+ */
+export const ownTasks: Query<OwnQuestion<OwnTasksQuestion>, readonly OwnTask[]> = {
+  name: 'own_tasks',
+  plan: 'by_index',
+  text: `${described(`select * from (
+        select ${COLUMNS}, ended_at as over_at from tasks
+          where ${LIVE}
+            and task_id || '' < :live_before
+          ${NEWEST_FIRST}
+      ) live
+      union all
+      ${ENDED}`)}
     order by over_at desc nulls first, task_id desc limit :limit`,
   values({ sponsorKey, question: { after, limit, now } }, { instant }) {
     const isAmongEnded = after?.endedAt !== undefined;
     return {
-      sponsor_key: storable('sponsor_key', sponsorKey),
+      sponsor_key: key(sponsorKey),
       now: instant(now),
       // No task id sorts before the empty text: after a page with ended tasks, no live task is read.
       live_before: isAmongEnded ? '' : (after?.taskId ?? LAST_TASK_ID),
-      ended_at: instant(after?.endedAt ?? LATEST),
-      ended_before: isAmongEnded ? after.taskId : LAST_TASK_ID,
+      ...endedBefore(after, instant),
       limit,
     };
   },
   read: (rows: readonly OwnTaskRow[]) => rows.map(toOwnTask),
+};
+
+export const ownLiveTasks: Query<OwnQuestion<OwnLiveTasksQuestion>, readonly OwnTask[]> = {
+  plan: 'by_index',
+  text: (_, { question: { agentId } }) =>
+    `${described(`select ${COLUMNS}, ended_at as over_at from tasks
+        where ${LIVE}
+          and ${agentId === undefined ? '' : "agent_id || '' = :agent_id and "}task_id || '' < :before
+        ${NEWEST_FIRST}`)}
+    order by task_id desc`,
+  values: ({ sponsorKey, question: { agentId, after = LAST_TASK_ID, limit, now } }, { instant }) => ({
+    sponsor_key: key(sponsorKey),
+    agent_id: agentId,
+    before: after,
+    now: instant(now),
+    limit,
+  }),
+  read: (rows: readonly OwnTaskRow[]) => rows.map(toOwnTask),
+};
+
+export const ownEndedTasks: Query<OwnQuestion<OwnTasksQuestion>, readonly OwnTask[]> = {
+  name: 'own_ended_tasks',
+  plan: 'by_index',
+  text: `${described(ENDED)}
+    order by over_at desc, task_id desc limit :limit`,
+  values: ({ sponsorKey, question: { after, limit, now } }, { instant }) => ({
+    sponsor_key: key(sponsorKey),
+    now: instant(now),
+    ...endedBefore(after, instant),
+    limit,
+  }),
+  read: (rows: readonly OwnTaskRow[]) => rows.map(toOwnTask),
+};
+
+/** The position of an ended task. After a live one, or at the beginning, all ended tasks follow. */
+function endedBefore(after: OwnTaskPosition | undefined, instant: BindInstant): Values {
+  return {
+    ended_at: instant(after?.endedAt ?? LATEST),
+    ended_before: after?.endedAt === undefined ? LAST_TASK_ID : after.taskId,
+  };
+}
+
+interface OwnAgentRow {
+  readonly agent_id: AgentId;
+  readonly display_name: string | null;
+  readonly tasks: number;
+  readonly newest: TaskId;
+  readonly active_at: Instant;
+}
+
+/** Reads all live tasks of the person, each with its grant. */
+export const ownAgents: Query<{ readonly sponsorKey: SponsorKey; readonly now: Instant }, readonly OwnAgent[]> = {
+  name: 'own_agents',
+  plan: 'by_index',
+  text: `select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as active_at,
+      (select display_name from agents a where a.agent_id = live.agent_id) as display_name
+    from (
+      select agent_id, task_id,
+          coalesce((select max(renewed_at) from task_grants g where g.task_id = t.task_id), created_at) as active_at
+        from tasks t where ${LIVE}
+    ) live
+    group by agent_id order by newest desc`,
+  values: ({ sponsorKey, now }, { instant }) => ({ sponsor_key: key(sponsorKey), now: instant(now) }),
+  read: (rows: readonly OwnAgentRow[]) =>
+    rows.map((row) => ({
+      agentId: row.agent_id,
+      displayName: row.display_name ?? undefined,
+      tasks: row.tasks,
+      newestTask: row.newest,
+      activeAt: row.active_at,
+    })),
 };
 
 function toOwnTask(row: OwnTaskRow): OwnTask {

@@ -7,7 +7,7 @@ import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/t
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
 import { readScope, storable } from '../rows/column.ts';
 import { type TaskRow, type TaskStateRow, taskColumns, toRevocation, toTask, toTaskState } from '../rows/task-row.ts';
-import { ownTasks } from './own-tasks.ts';
+import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks } from './own-tasks.ts';
 import type { Ask, Query } from './query.ts';
 import { findListedTask, listTasks } from './task-list.ts';
 
@@ -116,14 +116,36 @@ export const countLiveTasks: Query<LiveTasksQuestion, LiveTaskCount> = {
   }),
 };
 
+/**
+ * Steps from one key to the next along the index by person, so a person with many tasks costs as much as one with few.
+ * Without the lower bound of the first step Postgres would not use the index, which is partial.
+ */
+export const livePeople: Query<number, readonly SponsorKey[]> = {
+  plan: 'in_order',
+  text: ({ noJoin }) => `with recursive people (sponsor_key, nth) as (
+      select (select min(sponsor_key) from tasks where sponsor_key >= ''), 1
+      union all
+      select (select min(t.sponsor_key) from tasks t where t.sponsor_key > people.sponsor_key), nth + 1
+        from people where people.sponsor_key is not null and nth < :most
+    )
+    select sponsor_key from people
+      where exists (select 1 from tasks t where t.sponsor_key = people.sponsor_key and t.state = 'live' ${noJoin})`,
+  values: (most) => ({ most }),
+  read: (rows: readonly { readonly sponsor_key: SponsorKey }[]) => rows.map(({ sponsor_key }) => sponsor_key),
+};
+
 export function tasks(ask: Ask): Tasks {
   return {
     findGrant: (agentId, grantHash) => ask(findGrant, { agentId, grantHash }),
     findSponsor: (taskId) => ask(findSponsor, taskId),
     tokenFacts: (tokenId, taskId) => ask(tokenFacts, { tokenId, taskId }),
     ofSponsor: (sponsorKey, question) => ask(ownTasks, { sponsorKey, question }),
+    agentsOfSponsor: (sponsorKey, now) => ask(ownAgents, { sponsorKey, now }),
+    liveOfSponsor: (sponsorKey, question) => ask(ownLiveTasks, { sponsorKey, question }),
+    endedOfSponsor: (sponsorKey, question) => ask(ownEndedTasks, { sponsorKey, question }),
     list: (question) => ask(listTasks, question),
     findListed: (taskId, now) => ask(findListedTask, { taskId, now }),
+    livePeople: (most) => ask(livePeople, most),
     countLive: (question) => ask(countLiveTasks, question),
   };
 }

@@ -7,10 +7,10 @@ import { renderNewKey, type SettingLine } from '../../../adapters/cli/key-report
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import { newSigningKey, type PublicHalf, thumbprintOf } from '../../../adapters/jose/signing-key.ts';
 import { writeKeyFile } from '../../../adapters/platform/key-file.ts';
+import { configuredSigningKeys } from '../../files/signing.ts';
 import { givenSettings, type SettingSources } from '../../settings/given-settings.ts';
 import { readSettingsSection } from '../../settings/read-settings.ts';
-import { configuredSigningKeys } from '../../signing.ts';
-import { StartupError } from '../../startup-error.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 import { processSettings, runReport } from '../run-command.ts';
 import { isUsableKid, plannedNext, withKeyFile } from './named-keys.ts';
 import { signingSettings } from './rotation-plan.ts';

@@ -2,10 +2,10 @@
 
 import type { PublicHalf } from '../../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable } from '../../../adapters/platform/key-file.ts';
+import type { ConfiguredKey } from '../../files/signing.ts';
 import { catalogue } from '../../settings/catalogue.ts';
 import { givenSettings, type SettingSources } from '../../settings/given-settings.ts';
-import type { ConfiguredKey } from '../../signing.ts';
-import { StartupError } from '../../startup-error.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 import { printError } from '../run-command.ts';
 import type { PlannedKey } from './rotation-plan.ts';
 

@@ -7,8 +7,8 @@ import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts
 import { writeOutput } from '../../../adapters/cli/standard-output.ts';
 import { canSign, publicPem, thumbprintOf } from '../../../adapters/jose/signing-key.ts';
 import { replaceByPublicHalf } from '../../../adapters/platform/key-file.ts';
-import { configuredSigningKeys } from '../../signing.ts';
-import { StartupError } from '../../startup-error.ts';
+import { configuredSigningKeys } from '../../files/signing.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
 import { keyNamed, withKeyFile } from './named-keys.ts';
 

@@ -15,8 +15,8 @@ import {
 import { askReplica } from '../../../adapters/outbound/replica-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { readKeyFile, writeKeyFile } from '../../../adapters/platform/key-file.ts';
-import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../../signing.ts';
-import { StartupError } from '../../startup-error.ts';
+import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../../files/signing.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
 import { isUsableKid, plannedNext, withKeyFile } from './named-keys.ts';
 import { type PlannedKey, rotationPlan } from './rotation-plan.ts';

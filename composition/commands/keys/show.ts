@@ -6,7 +6,7 @@ import { renderKeys, type ShownKey } from '../../../adapters/cli/key-report.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import { writeOutput } from '../../../adapters/cli/standard-output.ts';
 import { canSign, type PublicHalf, publicPem, thumbprintOf } from '../../../adapters/jose/signing-key.ts';
-import { type ConfiguredKey, configuredSigningKeys } from '../../signing.ts';
+import { type ConfiguredKey, configuredSigningKeys } from '../../files/signing.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
 import { keyNamed } from './named-keys.ts';
 

@@ -12,7 +12,7 @@ import type {
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { COSIGNATURE } from '../../../domain/log/verifier-key.ts';
 import { DRIVER_FAULTS } from '../../database-refusals.ts';
-import { StartupError } from '../../startup-error.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 
 /** A required option that names a file. @param name with its dashes */
 export function fileOption(name: string, describe: string) {

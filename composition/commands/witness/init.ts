@@ -5,7 +5,7 @@ import { newNoteKey } from '../../../adapters/jose/log-key.ts';
 import { writeKeyFile } from '../../../adapters/platform/key-file.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { formatVerifierKey, isTrustableName } from '../../../domain/log/verifier-key.ts';
-import { StartupError } from '../../startup-error.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 import { printError, runReport } from '../run-command.ts';
 import { fileOption, readSigner, refuseKeyFile, withStateFile } from './files.ts';
 

@@ -11,7 +11,7 @@ import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { ED25519, formatVerifierKey, parseVerifierKey, type VerifierKey } from '../../../domain/log/verifier-key.ts';
 import { listen } from '../../listen.ts';
 import { startRecurring } from '../../recurring.ts';
-import { StartupError } from '../../startup-error.ts';
+import { StartupError } from '../../settings/startup-error.ts';
 import { printError, runCommand } from '../run-command.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
 import { fileOption, openState, readSigner } from './files.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
-import { describeSettingError } from '../../../composition/startup-error.ts';
+import { describeSettingError } from '../../../composition/settings/startup-error.ts';
 import { environment, onSqlite, startable } from './sources.ts';
 
 describe('A setting on the command line', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { describeUnknownSetting, settingSources } from '../../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
-import { describeSettingError } from '../../../composition/startup-error.ts';
+import { describeSettingError } from '../../../composition/settings/startup-error.ts';
 import { runCommand } from '../../support/command-process.ts';
 import { environment, startable, type Texts } from './sources.ts';
 

@@ -2,7 +2,7 @@
 
 import { readSettings, type SettingsResult } from '../../../composition/settings/read-settings.ts';
 import type { Settings } from '../../../composition/settings/settings.ts';
-import { variableOf } from '../../../composition/startup-error.ts';
+import { variableOf } from '../../../composition/settings/startup-error.ts';
 
 export type Texts = Readonly<Record<string, string | undefined>>;
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
-import { describeSettingError } from '../../../composition/startup-error.ts';
+import { describeSettingError } from '../../../composition/settings/startup-error.ts';
 import { environment, errorsWith, readWith, startable } from './sources.ts';
 
 describe('Wrong settings', () => {

@@ -3,7 +3,7 @@
 import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { sealing, systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { beginSession } from '../../../application/sessions.ts';
-import { consoleDigest } from '../../../composition/console.ts';
+import { consoleDigest } from '../../../composition/pages/console.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { OPERATOR_SESSION_TTL } from '../../../domain/sessions/session.ts';

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
-import { variableOf } from '../../../composition/startup-error.ts';
+import { variableOf } from '../../../composition/settings/startup-error.ts';
 
 export const CHART = new URL('../../../docs/examples/deploy/helm/', import.meta.url);
 const SCHEMA = new URL('values.schema.json', CHART);

@@ -20,7 +20,8 @@ for (const database of databasesByLength) {
     it('has every link, form, file and redirect below that path, from the sign-in to the sign-out', async () => {
       const { mandate } = running;
       const agent = await mandate.agent({ display_name: 'Jira triage' });
-      await agent.exchange();
+      // More tasks than the first page lists.
+      for (let count = 0; count < 6; count += 1) await agent.exchange();
       const page = await (await browse()).newPage();
       /** The service answers without its path too, but a proxy in front may not. */
       const outside: string[] = [];
@@ -34,8 +35,14 @@ for (const database of databasesByLength) {
       await page.goto(`${mandate.issuer}/me`);
       await signIn(page);
       expect(page.url()).to.equal(`${mandate.issuer}/me`);
-      await page.getByRole('button', { name: 'Jira triage' }).click();
+      await page.getByRole('link', { name: 'Jira triage' }).click();
+      await page.locator('.task button').first().click();
       await page.getByText('1 task stopped.').waitFor();
+      await page.getByRole('link', { name: 'Back to my tasks' }).click();
+      await page.getByRole('button', { name: 'Stop all 5 tasks of Jira triage' }).click();
+      await page.getByText('5 tasks stopped.').waitFor();
+      await page.goto(`${mandate.issuer}/me/ended`);
+      await page.getByRole('link', { name: 'Back to my tasks' }).click();
       await page.locator('summary', { hasText: 'Pause agents' }).click();
       await page.getByRole('button', { name: 'Pause all agents' }).click();
       await page.goto(`${mandate.issuer}/me/sign-in?to=resume`);

@@ -3,22 +3,13 @@
  * the metric; then the service goes on by itself.
  */
 
-import { chownSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import pg from 'pg';
-import { openPostgresCondition } from '../../../adapters/storage/postgres/condition.ts';
 import { READINESS_LIMITS } from '../../../adapters/storage/postgres/limits.ts';
-import { capturedLog } from '../../support/captured-log.ts';
-import { runCommand } from '../../support/command-process.ts';
-import { eventually } from '../../support/eventually.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
-import { SUPERUSER, serverAccount } from '../../support/postgres-server.ts';
-import { DATABASE, type OwnPostgres, ownPostgres } from './own-postgres.ts';
-
-/** A certificate for 127.0.0.1, its key, and the authority that signed it. */
-const TLS = fileURLToPath(new URL('../../support/tls/', import.meta.url));
+import { SUPERUSER } from '../../support/postgres-server.ts';
+import { faultyPostgres, HEALTHY } from './faulty-postgres.ts';
+import { DATABASE } from './own-postgres.ts';
+import { testStandbysAndPartitions } from './standbys-and-partitions.ts';
 
 interface Fault {
   readonly title: string;
@@ -95,46 +86,15 @@ const faults: readonly Fault[] = [
   },
 ];
 
-const HEALTHY = [200, 'Healthy', 'The database answers.'];
-
-const DAY = 24 * 60 * 60;
-
 const SERVED = 'Introspection and key sets are served.';
 
 describe('While Postgres', function () {
   this.timeout(60_000);
-  let own: OwnPostgres;
-  let mandate: Mandate;
-  let agent: RegisteredAgent;
+  const faulty = faultyPostgres();
+  const { readiness, expectUnavailable, records, outages } = faulty;
 
-  before(async () => {
-    own = await ownPostgres();
-    mandate = await startMandate({ database: own.database });
-    agent = await mandate.agent();
-  });
-  after(async () => {
-    await mandate.stop();
-    await own.postgres.stop();
-  });
-
-  const readiness = async (of = mandate) => {
-    const { status: code, body } = await of.get('/readyz', { accept: 'application/json' });
-    const { database } = body.checks as Record<string, { readonly status: string; readonly detail: string }>;
-    return [code, database?.status, database?.detail];
-  };
-  const expectUnavailable = (answer: Answer) => {
-    expect(answer.status, answer.text).to.equal(503);
-    expect(answer.headers.get('retry-after')).to.equal('5');
-    expect(answer.body.error).to.equal('temporarily_unavailable');
-  };
-  const records = async () => Number((await own.sql('select count(*) as number from ledger'))[0]?.number);
-  /** The log's lines about outages, after a given line. */
-  const outages = (since: number) =>
-    mandate.log.lines
-      .slice(since)
-      .map((line) => JSON.parse(line))
-      .filter(({ message }) => message.startsWith('the database could not answer'));
   const holding = async (statement: string) => {
+    const { own } = faulty;
     const client = new pg.Client({ connectionString: own.postgres.server.url(SUPERUSER, DATABASE) });
     await client.connect();
     const { rows } = await client.query('select pg_backend_pid() as pid');
@@ -144,6 +104,7 @@ describe('While Postgres', function () {
 
   for (const { title, cause, end, words, isUnready } of faults) {
     it(`${title}, nothing is decided, the cause is named once, and it goes on by itself`, async () => {
+      const { own, mandate, agent } = faulty;
       // The log has each cause at most once in ten seconds.
       mandate.clock.advance(10);
       const issued = await agent.exchange();
@@ -176,6 +137,7 @@ describe('While Postgres', function () {
   }
 
   it('has a ledger that another session locks, the lock and its process are named, and introspection is served', async () => {
+    const { mandate, agent } = faulty;
     const issued = await agent.exchange();
     const before = await records();
     const lock = await holding('lock table ledger in access exclusive mode');
@@ -196,6 +158,7 @@ describe('While Postgres', function () {
   });
 
   it('has locked tasks, and it is said that introspection waits too', async () => {
+    const { agent } = faulty;
     const lock = await holding('lock table tasks in access exclusive mode');
     try {
       const words = `another session holds a lock (55P03): process ${lock.pid} on tasks. Introspection waits for it too.`;
@@ -207,6 +170,7 @@ describe('While Postgres', function () {
   });
 
   it('has a partition under construction of an index, and the process that locks it is named', async () => {
+    const { own, agent } = faulty;
     const [month] = await own.sql("select relname from pg_class where relname ~ '^ledger_\\d{4}_\\d{2}$' order by 1");
     const table = String(month?.relname);
     const lock = await holding(`lock table ${table} in share mode`);
@@ -222,6 +186,7 @@ describe('While Postgres', function () {
   });
 
   it('lets the role open no connection, and the limit is named', async () => {
+    const { own, mandate, agent } = faulty;
     mandate.clock.advance(10);
     const before = await records();
     const line = mandate.log.lines.length;
@@ -242,113 +207,5 @@ describe('While Postgres', function () {
     expect(await readiness()).to.deep.equal(HEALTHY);
   });
 
-  it('waits for a synchronous standby, the waiting commits are counted, and they go on when it waits no more', async () => {
-    await own.sql("alter system set synchronous_standby_names = 'lost'");
-    await own.sql('select pg_reload_conf()');
-    const condition = await openPostgresCondition(own.postgres.server.url('serving', DATABASE), capturedLog());
-    try {
-      // A commit waits also if its client is gone, so a refused exchange may be committed later.
-      expectUnavailable(await agent.exchange());
-      const [code, status, detail] = await readiness();
-      expect([code, status]).to.deep.equal([200, 'Degraded']);
-      expect(detail).to.match(
-        /^Decisions fail: their commits wait for a synchronous standby, in (1 session|\d+ sessions)\. Introspection and key sets are served\.$/,
-      );
-      const writing = await condition.writing();
-      expect(writing).to.deep.include({ isStandby: false, fault: undefined, synchronousCommit: 'on', lockHolders: [] });
-      expect(writing?.awaitingStandby).to.be.greaterThan(0);
-    } finally {
-      await condition.close();
-      await own.sql('alter system reset synchronous_standby_names');
-      await own.sql('select pg_reload_conf()');
-    }
-    expect((await agent.exchange()).status).to.equal(200);
-    expect(await readiness()).to.deep.equal(HEALTHY);
-  });
-
-  it('has no TLS, or a certificate of an unknown authority, and a command says which and what to do', async () => {
-    const migrate = async (parameters: string) => {
-      const uri = `${own.postgres.server.url(SUPERUSER, DATABASE)}?${parameters}`;
-      const settings = { 'Service:Database:Provider': 'postgres', 'Service:Database:ConnectionString': uri };
-      const { code, err } = await runCommand(['migrate'], settings);
-      return [code, err.split('\n', 1)[0]];
-    };
-    // Also as `require`, the driver writes no warning of its own.
-    expect(await migrate('sslmode=require')).to.deep.equal([
-      1,
-      'mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS). Set ssl = on at the server. If the network between is yours alone, write sslmode=disable.',
-    ]);
-    const owner = serverAccount();
-    for (const name of ['server.pem', 'server-key.pem']) {
-      const file = join(own.postgres.data, name);
-      writeFileSync(file, readFileSync(TLS + name), { mode: 0o600 });
-      if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
-    }
-    await own.sql("alter system set ssl_cert_file = 'server.pem'");
-    await own.sql("alter system set ssl_key_file = 'server-key.pem'");
-    await own.sql('alter system set ssl = on');
-    await own.sql('select pg_reload_conf()');
-    const [code, said] = await migrate('sslmode=require');
-    expect([code, said]).to.deep.equal([
-      1,
-      'mandate: The certificate of Postgres is not accepted (UNABLE_TO_VERIFY_LEAF_SIGNATURE). See what the code means. Name the authority of the certificate with sslrootcert, and in the connection string the host that the certificate names.',
-    ]);
-    expect(await migrate(`sslmode=require&sslrootcert=${TLS}ca.pem`)).to.deep.equal([0, '']);
-  });
-
-  it('has no partition for this month, the first request makes the service create it, and the next is served', async () => {
-    // Longer than any token, so the agent registered before is as good as another.
-    mandate.clock.advance(120 * DAY);
-    const before = await records();
-    const line = mandate.log.lines.length;
-    expectUnavailable(await agent.exchange());
-    expect(outages(line).map(({ message }) => message)).to.deep.equal([
-      'the database could not answer: the ledger has no partition for this month (23514)',
-    ]);
-    expect(await records()).to.equal(before);
-    const created = (text: string) => text.includes('its partitions were created');
-    await eventually(() => mandate.log.lines.slice(line).some(created));
-    expect((await agent.exchange()).status).to.equal(200);
-    expect(await records()).to.equal(before + 1);
-    expect((await readiness())[1]).to.equal('Healthy');
-  });
-
-  it('has no partition for this month, and a check of readiness makes the service create it', async () => {
-    const other = await mandate.another({});
-    // The hourly upkeep runs at the start, with the time before.
-    await other.untilReady();
-    other.clock.advance(240 * DAY);
-    const unready = await readiness(other);
-    expect(unready.slice(0, 2)).to.deep.equal([503, 'Unhealthy']);
-    expect(unready[2]).to.match(/^The ledger has no partition ledger_\d{4}_\d{2}; run `mandate migrate`\.$/);
-    await eventually(async () => (await readiness(other))[1] === 'Healthy');
-    await other.stop();
-  });
-
-  it('is a standby, nothing is decided, doctor names it, and the service goes on after its promotion', async () => {
-    const [row] = await own.sql('show data_directory');
-    await own.postgres.halt('fast');
-    writeFileSync(join(String(row?.data_directory), 'standby.signal'), '');
-    const started = own.postgres.start();
-    const answers = () =>
-      own.sql('select 1').then(
-        () => true,
-        () => false,
-      );
-    await eventually(answers, 50);
-    const condition = await openPostgresCondition(own.postgres.server.url('serving', DATABASE), capturedLog());
-    try {
-      expectUnavailable(await agent.exchange());
-      expect((await readiness()).slice(0, 2)).to.deep.equal([503, 'Unhealthy']);
-      const writing = await condition.writing();
-      expect(writing).to.deep.include({ isStandby: true });
-      expect(writing?.fault?.code).to.equal('25006');
-    } finally {
-      await condition.close();
-      await own.sql('select pg_promote()');
-      await started;
-    }
-    await eventually(async () => (await agent.exchange()).status === 200);
-    expect((await readiness())[1]).to.equal('Healthy');
-  });
+  testStandbysAndPartitions(faulty);
 });

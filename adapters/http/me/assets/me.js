@@ -1,7 +1,10 @@
 // Counts down. Every action works without this script.
+//
+// A browser that translates the page changes its words and its language, and keeps the elements. So this script reads the
+// language once, and writes a time only when its words change.
 
 const TICK_MS = 1000;
-/** In milliseconds, as times.ts has them in seconds. */
+/** In milliseconds; browser/times.ts has the same units in seconds. */
 const UNITS = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -32,18 +35,24 @@ function showTimes() {
   for (const time of document.querySelectorAll('time')) {
     const at = Date.parse(time.dateTime);
     setText(time.querySelector('[data-distance]'), distance(at - now));
+    const clock = time.querySelector('[data-clock]');
+    if (clock === null) continue;
     const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-    setText(time.querySelector('[data-clock]'), (isToday ? timeOfDay : dateAndTime).format(at));
+    setText(clock, (isToday ? timeOfDay : dateAndTime).format(at));
   }
 }
 
+/** The text that this script wrote last, or found already right. */
+const written = new WeakMap();
+
 function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if ((written.get(element) ?? element.textContent) !== text) element.textContent = text;
+  written.set(element, text);
 }
 
 showTimes();
 setInterval(showTimes, TICK_MS);
-// Of renewal.js.
+// renewal.js sends this event.
 document.addEventListener('renewed', () => {
   ahead = readAhead();
   showTimes();

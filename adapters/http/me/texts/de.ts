@@ -1,7 +1,7 @@
 /** The words of the page in German. */
 
 import { html } from '../../browser/html.ts';
-import { duration } from '../../browser/times.ts';
+import { atMost } from '../../browser/times.ts';
 import { plural, type Texts } from './texts.ts';
 
 export const de: Texts = {
@@ -17,9 +17,11 @@ export const de: Texts = {
   live: 'Jetzt',
   history: 'Beendet',
   nothingLive: 'Gerade handelt kein Agent für Sie.',
+  nothingOfAgent: 'Gerade handelt dieser Agent nicht für Sie.',
   nothingEnded: 'In letzter Zeit endete keine Aufgabe.',
-  count: (tasks, agents, isWhole) =>
-    `${plural(tasks, 'Aufgabe', 'Aufgaben')} von ${agents === 1 ? 'einem' : agents} Agenten${isWhole ? '' : ' auf dieser Seite'}`,
+  count: (tasks, agents) => `${plural(tasks, 'Aufgabe', 'Aufgaben')} von ${agents === 1 ? 'einem' : agents} Agenten`,
+  tasks: (count) => plural(count, 'Aufgabe', 'Aufgaben'),
+  active: (since) => html`aktiv ${since}`,
   where: 'Wo',
   may: 'Darf',
   since: 'Seit',
@@ -29,7 +31,10 @@ export const de: Texts = {
   removedAgent: 'entfernter Agent',
   stop: 'Stoppen',
   stopWhat: (agent, where) => html`${agent} bei ${where}`,
-  stopAgent: (tasks, agent) => html`Alle ${tasks && `${tasks} `}Aufgaben von ${agent} stoppen`,
+  stopWhole: (tasks, agent) =>
+    tasks === 1 ? html`die Aufgabe von ${agent}` : html`alle ${tasks} Aufgaben von ${agent}`,
+  stopAgent: (tasks, agent) =>
+    tasks === 1 ? html`Die Aufgabe von ${agent} stoppen` : html`Alle ${tasks} Aufgaben von ${agent} stoppen`,
   stopAll: 'Alles stoppen',
   stopAllMeans:
     'Das beendet alle Aufgaben, die jetzt für Sie laufen. Sie kommen nicht wieder. Ein Agent kann später eine neue Aufgabe beginnen.',
@@ -49,14 +54,17 @@ export const de: Texts = {
   blocked: 'Ihre Organisation hat Agenten für Sie gesperrt',
   blockedMeans:
     'Kein Agent kann für Sie handeln. Nur Ihre Organisation kann das ändern. Ansehen und stoppen können Sie hier weiterhin.',
+  endedTasks: 'Beendete Aufgaben',
+  moreEnded: 'Weitere beendete Aufgaben',
+  moreAgents: 'Weitere Agenten',
   next: 'Weitere Aufgaben',
   first: 'Neueste Aufgaben',
   reach: 'Was ein Stopp erreicht',
   reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
     'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
     statusLists === undefined
-      ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`
-      : `Meist innerhalb von ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
+      ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${atMost('de', tokenTtl)} lang.`
+      : `Meist innerhalb von ${atMost('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${atMost('de', tokenTtl)} lang.`,
     'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
     `Eine gestoppte Aufgabe kommt nicht wieder${mayBegin ? ', aber der Agent kann eine neue beginnen' : ''}.${mayPause ? ' Pausieren Sie Agenten, um das zu verhindern.' : ''}`,
   ],

@@ -1,7 +1,7 @@
 /** The words of the page in English. */
 
 import { html } from '../../browser/html.ts';
-import { duration } from '../../browser/times.ts';
+import { atMost } from '../../browser/times.ts';
 import { plural, type Texts } from './texts.ts';
 
 export const en: Texts = {
@@ -17,9 +17,11 @@ export const en: Texts = {
   live: 'Now',
   history: 'Ended',
   nothingLive: 'No agent acts for you right now.',
+  nothingOfAgent: 'This agent does not act for you right now.',
   nothingEnded: 'No task has ended lately.',
-  count: (tasks, agents, isWhole) =>
-    `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}${isWhole ? '' : ' on this page'}`,
+  count: (tasks, agents) => `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}`,
+  tasks: (count) => plural(count, 'task', 'tasks'),
+  active: (since) => html`active ${since}`,
   where: 'Where',
   may: 'May',
   since: 'Since',
@@ -29,7 +31,9 @@ export const en: Texts = {
   removedAgent: 'removed agent',
   stop: 'Stop',
   stopWhat: (agent, where) => html`${agent} at ${where}`,
-  stopAgent: (tasks, agent) => html`Stop all ${tasks && `${tasks} `}tasks of ${agent}`,
+  stopWhole: (tasks, agent) => (tasks === 1 ? html`the task of ${agent}` : html`all ${tasks} tasks of ${agent}`),
+  stopAgent: (tasks, agent) =>
+    tasks === 1 ? html`Stop the task of ${agent}` : html`Stop all ${tasks} tasks of ${agent}`,
   stopAll: 'Stop everything',
   stopAllMeans: 'This ends all tasks that act for you now. They do not come back. An agent may begin a new task later.',
   stopAllNow: 'Stop all my tasks',
@@ -47,14 +51,17 @@ export const en: Texts = {
   back: 'Back to my tasks',
   blocked: 'Your organisation has blocked agents for you',
   blockedMeans: 'No agent can act for you. Only your organisation can change this. You can still look and stop here.',
+  endedTasks: 'Ended tasks',
+  moreEnded: 'More ended tasks',
+  moreAgents: 'More agents',
   next: 'More tasks',
   first: 'Newest tasks',
   reach: 'What a stop reaches',
   reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
     'At once: the agent receives nothing more for the task. Services that ask about every call refuse it.',
     statusLists === undefined
-      ? `Later: other services accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`
-      : `Usually within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
+      ? `Later: other services accept what the agent already holds until that expires, at most ${atMost('en', tokenTtl)} later.`
+      : `Usually within ${atMost('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${atMost('en', tokenTtl)} later.`,
     'Never: what the agent has already done. A stop does not undo it.',
     `A stopped task does not come back${mayBegin ? ', but the agent may begin a new one' : ''}.${mayPause ? ' Pause agents to prevent that.' : ''}`,
   ],

@@ -5,7 +5,7 @@ import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import type { Html } from '../../browser/html.ts';
 import type { Notice, Reach } from '../view.ts';
 
-/** What a page says that is about no task: an error, or an end. */
+/** What a page without tasks says: an error, or an end. */
 export type MessageKind =
   | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
   | 'sign_in_incomplete'
@@ -41,9 +41,12 @@ export interface Texts {
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;
+  readonly nothingOfAgent: string;
   readonly nothingEnded: string;
-  /** `isWhole`: no live task is on another page. */
-  readonly count: (tasks: number, agents: number, isWhole: boolean) => string;
+  readonly count: (tasks: number, agents: number) => string;
+  readonly tasks: (count: number) => string;
+  /** When an agent last began or renewed a task. */
+  readonly active: (since: Html) => Html;
   readonly where: string;
   readonly may: string;
   readonly since: string;
@@ -53,8 +56,9 @@ export interface Texts {
   readonly removedAgent: string;
   readonly stop: string;
   readonly stopWhat: (agent: Html, where: Html) => Html;
-  /** `tasks` is `undefined` if some may be on another page. */
-  readonly stopAgent: (tasks: number | undefined, agent: Html) => Html;
+  /** What the short button of an agent stops. */
+  readonly stopWhole: (tasks: number, agent: Html) => Html;
+  readonly stopAgent: (tasks: number, agent: Html) => Html;
   readonly stopAll: string;
   readonly stopAllMeans: string;
   readonly stopAllNow: string;
@@ -71,13 +75,16 @@ export interface Texts {
   readonly back: string;
   readonly blocked: string;
   readonly blockedMeans: string;
+  readonly endedTasks: string;
+  readonly moreEnded: string;
+  readonly moreAgents: string;
   readonly next: string;
   readonly first: string;
   readonly reach: string;
   /** `mayBegin`: whether an agent may begin a task. `mayPause`: whether the person may prevent it. */
   readonly reaches: (reach: Reach, agents: { mayBegin: boolean; mayPause: boolean }) => readonly string[];
   readonly ended: Readonly<Record<EndReason, string>>;
-  /** For a reason of another version. */
+  /** For a reason that this version does not know. */
   readonly endedOtherwise: string;
   readonly notice: (notice: Notice) => string;
   readonly over: string;

@@ -1,7 +1,8 @@
 /** Views of the person's page. */
 
-import type { MeView } from '../../../../adapters/http/me/view.ts';
-import type { MyTask } from '../../../../application/me/my-tasks.ts';
+import type { AgentView, EndedView, MeView } from '../../../../adapters/http/me/view.ts';
+import type { MyAgent, MyAgents } from '../../../../application/me/my-agents.ts';
+import type { MyTask, MyTasksPage } from '../../../../application/me/my-tasks.ts';
 import { makeTaskId } from '../../../../domain/identifiers.ts';
 import { instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
@@ -31,15 +32,66 @@ export function anEndedTask(changes: Partial<MyTask> = {}): MyTask {
   return aTask({ state: 'revoked', reason: 'client_revoked', endedAt, ...changes });
 }
 
+/** The agents of these live tasks. @param tasks the newest first @param more how many more tasks each agent has */
+export function agentsOf(tasks: readonly MyTask[], more = 0): MyAgents {
+  const page = [...new Set(tasks.map(({ agentId }) => agentId))].map((id): MyAgent => {
+    const [newest = aTask(), ...others] = tasks.filter(({ agentId }) => agentId === id);
+    const { agentId, displayName, taskId, renewedAt, startedAt } = newest;
+    const activeAt = renewedAt ?? startedAt;
+    return { agentId, displayName, tasks: 1 + others.length + more, newestTask: taskId, activeAt };
+  });
+  const total = page.reduce((sum, agent) => sum + agent.tasks, 0);
+  const listed = more === 0 ? tasks : undefined;
+  return { tasks: total, agents: page.length, page, nextAfter: undefined, listed };
+}
+
+export function endedOf(tasks: readonly MyTask[]): MyTasksPage {
+  return { tasks, nextAfter: undefined };
+}
+
+export const NO_AGENTS = agentsOf([]);
+
+/** 1,000 live tasks: 993 of a bot, and one of each of seven other agents. */
+export function aCrowdedView(changes: Partial<MeView> = {}): MeView {
+  const others = [
+    ...['Calendar assistant', 'Expense reports', 'Jira triage', 'Mail sorter'],
+    ...['Release notes', 'Travel planner', 'Wiki gardener'],
+  ];
+  const agents = ['Nightly report bot', ...others].map((displayName, nth): MyAgent => {
+    const newestTask = makeTaskId(`01JDCK0000000000000000AG0${nth}`);
+    const agentId = agentIdOf(displayName.toLowerCase().replaceAll(' ', '-'));
+    return { agentId, displayName, tasks: nth === 0 ? 993 : 1, newestTask, activeAt: plusSeconds(now, -nth * 130) };
+  });
+  const shown = { tasks: 1000, agents: agents.length, page: agents, nextAfter: undefined, listed: undefined };
+  return aView({ agents: shown, signsOutEverywhere: true, ...changes });
+}
+
+/** The second page of the tasks of an agent with many. */
+export function anAgentView(changes: Partial<AgentView> = {}): AgentView {
+  const { base, person, formToken, sessionTtl, notice, scopeWords } = aView();
+  const tasks = ['THR1', 'THR2'].map((end) => aTask({ taskId: makeTaskId(`01JDCK0000000000000000${end}`) }));
+  const [first = aTask()] = tasks;
+  const position = { of: first.taskId, after: first.taskId };
+  const shown = { agent: first, live: 993, tasks, nextAfter: first.taskId };
+  return { base, person, now, formToken, sessionTtl, notice, scopeWords, position, shown, ...changes };
+}
+
+/** Page after page of ended tasks. */
+export function anEndedView(changes: Partial<EndedView> = {}): EndedView {
+  const { base, person, formToken, sessionTtl, notice, scopeWords } = aView();
+  const { tasks } = aBusyView().ended ?? { tasks: [] };
+  const nextAfter = { taskId: aTask().taskId, endedAt: now };
+  return { base, person, now, formToken, sessionTtl, notice, scopeWords, ended: { tasks, nextAfter }, ...changes };
+}
+
 export function aView(changes: Partial<MeView> = {}): MeView {
   return {
     base: '',
     person: 'ada',
     now,
-    live: [aTask()],
-    history: [anEndedTask()],
-    next: undefined,
+    agents: agentsOf([aTask()]),
     isFirst: true,
+    ended: endedOf([anEndedTask()]),
     pausedAt: undefined,
     blockedByOthers: false,
     canPause: true,
@@ -63,7 +115,7 @@ export function aView(changes: Partial<MeView> = {}): MeView {
 export function aBusyView(changes: Partial<MeView> = {}): MeView {
   const travel = { agentId: agentIdOf('travel-planner'), displayName: 'Travel planner' };
   return aView({
-    live: [
+    agents: agentsOf([
       aTask(),
       aTask({
         taskId: makeTaskId('01JDCK0000000000000000WIK1'),
@@ -84,8 +136,8 @@ export function aBusyView(changes: Partial<MeView> = {}): MeView {
         renewals: 1,
         renewedAt: plusSeconds(now, -10),
       }),
-    ],
-    history: [
+    ]),
+    ended: endedOf([
       anEndedTask({ reason: 'sponsor_stopped', endedAt: plusSeconds(now, -3 * 60) }),
       anEndedTask({ ...travel, audience: 'https://hotels.example/', scope: ['calendar:read'] }),
       anEndedTask({
@@ -96,7 +148,7 @@ export function aBusyView(changes: Partial<MeView> = {}): MeView {
         reason: 'task_ttl_elapsed',
         endedAt: plusSeconds(now, -3 * 86_400),
       }),
-    ],
+    ]),
     ...changes,
   });
 }

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { renderMe, renderMessage, renderResume } from '../../../../adapters/http/me/page.ts';
+import { renderAgent } from '../../../../adapters/http/me/agent-page.ts';
+import { renderEnded } from '../../../../adapters/http/me/ended-page.ts';
+import { renderMessage, renderResume } from '../../../../adapters/http/me/message-page.ts';
+import { renderMe } from '../../../../adapters/http/me/page.ts';
 import { type Language, languages, type MeView } from '../../../../adapters/http/me/view.ts';
 import { makeTaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
@@ -13,7 +16,20 @@ import {
   screenshot,
 } from '../../../support/browser.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
-import { aBusyView, anEndedTask, aTask, aView, now } from './fixtures.ts';
+import {
+  aBusyView,
+  aCrowdedView,
+  agentsOf,
+  anAgentView,
+  anEndedTask,
+  anEndedView,
+  aTask,
+  aView,
+  endedOf,
+  NO_AGENTS,
+  now,
+} from './fixtures.ts';
+import { testScript } from './page/script.ts';
 import { type ServedPage, servePage } from './served-page.ts';
 
 const RIGHT_TO_LEFT = '\u202e';
@@ -37,14 +53,17 @@ describe("The person's page", () => {
   }
 
   const views: Readonly<Record<string, MeView>> = {
-    busy: aBusyView({ notice: { kind: 'stopped', amount: 1 }, next: 'opaque' }),
-    idle: aView({ live: [], history: [] }),
-    paused: aView({ live: [], pausedAt: plusSeconds(now, -90) }),
-    blocked: aView({ live: [], blockedByOthers: true, canPause: false }),
+    busy: aBusyView({ notice: { kind: 'stopped', amount: 1 } }),
+    crowded: aCrowdedView(),
+    idle: aView({ agents: NO_AGENTS, ended: endedOf([]) }),
+    paused: aView({ agents: NO_AGENTS, pausedAt: plusSeconds(now, -90) }),
+    blocked: aView({ agents: NO_AGENTS, blockedByOthers: true, canPause: false }),
     'no pause': aBusyView({ isPauseLiftable: false, signsOutEverywhere: true }),
   };
   const documents: Readonly<Record<string, (language: Language) => string>> = {
     ...Object.fromEntries(Object.entries(views).map(([name, view]) => [name, (to: Language) => renderMe(view, to)])),
+    agent: (language) => renderAgent(anAgentView(), language),
+    ended: (language) => renderEnded(anEndedView(), language),
     resume: (language) => renderResume(aView(), language),
     'too many requests': (language) => renderMessage('rate_limited', language, ''),
   };
@@ -74,15 +93,22 @@ describe("The person's page", () => {
     const displayName = `<img src=x onerror="document.title='owned'">${RIGHT_TO_LEFT}</bdi>`;
     const scope = ['<script>document.title="owned"</script>', "'><b>"];
     const hostile = { displayName, scope, audience: 'https://jira.example/"><script>' };
-    const live = [
+    const tasks = [
       aTask(hostile),
       aTask({ ...hostile, taskId: makeTaskId('01JDCK00000000000000000TWO') }),
       aTask({ agentId: agentIdOf('smiling'), displayName: '😀'.repeat(256) }),
     ];
     const scopeWords = new Map([["'><b>", `</li><script>${RIGHT_TO_LEFT}`]]);
     const history = [anEndedTask(hostile), anEndedTask({ ...hostile, displayName: undefined })];
-    const view = aView({ live, history, scopeWords, person: `<u>${RIGHT_TO_LEFT}ada`, next: '"><i>' });
-    const page = await open(renderMe(view, 'en'));
+    const strange = { scopeWords, person: `<u>${RIGHT_TO_LEFT}ada` };
+    const ended = endedOf(history);
+    const crowded = aView({ ...strange, agents: agentsOf(tasks, 100), ended });
+    const lines = await open(renderMe(crowded, 'en'));
+    expect(await lines.locator('h3').allTextContents()).to.deep.equal([displayName, '😀'.repeat(256)]);
+    expect(await accessibilityFaults(lines)).to.deep.equal([]);
+    await screenshot(lines, 'me hostile crowd');
+    await lines.context().close();
+    const page = await open(renderMe(aView({ ...strange, agents: agentsOf(tasks), ended }), 'en'));
     expect(await page.title()).to.equal('What acts for you');
     expect(await page.locator('h3').first().textContent()).to.equal(displayName);
     expect(await page.locator('h3').last().textContent()).to.equal('😀'.repeat(256));
@@ -122,9 +148,9 @@ describe("The person's page", () => {
 
   it('offers no pause that the person could never lift, and says why, with tasks and without', () => {
     for (const language of languages) {
-      for (const live of [[], [aTask()]]) {
+      for (const agents of [NO_AGENTS, agentsOf([aTask()])]) {
         const offers = (changes: Partial<MeView>) => {
-          const page = renderMe(aView({ live, ...changes }), language);
+          const page = renderMe(aView({ agents, ...changes }), language);
           return [page.includes('/me/pause"'), page.includes('id="no-pause"')];
         };
         expect(offers({})).to.deep.equal([true, false]);
@@ -136,7 +162,7 @@ describe("The person's page", () => {
   });
 
   it('is used with the keyboard alone: every control has a name of its own and a visible focus', async () => {
-    const page = await open(renderMe(aBusyView({ next: 'opaque' }), 'en'));
+    const page = await open(renderMe(aBusyView(), 'en'));
     const reached: unknown[] = [];
     for (let step = 0; step < 12; step += 1) {
       await page.keyboard.press('Tab');
@@ -151,7 +177,7 @@ describe("The person's page", () => {
     expect(reached).to.deep.equal([
       ...['Skip to the tasks', 'Sign out', 'Stop everything', 'Stop all my tasks', 'Pause agents'],
       ...['Stop: Jira triage at jira.example', 'Stop: Jira triage at wiki.example/engineering'],
-      ...['Stop all 2 tasks of Jira triage', 'Stop: Travel planner at calendar.example', 'More tasks'],
+      ...['Stop all 2 tasks of Jira triage', 'Stop: Travel planner at calendar.example'],
     ]);
     await screenshot(page, 'me asked to stop everything');
     await page.context().close();
@@ -174,5 +200,72 @@ describe("The person's page", () => {
     const page = await open(renderMe(aView(), 'en'), { javaScriptEnabled: false, timezoneId: 'America/New_York' });
     expect(await page.locator('dd:has(time)').nth(1).textContent()).to.match(/^in 45 minutes \(2:50\sPM UTC\)$/);
     await page.context().close();
+  });
+
+  it('shows a person with 1,000 tasks the totals first, and all eight agents with their stops on the first screen of a phone', async () => {
+    const page = await open(renderMe(aCrowdedView(), 'en'));
+    expect(await page.locator('#live ~ span').textContent()).to.equal('1000 tasks by 8 agents');
+    const cards = page.locator('.card.agent');
+    expect(await cards.count()).to.equal(8);
+    const ends = await cards.evaluateAll((all) => all.map((card) => card.getBoundingClientRect().bottom));
+    expect(Math.max(...ends)).to.be.at.most(devices.phone.viewport.height);
+    const heights = await cards
+      .locator('a, button')
+      .evaluateAll((all) => all.map((control) => control.getBoundingClientRect().height));
+    expect(Math.min(...heights)).to.be.at.least(44);
+    expect(await cards.first().locator('a').innerText()).to.equal('Nightly report bot\n993 tasks · active now');
+    expect(await cards.nth(1).getByRole('button').textContent()).to.equal('Stop: the task of Calendar assistant');
+    await page.context().close();
+  });
+
+  it('wraps names of 112 characters and of 256 without a space, and keeps every stop on the screen', async () => {
+    const names = [
+      'Assistant that reconciles the expense reports of all people of the department with the receipts in the archive x',
+      'W'.repeat(256),
+    ];
+    for (const more of [100, 0]) {
+      const tasks = names.map((displayName, nth) =>
+        aTask({
+          displayName,
+          agentId: agentIdOf(`long-${nth}`),
+          audience: `https://${'w'.repeat(60)}.example/${'p'.repeat(180)}`,
+        }),
+      );
+      const agents = agentsOf(tasks, more);
+      const page = await open(renderMe(aView({ agents, person: names[1] ?? '', ended: endedOf(tasks) }), 'de'));
+      for (const [width, colorScheme] of [
+        [390, 'light'],
+        [1280, 'dark'],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 844 });
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
+        const rights = await page
+          .locator('button:visible')
+          .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+        expect(Math.max(...rights)).to.be.at.most(width);
+        expect(await accessibilityFaults(page)).to.deep.equal([]);
+        await screenshot(page, `me long names ${more} ${width} ${colorScheme}`);
+      }
+      await page.context().close();
+    }
+  });
+
+  it('says how long a stop may take in whole units that are never too short', () => {
+    for (const [tokenTtl, english, german] of [
+      [150, '3 minutes', '3 Minuten'],
+      [240, '4 minutes', '4 Minuten'],
+      [90, '90 seconds', '90 Sekunden'],
+      [7201, '3 hours', '3 Stunden'],
+    ] as const) {
+      const view = aView({ reach: { tokenTtl, statusLists: 130 } });
+      expect(renderMe(view, 'en')).to.contain(`at most ${english} later`).and.to.contain('within 3 minutes');
+      expect(renderMe(view, 'de')).to.contain(`höchstens ${german} lang`).and.to.contain('innerhalb von 3 Minuten');
+    }
+  });
+
+  testScript((document) => {
+    served.show(document);
+    return served.address;
   });
 });

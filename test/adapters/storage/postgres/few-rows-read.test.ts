@@ -15,7 +15,7 @@ import { postgresFreeing } from '../../../../adapters/storage/postgres/sweeping.
 import { sweeping as sweepingOf } from '../../../../adapters/storage/queries/sweeping.ts';
 import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
-import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { endSomeTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
 import { openTask } from '../../../../application/decisions/open-task.ts';
 import { placeBlock } from '../../../../application/decisions/place-block.ts';
@@ -35,6 +35,8 @@ import type { Storage } from '../../../support/storage.ts';
 const LIVE = 3000;
 /** The maximum number of rows read for a task and its delegated task. */
 const FEW = 30;
+/** Fewer than all live tasks. */
+const SOME = 5;
 /** Postgres may cache a statement's plan from its sixth execution. */
 const OFTEN = 12;
 const AT = plusSeconds(NOON, 3);
@@ -115,6 +117,21 @@ const SWEEPING: Readonly<
     ({ decide }) => decide(expireDueTasks, { overBy: LATER, at: LATER, limit: 100 }),
     [{ state: 'expired' }],
   ],
+};
+
+const PAGE = { after: undefined, limit: 101, now: AT };
+/** Each list, and how many entries it has: the tested task has a delegated one. */
+const LISTS: Readonly<
+  Record<string, readonly [list: (tasks: Tasks, one: TheOne) => Promise<readonly unknown[]>, length: number]>
+> = {
+  'the list of a person': [(tasks, { task: { sponsorKey } }) => tasks.ofSponsor(sponsorKey, PAGE), 2],
+  'the agents of a person': [(tasks, { task: { sponsorKey } }) => tasks.agentsOfSponsor(sponsorKey, AT), 1],
+  'the live tasks of a person': [(tasks, { task: { sponsorKey } }) => tasks.liveOfSponsor(sponsorKey, PAGE), 2],
+  'the live tasks of an agent for a person': [
+    (tasks, { task: { sponsorKey, agentId } }) => tasks.liveOfSponsor(sponsorKey, { ...PAGE, agentId }),
+    2,
+  ],
+  'the ended tasks of a person': [(tasks, { task: { sponsorKey } }) => tasks.endedOfSponsor(sponsorKey, PAGE), 0],
 };
 
 const TASKS = ['tasks', 'task_grants'];
@@ -215,9 +232,14 @@ for (const [where, mode] of Object.entries(KEPT)) {
             () =>
               sweep(decisions),
         ),
-        () => tasks.ofSponsor(theOne.task.sponsorKey, { after: undefined, limit: 101, now: AT }),
+        ...Object.values(LISTS).map(
+          ([list]) =>
+            () =>
+              list(tasks, theOne),
+        ),
         () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
         () => sweeping.forget(plusSeconds(AT, 5), 100),
+        () => decisions.decide(endSomeTasks, { limit: SOME, ...KILL }),
       ];
       for (const act of acts) for (let time = 0; time < OFTEN; time++) await act();
       await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
@@ -236,6 +258,10 @@ for (const [where, mode] of Object.entries(KEPT)) {
           `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
         );
       }
+    });
+    // A read outside of a transaction is not measured, and must not pass with the rows of another test.
+    beforeEach(() => {
+      measured = { rows: Number.NaN, scans: Number.NaN, answer: undefined };
     });
     after(async () => {
       await client.end();
@@ -283,13 +309,15 @@ for (const [where, mode] of Object.entries(KEPT)) {
       });
     }
 
-    it('are read for the list of a person, not all live tasks', async () => {
-      asked = { tables: TASKS, query: 'select 1' };
-      const listed = await tasks.ofSponsor(theOne.task.sponsorKey, { after: undefined, limit: 101, now: AT });
-      expect(listed.map(({ taskId }) => taskId)).to.include(theOne.task.taskId);
-      expect(measured.rows).to.be.at.most(FEW);
-      expect(measured.scans).to.equal(0);
-    });
+    for (const [what, [list, length]] of Object.entries(LISTS)) {
+      it(`are read for ${what}, not all live tasks`, async () => {
+        asked = { tables: TASKS, query: 'select 1' };
+        const listed = await list(tasks, theOne);
+        expect(listed).to.have.lengthOf(length);
+        expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
+      });
+    }
 
     it('are read for a page of a person with many ended tasks, not all of these', async () => {
       const sponsorKey = 'person-of-many' as SponsorKey;
@@ -301,11 +329,16 @@ for (const [where, mode] of Object.entries(KEPT)) {
       const first = await tasks.ofSponsor(sponsorKey, { after: undefined, limit: 5, now: AT });
       const after = first.at(-1);
       const next = await tasks.ofSponsor(sponsorKey, { after, limit: 5, now: AT });
+      const whole = { ...measured };
+      const ended = await tasks.endedOfSponsor(sponsorKey, { after, limit: 5, now: AT });
       await outside.sql(`delete from tasks where sponsor_key = '${sponsorKey}'`);
       const numbers = [...first, ...next].map(({ taskId }) => LIVE - Number(taskId.slice(-5)));
       expect(numbers).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-      expect(measured.rows).to.be.at.most(FEW);
-      expect(measured.scans).to.equal(0);
+      expect(ended).to.deep.equal(next);
+      for (const { rows, scans } of [whole, measured]) {
+        expect(rows).to.be.at.most(FEW);
+        expect(scans).to.equal(0);
+      }
     });
 
     it('are read to find no task without a session beside many of the person’s sessions', async () => {
@@ -365,5 +398,17 @@ for (const [where, mode] of Object.entries(KEPT)) {
         expect(measured.scans).to.equal(0);
       });
     }
+
+    it('are read by the end of some tasks, not all live tasks', async () => {
+      // Tasks that have ended come first in the order of ids.
+      const ended = `task_${String(LIVE - 100).padStart(26, '0')}`;
+      await outside.sql(`update tasks set parent_task_id = null, state = case when task_id < '${ended}' then 'expired' else state end,
+        ended_at = case when task_id < '${ended}' then expires_at end where agent_id like 'agent\\_%'`);
+      asked = { tables: TASKS, query: `select count(*)::integer as ended from tasks where state = 'revoked'` };
+      await decisions.decide(endSomeTasks, { limit: SOME, ...KILL });
+      expect(measured.answer).to.deep.equal([{ ended: SOME }]);
+      expect(measured.rows).to.be.at.most(SOME * FEW);
+      expect(measured.scans).to.equal(0);
+    });
   });
 }

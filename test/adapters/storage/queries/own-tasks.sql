@@ -1,3 +1,113 @@
+-- ownAgents
+-- postgres
+select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as active_at,
+  (select display_name from agents a where a.agent_id = live.agent_id) as display_name
+  from (
+  select agent_id, task_id,
+  coalesce((select max(renewed_at) from task_grants g where g.task_id = t.task_id), created_at) as active_at
+  from tasks t where sponsor_key = $1 and state = 'live' and expires_at > $2
+  ) live
+  group by agent_id order by newest desc;
+-- sqlite
+select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as active_at,
+  (select display_name from agents a where a.agent_id = live.agent_id) as display_name
+  from (
+  select agent_id, task_id,
+  coalesce((select max(renewed_at) from task_grants g where g.task_id = t.task_id), created_at) as active_at
+  from tasks t where sponsor_key = ? and state = 'live' and expires_at > ?
+  ) live
+  group by agent_id order by newest desc;
+
+-- ownEndedTasks
+-- postgres
+select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
+  where sponsor_key = $1 and state = 'live' and expires_at <= $2
+  and (expires_at, task_id) < ($3, $4)
+  union all
+  select * from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
+  where sponsor_key = $1 and ended_at is not null
+  and (ended_at, task_id) < ($3, $4)
+  order by ended_at desc, task_id desc limit $5
+  ) ended
+  ) found
+  order by over_at desc, task_id desc limit $5;
+-- sqlite
+select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
+  where sponsor_key = ? and state = 'live' and expires_at <= ?
+  and (expires_at, task_id) < (?, ?)
+  union all
+  select * from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
+  where sponsor_key = ? and ended_at is not null
+  and (ended_at, task_id) < (?, ?)
+  order by ended_at desc, task_id desc limit ?
+  ) ended
+  ) found
+  order by over_at desc, task_id desc limit ?;
+
+-- ownLiveTasks: of all agents
+-- postgres
+select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  where sponsor_key = $1 and state = 'live' and expires_at > $2
+  and task_id || '' < $3
+  order by task_id || '' desc limit $4
+  ) found
+  order by task_id desc;
+-- sqlite
+select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  where sponsor_key = ? and state = 'live' and expires_at > ?
+  and task_id || '' < ?
+  order by task_id || '' desc limit ?
+  ) found
+  order by task_id desc;
+
+-- ownLiveTasks: of an agent
+-- postgres
+select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  where sponsor_key = $1 and state = 'live' and expires_at > $2
+  and agent_id || '' = $3 and task_id || '' < $4
+  order by task_id || '' desc limit $5
+  ) found
+  order by task_id desc;
+-- sqlite
+select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  from (
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  where sponsor_key = ? and state = 'live' and expires_at > ?
+  and agent_id || '' = ? and task_id || '' < ?
+  order by task_id || '' desc limit ?
+  ) found
+  order by task_id desc;
+
 -- ownTasks
 -- postgres
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
@@ -12,7 +122,7 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
   order by task_id || '' desc limit $4
   ) live
   union all
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at from tasks
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at <= $2
   and (expires_at, task_id) < ($5, $6)
   union all
@@ -37,7 +147,7 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
   order by task_id || '' desc limit ?
   ) live
   union all
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at from tasks
+  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at <= ?
   and (expires_at, task_id) < (?, ?)
   union all

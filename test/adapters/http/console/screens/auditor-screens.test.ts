@@ -7,6 +7,7 @@ import { type LedgerView, renderLedger } from '../../../../../adapters/http/cons
 import { failed, ok, skipped, warning } from '../../../../../application/doctor/examine.ts';
 import { plusSeconds, toMillisecondText } from '../../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../../domain/ledger/record.ts';
+import { nothingSuggested } from '../../../../support/console/views.ts';
 import { NOON } from '../../../../support/domain-fixtures.ts';
 
 const MARKUP = `"><script>alert('&')</script>`;
@@ -27,6 +28,7 @@ const ledger = (page: Partial<Page>, search: LedgerView['search'] = {}) =>
   renderLedger({
     now: plusSeconds(NOON, 60),
     search,
+    suggested: nothingSuggested,
     outcome: { kind: 'page', records: [], next: undefined, first: undefined, archivedBefore: undefined, ...page },
   }).toString();
 
@@ -38,7 +40,7 @@ describe('The screen Ledger', () => {
       { sponsor: MARKUP, from: MARKUP },
     );
     expect(shown).not.to.include('<script>');
-    expect(shown).to.include(`<bdi>${ESCAPED}</bdi>`).and.include(`name="sponsor" value="${ESCAPED}"`);
+    expect(shown).to.include(`<bdi translate="no">${ESCAPED}</bdi>`).and.include(`name="sponsor" value="${ESCAPED}"`);
     expect(shown).to.include('/ledger?task_id=task_%22%26%3C"').and.include('/ledger?agent_id=agent%201"');
   });
 
@@ -63,6 +65,10 @@ describe('The screen Ledger', () => {
     });
   });
 
+  it('keeps a browser that translates the page from the JSON, which would not verify', () => {
+    expect(ledger({ records: [record({})] })).to.match(/<pre [^>]*translate="no"[^>]*data-record="7">/);
+  });
+
   it('escapes invisible characters in the JSON, which still parses to the same text', () => {
     const sponsor = 'ada\u202egro.elpmaxe\u00a0\u{e0041}é😀';
     const shown = ledger({ records: [record({ sponsor })] });
@@ -84,20 +90,20 @@ describe('The screen Ledger', () => {
 
   it('names each field that cannot be read, and shows no records', () => {
     const outcome = { kind: 'invalid', errors: [{ field: MARKUP, sentence: 'Is not a parameter here.' }] } as const;
-    const shown = renderLedger({ now: NOON, search: {}, outcome }).toString();
+    const shown = renderLedger({ now: NOON, search: {}, suggested: nothingSuggested, outcome }).toString();
     expect(shown).to.include(`<code>${ESCAPED}</code>: Is not a parameter here.`).and.not.include('records-title');
   });
 });
 
 describe('The screen Checkpoints', () => {
-  it('says that there is none yet, or none later', () => {
-    const shown = (after: number) =>
+  it('says that there is none yet, or none earlier', () => {
+    const shown = (before: number | undefined) =>
       renderCheckpoints({
         now: NOON,
-        outcome: { kind: 'page', checkpoints: [], after, nextAfter: undefined },
+        outcome: { kind: 'page', checkpoints: [], before, nextBefore: undefined },
       }).toString();
-    expect(shown(0)).to.include('There is no checkpoint yet.').and.not.include('First page');
-    expect(shown(3)).to.include('There is no later checkpoint.').and.include('First page');
+    expect(shown(undefined)).to.include('There is no checkpoint yet.').and.not.include('First page');
+    expect(shown(3)).to.include('There is no earlier checkpoint.').and.include('First page');
   });
 });
 

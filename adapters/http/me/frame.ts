@@ -1,0 +1,85 @@
+/** The document of all pages of `/me`, and the header and scripts of the pages of a signed-in person. */
+
+import { toMillisecondText } from '../../../domain/instant.ts';
+import { documentOf } from '../browser/document.ts';
+import { type Html, html, type Insert } from '../browser/html.ts';
+import { form as formOf, named } from '../browser/words.ts';
+import { assets } from './assets.ts';
+import { de } from './texts/de.ts';
+import { en } from './texts/en.ts';
+import type { Texts } from './texts/texts.ts';
+import type { Language, PersonView } from './view.ts';
+
+export const texts: Readonly<Record<Language, Texts>> = { en, de };
+
+interface Head {
+  readonly base: string;
+  readonly language: Language;
+  /** The browser keeps the title: it names no agent. */
+  readonly title: string;
+  /** The address that the browser opens next. */
+  readonly opens?: string | undefined;
+}
+
+export function documentOfMe({ base, language, title, opens }: Head, body: Html): string {
+  const { mark, common, style } = assets;
+  const styles = [common, style].map(({ path }) => `${base}${path}`);
+  return documentOf(
+    { language, title, icon: `${base}${mark.path}`, styles, opens },
+    html`<div class="page">
+<a class="skip button" href="#main">${texts[language].skip}</a>
+${body}
+</div>`,
+  );
+}
+
+interface Content {
+  readonly title: string;
+  /** The title as the page shows it. */
+  readonly heading: Insert;
+  /** The part that the script renews. */
+  readonly renewed: Insert;
+  readonly below?: Insert;
+}
+
+/** A page of a signed-in person. `data-signed-in`: the script removes the element when the session is over. */
+export function pageOfPerson(view: PersonView, language: Language, content: Content): string {
+  const words = texts[language];
+  const { base, notice } = view;
+  const { title, heading, renewed, below } = content;
+  const body = html`<header>
+<p><img src="${base}${assets.mark.path}" alt=""><span data-signed-in>${words.signedInAs(named(view.person))}</span></p>
+<div data-signed-in>${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}</div>
+</header>
+<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}">
+<h1>${heading}</h1>
+<div role="status">${notice !== undefined && html`<p class="banner good">${words.notice(notice)}</p>`}</div>
+<p class="banner warn" id="offline" role="status" hidden>${words.offline}</p>
+<div id="renewed" data-renewed data-now="${toMillisecondText(view.now)}">
+${renewed}
+</div>
+${below}
+</main>
+<template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
+<script type="module" src="${base}${assets.script.path}"></script>
+<script type="module" src="${base}${assets.renewal.path}"></script>`;
+  return documentOfMe({ base, language, title }, body);
+}
+
+function overMessage(base: string, words: Texts): Html {
+  return html`<p class="banner warn" role="alert">${words.over}</p>
+<p><a class="button main" href="${base}/me">${words.signIn}</a></p>`;
+}
+
+export function form({ base, formToken }: Pick<PersonView, 'base' | 'formToken'>, path: string, fields: Html): Html {
+  return formOf(formToken, `${base}${path}`, fields);
+}
+
+/** The links to other pages of a list. @param links those that are `undefined` are left out */
+export function pageLinks(links: readonly (readonly [address: string, label: string] | undefined)[]): Insert {
+  const shown = links.flatMap((link) => (link === undefined ? [] : [link]));
+  if (shown.length === 0) return undefined;
+  return html`<p class="pages">
+${shown.map(([address, label]) => html`<a class="button" href="${address}">${label}</a>`)}
+</p>`;
+}

@@ -1,0 +1,44 @@
+/** Binds the console's reads to their ports. Its screens also use the use cases of the API. */
+
+import { describeFileProblem, findExcessIn, readAgentBytes } from '../../adapters/cli/agent-files/read-agent-files.ts';
+import type { ViewsSurface } from '../../adapters/http/console/context.ts';
+import { compareDeclarations } from '../../application/admin/compare-declarations.ts';
+import { findDelegations } from '../../application/admin/find-delegations.ts';
+import { nearestNames } from '../../application/admin/nearest-names.ts';
+import { recentDenials } from '../../application/admin/recent-denials.ts';
+import { judgeDraft } from '../../application/admin/register-agent.ts';
+import { listNewestCheckpoints } from '../../application/ledger/query.ts';
+import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
+import type { Parts } from '../parts.ts';
+import { statusListReach } from '../settings/alternatives.ts';
+import { lifetimeRules } from '../settings/lifetime-rules.ts';
+import { nearest } from '../settings/nearest.ts';
+
+/**
+ * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.
+ */
+const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
+
+export function consoleViews(parts: Parts): ViewsSurface {
+  const { settings, agentKeys, clockWatch: sharedTime } = parts;
+  const lifetimes = lifetimeRules(settings);
+  const rules = { lifetimes, issuer: settings['Service:Issuer'] };
+  const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
+  return {
+    nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
+    checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
+    denials: (now) => recentDenials(ledger, now),
+    longestTokenTtl: lifetimes.maxTokenTtl,
+    statusLists: statusListReach(settings),
+    delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
+    async compare(file, bytes) {
+      const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);
+      if (excess !== undefined) return { kind: 'too_much', problem: describeFileProblem(excess) };
+      // The rules of every service, as `mandate agent apply` checks a file; this service's own rules come after.
+      const judge = { agentKeys, rules: CERTAIN_RULES };
+      const read = await readAgentBytes(file, bytes, (declaration) => judgeDraft(judge, draftOf(declaration)));
+      if (read.kind === 'wrong') return { kind: 'wrong', problems: read.problems.map(describeFileProblem) };
+      return { kind: 'compared', agents: await compareDeclarations({ agents, agentKeys, rules }, read.agents) };
+    },
+  };
+}

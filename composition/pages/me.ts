@@ -1,0 +1,88 @@
+/** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
+
+import type { HttpSurfaces } from '../../adapters/http/app.ts';
+import { meRoutes } from '../../adapters/http/me/me-routes.ts';
+import type { PageOptions, PageSurface } from '../../adapters/http/me/page-router.ts';
+import type { ScopeWords } from '../../adapters/http/me/view.ts';
+import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { validateMeToken } from '../../application/authentication/validate-me-token.ts';
+import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
+import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
+import { myEndedTasks, myTasks } from '../../application/me/my-tasks.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
+import { stopMyTasks } from '../../application/me/stop-my-tasks.ts';
+import type { SignIn } from '../../application/ports/identity-provider.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Parts } from '../parts.ts';
+import { statusListReach } from '../settings/alternatives.ts';
+import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
+
+/** The contents of the files that the settings name. */
+interface MeFiles {
+  /** `undefined` if the page's client has none. */
+  readonly clientSecret: Secret | undefined;
+  readonly scopeWords: ScopeWords;
+}
+
+export function openMe(parts: Parts, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
+  const page = mePage(parts, scopeWords);
+  const provider = pageSignIn(parts, clientSecret);
+  const signIn = provider && signInSurface(parts, provider);
+  return { api: meApi(parts, provider), signIn, page, routes: meRoutes };
+}
+
+function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
+  const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
+  const audience = settings['Service:Me:Audience'];
+  const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
+  const foreignAudience = settings['Service:UpstreamIdp:Audience'];
+  const refuseBound = settings['Service:UpstreamIdp:RefuseBoundTokens'];
+  const validation =
+    audience === undefined
+      ? undefined
+      : {
+          providerKeys: providerKeys.anonymous,
+          clock,
+          sharedTime: clockWatch,
+          audience,
+          foreignAudience,
+          sponsorKeyClaim,
+          refuseBound,
+        };
+  const { storage } = parts;
+  const { tasks, sponsors, ledger, checkpoints } = storage;
+  const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };
+  return {
+    issuer: settings['Service:Issuer'],
+    validate: validation && ((token, trace) => validateMeToken(validation, token, trace)),
+    sessions: provider && meSessions(parts, provider),
+    refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
+    tasks: (person, question) => myTasks(service, person, question),
+    endedTasks: (person, question) => myEndedTasks(service, person, question),
+    agents: (person, question) => myAgents(service, person, question),
+    agentTasks: (person, question) => myAgentTasks(service, person, question),
+    stop: (person, selection) => stopMyTasks(service, person, selection),
+    canPause: settings['Service:Me:Pause'],
+    pauseOf: (person) => findPause(service, person),
+    pause: (person) => pauseAgents(service, person),
+    mayResume: (person) => mayResume(service, person),
+    resume: (person) => resumeAgents(service, person),
+    records: (person, question) => myRecords({ ledger, clock, digest: sha256 }, person, question),
+    prove: (person, seq) => proveMyRecord({ checkpoints, trees, hash: sha256Bytes }, person, seq),
+    log,
+  };
+}
+
+/** Shown on the page in addition to the tasks. `undefined` without `Service:Me:ClientId`. */
+export function mePage({ settings, clock }: Parts, scopeWords: ScopeWords): PageOptions | undefined {
+  if (settings['Service:Me:ClientId'] === undefined) return undefined;
+  return {
+    clock,
+    sessionTtl: settings['Service:Me:SessionTtl'],
+    scopeWords,
+    reach: {
+      tokenTtl: settings['Service:Agents:MaxTokenTtl'],
+      statusLists: statusListReach(settings),
+    },
+  };
+}

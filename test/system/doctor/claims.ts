@@ -1,0 +1,125 @@
+/** What `mandate doctor --subject-token` says about the claims of a token. */
+
+import { expect } from 'chai';
+import { answering, startLoopback } from '../../support/loopback.ts';
+import type { Explained } from './explained.ts';
+
+/** The same token, with a claim that was changed after signing. */
+function tampered(token: string): string {
+  const [header, payload = '', signature] = token.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+  const other = Buffer.from(JSON.stringify({ ...claims, client_id: 'other' })).toString('base64url');
+  return [header, other, signature].join('.');
+}
+
+export function testClaims(explained: Explained): void {
+  const { mint, explain, failedOf, sentenceOf } = explained;
+
+  it('compares iss with the issuer of access tokens, if the metadata names another than of ID tokens', async () => {
+    const { provider } = explained;
+    const trust = 'http://adfs.example/adfs/services/trust';
+    const document = { issuer: 'https://adfs.example/adfs', access_token_issuer: trust };
+    const adfs = await startLoopback(answering({ ...document, jwks_uri: `${provider.issuer}/jwks` }));
+    const changes = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': `${adfs.url}/document` };
+    expect(failedOf(await explain(mint({ iss: trust, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
+    const wrong = await explain(mint({ iss: document.issuer }), { changes });
+    expect(failedOf(wrong)).to.deep.equal(['token iss', 'verdict']);
+    expect(sentenceOf(wrong, 'token iss')).to.equal(
+      `iss is "${document.issuer}"; that of the identity provider's access tokens is "${trust}".`,
+    );
+    await adfs.close();
+  });
+
+  it('reports a token that has the audience of the page as well', async () => {
+    const { provider } = explained;
+    const changes = { 'Service:Me:Audience': 'https://mandate.example/me' };
+    const both = mint({ aud: [provider.audience, 'https://mandate.example/me'], scope: 'jira:read' });
+    const refused = await explain(both, { changes });
+    expect(failedOf(refused)).to.deep.equal(['token aud', 'verdict']);
+    expect(sentenceOf(refused, 'token aud')).to.equal(
+      `aud is "${provider.audience}", "https://mandate.example/me"; expected is "${provider.audience}" without "https://mandate.example/me".`,
+    );
+    expect(sentenceOf(refused, 'verdict')).to.include('reason subject_audience_mismatch:');
+    expect(failedOf(await explain(both))).to.deep.equal([]);
+  });
+
+  it('warns of a token that is bound to a key, and with RefuseBoundTokens reports the denial reason', async () => {
+    const bound = mint({ cnf: { jkt: 'thumbprint' }, scope: 'jira:read' });
+    const warned = await explain(bound);
+    expect(warned.filter(({ status }) => status !== 'ok').map(({ check }) => check)).to.deep.equal(['token cnf']);
+    const changes = { 'Service:UpstreamIdp:RefuseBoundTokens': 'true' };
+    const refused = await explain(bound, { changes });
+    expect(failedOf(refused)).to.deep.equal(['token cnf', 'verdict']);
+    expect(sentenceOf(refused, 'verdict')).to.include('reason subject_bound_to_key:');
+    expect(failedOf(await explain(mint({ cnf: null, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
+  });
+
+  it('says what a logout does to the tasks of a token without sid', async () => {
+    const logout = 'Service:UpstreamIdp:BackchannelLogout';
+    const on = { [`${logout}:Audience`]: 'portal' };
+    for (const [sid, changes, status, sentence] of [
+      [undefined, {}, 'ok', /Back-channel logout is off, so no logout ends tasks\.$/],
+      [undefined, on, 'warning', /names the person and a session does not end its tasks\./],
+      [null, on, 'warning', /names the person and a session does not end its tasks\./],
+      [undefined, { ...on, [`${logout}:EndTasksWithoutSession`]: 'true' }, 'ok', /^There is no sid: each logout /],
+      ['session-of-ada', on, 'ok', /^sid names a session\.$/],
+    ] as const) {
+      const findings = await explain(mint({ sid, scope: 'jira:read' }), { changes });
+      const found = findings.find(({ check }) => check === 'token sid');
+      expect(found?.status).to.equal(status);
+      expect(found?.sentence).to.match(sentence);
+      expect(findings.at(-1)).to.include({ check: 'verdict', status: 'ok' });
+    }
+  });
+
+  const single: readonly (readonly [string, () => string, string, string])[] = [
+    ['has the typ of a logout token', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
+    ['is an ID token by its claims', () => mint({ at_hash: 'hash' }), 'token form', 'subject_malformed'],
+    ['is opaque', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
+    ['was signed by an unpublished key', () => mint({}, { kid: 'unknown' }), 'token signature', 'subject_unknown_key'],
+    ['was changed after it was signed', () => tampered(mint()), 'token signature', 'subject_invalid_signature'],
+    ['names the algorithm none', () => mint({}, { alg: 'none' }), 'token signature', 'subject_unsupported_algorithm'],
+    [
+      'is not yet valid',
+      () => mint({ nbf: Math.floor(Date.now() / 1000) + 900 }),
+      'token iat, nbf',
+      'subject_not_yet_valid',
+    ],
+    ['has an unusable sid', () => mint({ sid: 7 }), 'token sid', 'subject_malformed'],
+    ['grants no scope', () => mint({ scope: undefined }), 'token scopes', 'scope_intersection_empty'],
+    ['has an unusable sponsor key', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
+  ];
+
+  for (const [title, token, check, reason] of single) {
+    it(`reports ${reason} for a token that ${title}`, async () => {
+      const findings = await explain(token());
+      expect(failedOf(findings)).to.deep.equal([check, 'verdict']);
+      expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
+    });
+  }
+
+  for (const [title, claims, sentence] of [
+    ['of the client itself', { sub: 'svc-7', client_id: 'svc-7' }, 'Its sub is the client itself'],
+    ['of a grant without a user', { gty: ['client-credentials'] }, 'Its gty says client credentials'],
+    ['of an application', { idtyp: 'app' }, 'Its idtyp says app'],
+    [
+      'of an application without idtyp',
+      { sub: 'object-7', oid: 'object-7', azpacr: '1', scp: undefined },
+      'Its sub is the oid of an application',
+    ],
+    [
+      'of a service account',
+      { client_id: 'svc-7', preferred_username: 'service-account-svc-7' },
+      'Its preferred_username is that of a service account',
+    ],
+  ] as const) {
+    it(`says first that no person is behind a token ${title}`, async () => {
+      const findings = await explain(mint(claims));
+      expect(failedOf(findings)).to.deep.equal(['token person', 'token sub', 'verdict']);
+      expect(findings[0]?.check).to.equal('token person');
+      expect(findings[0]?.sentence).to.match(new RegExp(`^No person is behind it\\. ${sentence}:`));
+      expect(JSON.stringify(findings)).not.to.include('svc-7');
+      expect(sentenceOf(findings, 'verdict')).to.include('reason subject_not_a_person:');
+    });
+  }
+}
