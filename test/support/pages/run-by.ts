@@ -24,7 +24,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'docs/providers/keycloak.md': commands,
   'docs/providers/okta.md': commands,
   'docs/providers/openid.md': commands,
-  'docs/releasing.md': ['test/docs/releasing.test.ts', commands],
+  'docs/releasing.md': [...Array<string>(2).fill('test/docs/releasing.test.ts'), commands],
   'docs/tool-servers.md': commands,
 };
 
