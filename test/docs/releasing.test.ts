@@ -116,6 +116,7 @@ describe('The commands of the pages', () => {
     for (const [path, note] of [
       ['docs/getting-started.md', '**Nothing has been released yet.**'],
       ['README.md', 'not released yet'],
+      ['docs/deploying.md', 'not released yet'],
     ] as const) {
       expect((await text(path)).includes(note), path).to.equal(isUnreleased);
     }
