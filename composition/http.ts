@@ -18,6 +18,7 @@ import { listBlocks } from '../application/admin/list-blocks.ts';
 import { listTasks, showTask } from '../application/admin/list-tasks.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
+import { stopEverything } from '../application/admin/stop-everything.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
 import { agentCache } from '../application/authentication/agent-cache.ts';
@@ -113,7 +114,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
-    aggregation: settings['Service:Audit:Aggregation:Enabled'],
+    recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
     statusLists: settings['Service:StatusLists:Enabled']
       ? {
           entries,
@@ -159,6 +160,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       update: (agentId, patch) => updateAgent({ ...service, retryPause }, agentId, patch),
       remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
       stop: (selection) => stopTasks(ending, selection),
+      stopEverything: () => stopEverything({ ...ending, monotonic: () => performance.now() }),
       findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
       usersInTheWay: async (sponsorKey) => usersInTheWay(await provisionedUsers.ofPerson(sponsorKey)),
       block: (sponsorKey) => blockSponsor(ending, sponsorKey),

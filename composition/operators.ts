@@ -18,7 +18,7 @@ export function operators(parts: Parts): Parts['operators'] {
   const { settings, storage, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
-  const { audience, roleClaim, roles, twoPersons } = chosen;
+  const { audience, roleClaim, roles, twoPersons, mayStopEverything } = chosen;
   const validation = {
     providerKeys: (operatorKeys ?? providerKeys).anonymous,
     clock,
@@ -31,6 +31,7 @@ export function operators(parts: Parts): Parts['operators'] {
     refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
   };
   const access: OperatorAccess = {
+    mayStopEverything,
     validate: async (token, trace) =>
       audience === undefined
         ? denied('subject_audience_mismatch')

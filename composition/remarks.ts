@@ -5,16 +5,31 @@ import { NetworkFailure } from '../application/ports/network.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
 import { ambiguousAudiences } from './settings/audiences.ts';
-import { repeatedSecrets } from './settings/rules.ts';
+import { plainHttpIssuer, repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './settings/startup-error.ts';
 
 /** @throws StartupError for a proxy that cannot be used */
 export function remarkOn(settings: Settings, log: Log): void {
+  warnOfPlainHttp(settings, log);
   warnOfRepeatedSecrets(settings, log);
   warnOfAmbiguousAudiences(settings, log);
   warnOfEventSubjects(settings, log);
   announceProxy(settings, log);
+}
+
+function warnOfPlainHttp(settings: Settings, log: Log): void {
+  switch (plainHttpIssuer(settings)) {
+    case 'network':
+      log.warn(
+        'Service:Issuer is plain http: on the network others can read tokens and grants, and replace the published keys',
+      );
+      return;
+    case 'loopback':
+      log.warn('Service:Issuer is a loopback address outside a development host: only this machine reaches it');
+      return;
+    case undefined:
+  }
 }
 
 function warnOfRepeatedSecrets(settings: Settings, log: Log): void {

@@ -3,6 +3,7 @@
  * docs/decisions/0022-two-clocks.md).
  */
 
+import { durationInWords } from './duration.ts';
 import { type Instant, instantFromMicros, MICROS_PER_SECOND, plusSeconds, secondsBetween } from './instant.ts';
 
 /** Synchronized clocks differ by milliseconds. With a larger difference, this instance ends and deletes nothing by time. */
@@ -87,7 +88,7 @@ export function secondsAheadByDate(sentAt: Instant, date: Instant, receivedAt: I
 
 /** As in `The database's clock is 40 seconds ahead of this machine's.` */
 export function describeDifference(whose: string, ahead: number): string {
-  return `${whose} is ${Math.round(Math.abs(ahead))} seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`;
+  return `${whose} is ${durationInWords(Math.round(Math.abs(ahead)))} ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`;
 }
 
 /** Whether shared state may not end by this clock. @param seconds by which another clock differs, in either direction */

@@ -1,12 +1,19 @@
 /**
- * Lengths of time in whole seconds, and the two ways of writing them: ISO 8601 everywhere, hh:mm:ss time spans in
- * settings only (specification "Configuration rules", "Agent registration").
+ * Lengths of time in whole seconds, and how they are written: ISO 8601 in values, hh:mm:ss time spans in settings only
+ * (specification "Configuration rules", "Agent registration"), and words in sentences for people.
  */
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
+
+const UNITS = [
+  [DAY, 'day'],
+  [HOUR, 'hour'],
+  [MINUTE, 'minute'],
+  [1, 'second'],
+] as const;
 
 /** A hundred years: longer than any retention, and an instant that far ahead is still a safe integer. */
 export const MAX_SECONDS = 36_525 * DAY;
@@ -41,6 +48,24 @@ export function formatDuration(seconds: number): string {
     component(Math.floor((seconds % HOUR) / MINUTE), 'M') +
     component(seconds % MINUTE, 'S');
   return `P${component(Math.floor(seconds / DAY), 'D')}${time && `T${time}`}`;
+}
+
+/**
+ * For a sentence: 90 becomes `1 minute 30 seconds`.
+ *
+ * @param seconds a whole number from 0
+ * @param most how many units at most, from the largest; smaller ones are dropped. By default the length is exact
+ */
+export function durationInWords(seconds: number, most: number = UNITS.length): string {
+  const largest = UNITS.findIndex(([size]) => seconds >= size);
+  if (largest === -1) return '0 seconds';
+  let left = seconds;
+  const words = UNITS.slice(largest, largest + most).flatMap(([size, unit]) => {
+    const amount = Math.floor(left / size);
+    left %= size;
+    return amount === 0 ? [] : [`${amount} ${unit}${amount === 1 ? '' : 's'}`];
+  });
+  return words.join(' ');
 }
 
 function component(amount: number, unit: string): string {

@@ -1,5 +1,5 @@
 /**
- * Reads the admin key for a command that calls a running service, from the environment or standard input. The key is
+ * Reads the credential for a command that calls a running service: the admin key, or an operator's access token. It is
  * never an argument: every user of the machine can read arguments, and the shell keeps them in its history.
  */
 
@@ -36,15 +36,49 @@ export async function readAdminKey({ environment, stdin }: AdminKeySources): Pro
     : refused('The admin key contains a character that no key can have, or is too long.');
 }
 
+const OPERATOR_TOKEN_VARIABLE = 'MANDATE_OPERATOR_TOKEN';
+/** As long as the service reads a subject token. */
+const MAX_CREDENTIAL = 16_384;
+/** A compact JWS: an access token of an operator. */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+type CredentialReading =
+  | { readonly kind: 'read'; readonly credential: Secret; readonly isToken: boolean }
+  | { readonly kind: 'refused'; readonly sentence: string };
+
+/**
+ * Reads the admin key, or an operator's access token: from the file, the environment or standard input.
+ *
+ * @param file its text, if the command line names one; `undefined` if it cannot be read
+ */
+export async function readCredential(
+  { environment, stdin }: AdminKeySources,
+  file: { readonly text: string | undefined } | undefined,
+): Promise<CredentialReading> {
+  const names = [ADMIN_KEY_VARIABLE, OPERATOR_TOKEN_VARIABLE];
+  const given = names.map((name) => environment[name] ?? '').filter((value) => value !== '');
+  if (file !== undefined && file.text === undefined) return refused('The file of --key-file cannot be read.');
+  if (file === undefined && given.length > 1) return refused(`Both ${names.join(' and ')} are set: unset one of them.`);
+  const text = (file?.text?.split('\n', 1)[0] ?? given[0] ?? (await firstLine(stdin, MAX_CREDENTIAL))).trim();
+  if (text === '') {
+    return refused(
+      `There is no admin key and no access token: set ${names.join(' or ')}, name a file with --key-file, or write it to standard input.`,
+    );
+  }
+  return text.length <= MAX_CREDENTIAL && BEARER_TOKEN.test(text)
+    ? { kind: 'read', credential: new Secret(text), isToken: COMPACT.test(text) }
+    : refused('The admin key or access token contains a character that none can have, or is too long.');
+}
+
 /** Reads nothing from a terminal: the key would be visible there. */
-async function firstLine(stdin: AdminKeySources['stdin']): Promise<string> {
+async function firstLine(stdin: AdminKeySources['stdin'], most = MAX_KEY): Promise<string> {
   if (stdin.isTTY === true) return '';
   const tooLate = setTimeout(() => stdin.destroy(), STDIN_MS);
   let text = '';
   try {
     for await (const chunk of stdin) {
       text += String(chunk);
-      if (text.includes('\n') || text.length > MAX_KEY) break;
+      if (text.includes('\n') || text.length > most) break;
     }
   } catch {
     // The time limit has passed, or standard input is unreadable. Either way there is no key.
@@ -77,6 +111,6 @@ export function keyGivenAsSetting(settings: readonly SettingArgument[]): string 
   return settings.some(({ key }) => key.toLowerCase() === 'service:admin:apikey') ? NEVER_AN_ARGUMENT : undefined;
 }
 
-function refused(sentence: string): AdminKeyReading {
-  return { kind: 'refused', sentence };
+function refused(sentence: string) {
+  return { kind: 'refused', sentence } as const;
 }

@@ -44,3 +44,19 @@ export function readKeySource(text: string): KeySource {
   }
   return { kind: 'url', url: url.href };
 }
+
+/** The address of a running service, without a trailing slash. */
+export const SERVER = {
+  type: 'string',
+  demandOption: true,
+  describe: 'The address of the service: an https URL, or an http one of this machine',
+  coerce: once('--server', readServer),
+} as const;
+
+function readServer(text: string): string {
+  const url = trustedUrl(text);
+  if (url === undefined || url.search !== '' || url.hash !== '') {
+    throw new Error('--server takes an https URL, or an http one of this machine, without user, query and fragment.');
+  }
+  return url.href.replace(/\/+$/, '');
+}

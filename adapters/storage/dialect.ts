@@ -29,12 +29,17 @@ export interface Dialect {
   unindexed(column: string): string;
   /** The rows with all `equal` values that sort before a position. Read backwards along an index of all these columns. */
   before(equal: Named, position: Named): IndexRange;
-  /** The rows with the value of `name` within the bounds of the following columns. Read along an index of all these columns. */
-  after(
+  /**
+   * The rows with the value of `name` within the bounds of the following columns. Read along an index of all these columns,
+   * in either direction.
+   */
+  within(
     name: readonly [column: string, value: string] | undefined,
     following: readonly string[],
     at: Bounds,
   ): IndexRange;
+  /** The beginning of the minute of an instant. */
+  minuteOf(column: string): string;
   /** Selects the columns of the rows with the values of `by`, as a fact of a decision; without columns, whether there is one. */
   select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
   /** Inserts rows: on Postgres those of the JSON array `:rows`, on SQLite the row of the named values. */
@@ -56,6 +61,8 @@ export interface Dialect {
 /** Names of values: of the row that comes before the page, and of bounds of the first following column. */
 export interface Bounds {
   readonly position: readonly string[] | undefined;
+  /** Whether the page is read backwards, the last row first. */
+  readonly backwards: boolean;
   /** Inclusive. */
   readonly from: string | undefined;
   /** Exclusive. */
@@ -74,13 +81,14 @@ export const sqlite: Dialect = {
     ],
     order: Object.keys(position),
   }),
-  after: (name, following, { position }) => ({
+  within: (name, following, { position, backwards }) => ({
     conditions: [
       ...(name === undefined ? [] : [`${name[0]} = ${name[1]}`]),
-      ...(position === undefined ? [] : [`${tuple(following)} > ${tuple(position)}`]),
+      ...(position === undefined ? [] : [`${tuple(following)} ${backwards ? '<' : '>'} ${tuple(position)}`]),
     ],
     order: following,
   }),
+  minuteOf: (column) => `${column} - ${column} % 60000000`,
   select({ name }, columns, by, order) {
     const found = columns.length === 0 ? '1' : columns.join(', ');
     const sorted = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
@@ -130,21 +138,29 @@ export const postgres: Dialect = {
       order,
     };
   },
-  after(name, following, { position, from, to }) {
-    if (name === undefined) return sqlite.after(name, following, { position, from, to });
+  within(name, following, bounds) {
+    if (name === undefined) return sqlite.within(name, following, bounds);
+    const { position, from, to, backwards } = bounds;
     const [column, value] = name;
     const [first] = following;
     const order = [column, ...following];
+    const at = position && tuple([value, ...position]);
     const begin =
-      position !== undefined
-        ? `${tuple(order)} > ${tuple([value, ...position])}`
+      at !== undefined && !backwards
+        ? `${tuple(order)} > ${at}`
         : from !== undefined
           ? `(${column}, ${first}) >= (${value}, ${from})`
           : `${column} >= ${value}`;
-    const end = to === undefined ? `${column} <= ${value}` : `(${column}, ${first}) < (${value}, ${to})`;
+    const end =
+      at !== undefined && backwards
+        ? `${tuple(order)} < ${at}`
+        : to === undefined
+          ? `${column} <= ${value}`
+          : `(${column}, ${first}) < (${value}, ${to})`;
     // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
     return { conditions: [`${column} is not null`, begin, end], order };
   },
+  minuteOf: (column) => `date_trunc('minute', ${column})`,
   // The rows of a fact come as JSON, which would change the form of instants and of other JSON.
   select({ name, alias, columns: types }, columns, by, order) {
     const asText = (column: string) => types[column] === 'instant' || types[column] === 'json';

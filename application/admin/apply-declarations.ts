@@ -8,7 +8,8 @@ import { type Declaration, differingFields, patchOf, registrationFields } from '
 import { fieldNames, type RegistrationField } from '../../domain/agents/registration-draft.ts';
 import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
-import { type AgentRegistry, RegistryFailure } from '../ports/agent-registry.ts';
+import { AdminApiFailure } from '../ports/admin-api.ts';
+import type { AgentRegistry } from '../ports/agent-registry.ts';
 
 /** A valid declaration, and the registration that it describes. */
 export interface JudgedDeclaration {
@@ -38,7 +39,7 @@ interface Application {
 /** Another client may register or remove the agent between read and write. Three times in a row is unlikely. */
 const MAX_ATTEMPTS = 3;
 
-/** Applies the declarations in order. @throws RegistryFailure; declarations reported before it stay applied */
+/** Applies the declarations in order. @throws AdminApiFailure; declarations reported before it stay applied */
 export async function applyDeclarations(
   { registry, dryRun, applied }: Application,
   declarations: readonly JudgedDeclaration[],
@@ -55,7 +56,7 @@ async function applyOne(registry: AgentRegistry, judged: JudgedDeclaration, dryR
       stored === undefined ? await create(registry, judged, dryRun) : await change(registry, judged, stored, dryRun);
     if (outcome !== 'conflict') return outcome;
   }
-  throw new RegistryFailure('Another client registered and removed the same agent during every attempt.');
+  throw new AdminApiFailure('Another client registered and removed the same agent during every attempt.');
 }
 
 async function create(

@@ -1,64 +1,54 @@
 /** The denials of the last minutes, by minute and reason. */
 
 import { type Instant, MICROS_PER_SECOND, plusSeconds, secondsBetween } from '../../domain/instant.ts';
-import { parseCursor } from '../../domain/ledger/page-cursor.ts';
-import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import type { LedgerAnswer, LedgerQuestion } from '../ledger/query.ts';
+import type { Ledger } from '../ports/ledger.ts';
 
 export interface RecentDenials {
   /** The beginnings of the minutes, oldest first. The last one is not over. */
   readonly minutes: readonly Instant[];
   /** Most frequent first. `counts` are in the order of the minutes. */
   readonly reasons: readonly DeniedFor[];
-  /** Whether there are more records than were read: then the counts of the last minutes are too low. */
-  readonly isCut: boolean;
+  /** The first minute that was counted completely; `undefined` if all were. */
+  readonly completeFrom: Instant | undefined;
 }
 
 export interface DeniedFor {
-  readonly reason: string;
+  /** `undefined` for records without a reason. */
+  readonly reason: string | undefined;
   readonly counts: readonly number[];
   readonly total: number;
 }
 
 const MINUTES = 10;
 const MINUTE = 60;
-const PAGE = 1000;
-/** 5,000 records: more would say nothing that these do not. */
-const MOST_PAGES = 5;
+/** 10,000 a minute: more need no other reaction. They are counted in less than a second. */
+const MOST_READ = 100_000;
 
-/** @param query reads a page of the ledger */
 export async function recentDenials(
-  query: (question: LedgerQuestion) => Promise<LedgerAnswer>,
+  { denials }: Pick<Ledger, 'denials'>,
   now: Instant,
+  most: number = MOST_READ,
 ): Promise<RecentDenials> {
   const minute = MINUTE * MICROS_PER_SECOND;
   const current = (now - (now % minute)) as Instant;
   const from = plusSeconds(current, -MINUTE * (MINUTES - 1));
   const minutes = Array.from({ length: MINUTES }, (_, nth) => plusSeconds(from, nth * MINUTE));
-  const records: LedgerRecord[] = [];
-  let cursor: LedgerQuestion['cursor'];
-  let pages = 0;
-  do {
-    const answer = await query({ filters: { decision: 'deny', from }, limit: PAGE, cursor });
-    if (answer.kind !== 'page') break;
-    records.push(...answer.records);
-    pages += 1;
-    cursor = answer.nextCursor === undefined ? undefined : parseCursor(answer.nextCursor);
-  } while (cursor !== undefined && pages < MOST_PAGES);
-  return { minutes, reasons: byReason(records, from), isCut: cursor !== undefined };
+  const counted = await denials({ from, most });
+  const reasons = new Map<string | undefined, number[]>();
+  for (const { minute, reason, denials } of counted) {
+    // A replica whose clock is ahead dates its records into a later minute.
+    const nth = Math.min(MINUTES - 1, Math.floor(secondsBetween(from, minute) / MINUTE));
+    const counts = reasons.get(reason) ?? minutes.map(() => 0);
+    counts[nth] = (counts[nth] ?? 0) + denials;
+    reasons.set(reason, counts);
+  }
+  const isCut = counted.reduce((sum, { records }) => sum + records, 0) >= most;
+  const oldest = Math.min(...counted.map(({ minute }) => minute)) as Instant;
+  return { minutes, reasons: byTotal(reasons), completeFrom: isCut ? plusSeconds(oldest, MINUTE) : undefined };
 }
 
-function byReason(records: readonly LedgerRecord[], from: Instant): readonly DeniedFor[] {
-  const counted = new Map<string, number[]>();
-  for (const { reason, at, count } of records) {
-    const nth = Math.min(MINUTES - 1, Math.floor(secondsBetween(from, at) / MINUTE));
-    const name = reason ?? 'no reason';
-    const counts = counted.get(name) ?? Array.from({ length: MINUTES }, () => 0);
-    // A summary of anonymous denials counts several.
-    counts[nth] = (counts[nth] ?? 0) + (count ?? 1);
-    counted.set(name, counts);
-  }
-  return [...counted]
+function byTotal(reasons: ReadonlyMap<string | undefined, readonly number[]>): readonly DeniedFor[] {
+  return [...reasons]
     .map(([reason, counts]) => ({ reason, counts, total: counts.reduce((sum, each) => sum + each, 0) }))
-    .sort((one, other) => other.total - one.total || (one.reason < other.reason ? -1 : 1));
+    .sort((one, other) => other.total - one.total || ((one.reason ?? '') < (other.reason ?? '') ? -1 : 1));
 }

@@ -4,7 +4,7 @@ import { activateKeys } from './activate-keys.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
-import { endOwnTasks, endTasks } from './end-tasks.ts';
+import { endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
 import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
@@ -36,6 +36,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   deleteUser,
   disableAgent,
   endOwnTasks,
+  endSomeTasks,
   endTasks,
   expireDueTasks,
   findAgent,

@@ -1,6 +1,6 @@
 /**
- * The kill switches of operators and of people: end one task, or all tasks of an agent, of a person, or of an agent for
- * one person (specification "Admin API"). Other decisions end tasks too (block, signal, logout, revoked grant, expiry).
+ * The kill switches of operators and of people: end one task, all tasks of an agent, of a person, or of an agent for one
+ * person (specification "Admin API"), or some of all tasks. Other decisions end tasks too (block, signal, logout, revoked grant, expiry).
  * All of them use ending.ts.
  */
 
@@ -56,3 +56,33 @@ export const endTasks = explained(
 
 /** A person's own stop, at `/me`. */
 export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };
+
+export interface SomeTasksEnd extends Revocation {
+  /** At least 1. */
+  readonly limit: number;
+}
+
+export interface SomeEndVerdict {
+  readonly tasks: number;
+  /** Whether no further task was live. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Ends up to `limit` of all live tasks, and all tasks delegated from them. It does not wait for running exchanges: their
+ * tasks count as started afterwards.
+ */
+export const endSomeTasks = explained(
+  decision({
+    name: 'end_some_tasks',
+    transaction: 'operator',
+    locks: () => [],
+    asks: ({ limit, at }: SomeTasksEnd) => ({ live: ask('some_live_tasks', { limit, at }) }),
+
+    judge: ({ at, reason }, { live: { taskIds, areAll } }): Judgement<SomeEndVerdict> => {
+      const { tasks, effects, ended } = revokeTasks({ taskIds, delegated: new Set() }, { at, reason });
+      return { verdict: { tasks, isLast: areAll }, effects: [...effects, ...recorded([], ended)] };
+    },
+  }),
+  ({ tasks }) => tasks > 0,
+);

@@ -17,7 +17,10 @@ export interface Ending {
 }
 
 /** Revokes the selected tasks with this reason, and those delegated from them with `parent_revoked`. */
-export function revokeTasks({ taskIds, delegated }: LiveTasks, { at, reason }: Revocation): Ending {
+export function revokeTasks(
+  { taskIds, delegated }: Pick<LiveTasks, 'taskIds' | 'delegated'>,
+  { at, reason }: Revocation,
+): Ending {
   const selected = revoked(reason);
   const child = revoked('parent_revoked');
   return ended(

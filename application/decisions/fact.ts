@@ -62,6 +62,8 @@ export interface Facts {
    * delegated from them. Revoking their grants waits for a running renewal, and counts it.
    */
   live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
+  /** Up to `limit` of all tasks that are live at `at`, and the live tasks delegated from them. Locks like `live_tasks`. */
+  some_live_tasks: Fact<{ readonly limit: number; readonly at: Instant }, SomeLiveTasks>;
   /**
    * Up to `limit` live tasks that expired by `overBy`, earliest expiry first. Locks their rows like `live_tasks`, and
    * skips rows that another transaction has locked. The ids are in the order of creation.
@@ -173,6 +175,11 @@ export interface LiveTasks {
   readonly delegated: ReadonlySet<TaskId>;
   /** The people (`sub`) of the selected tasks, at most two: the caller needs to know only whether it is one. */
   readonly sponsors: readonly string[];
+}
+
+export interface SomeLiveTasks extends Pick<LiveTasks, 'taskIds'> {
+  /** Whether no other task was live. */
+  readonly areAll: boolean;
 }
 
 /** One task, or all tasks of an agent, a person, an agent for one person, a session, or a session and none. */

@@ -30,7 +30,7 @@ export interface BlockLift extends Explained {
 }
 
 /** How long a first operator's request awaits the second one's. */
-const PENDING_SECONDS = 3600;
+export const PENDING_SECONDS = 3600;
 
 export type LiftVerdict =
   /** This source's block is removed. Other sources may still block the person. */

@@ -6,7 +6,7 @@
  */
 
 import { describeDifference, differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../../domain/clocks.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { durationInWords } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import { describeFault, StorageUnavailable } from '../ports/decisions.ts';
@@ -152,7 +152,7 @@ function judgeDifference(whose: string, ahead: number, fault: string | undefined
 
 export function ago(then: Instant, now: Instant): string {
   const seconds = Math.round(secondsBetween(then, now));
-  return seconds < 1 ? 'just now' : `${formatDuration(seconds)} ago`;
+  return seconds < 1 ? 'just now' : `${durationInWords(seconds, 2)} ago`;
 }
 
 /** More would make the line of a report unreadable. */

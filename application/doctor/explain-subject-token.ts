@@ -4,7 +4,7 @@
  */
 
 import { describeDenial } from '../../domain/denial.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { durationInWords } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
 import { type MachineMark, machineMark } from '../../domain/sponsors/machine-token.ts';
 import {
@@ -232,7 +232,7 @@ function describeExpiry(expiry: number | undefined, now: number): string {
   if (expiry === undefined) return 'exp is missing.';
   const left = expiry - now;
   if (left === 0) return 'It expires now.';
-  return left > 0 ? `It expires in ${formatDuration(left)}.` : `It expired ${formatDuration(-left)} ago.`;
+  return left > 0 ? `It expires in ${durationInWords(left)}.` : `It expired ${durationInWords(-left)} ago.`;
 }
 
 function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {

@@ -1,5 +1,6 @@
 /** Examines the status lists (`Service:StatusLists`): how full they are, and how old one is at the public address. */
 
+import { durationInWords } from '../../domain/duration.ts';
 import { type Instant, toSeconds } from '../../domain/instant.ts';
 import {
   STATUS_LIST_PATH,
@@ -84,7 +85,7 @@ async function examinePublished({ issuer, ttl, clock, ask, verify }: PublishedLi
   const age = toSeconds(clock.now()) - madeAt;
   if (age <= ttl + NOTEWORTHY_SECONDS) return ok('Service:Issuer answers with a current status list.');
   return warning(
-    `Service:Issuer answers with a status list that is ${age} seconds old; ${ttl} are allowed. A kill reaches tool servers that much later.`,
+    `Service:Issuer answers with a status list that is ${durationInWords(age)} old; ${durationInWords(ttl)} are allowed. A kill reaches tool servers that much later.`,
     'See which cache keeps /status for longer than its max-age, and whether the clocks of all machines agree.',
   );
 }

@@ -1,4 +1,4 @@
-/** Reads the ledger in pages (specification "GET /audit"). */
+/** Reads the ledger in pages (specification "GET /audit"). `reason` and `newestFirst` are the console's alone. */
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
@@ -14,10 +14,10 @@ interface LedgerReading {
   readonly digest: Digest;
 }
 
-/** A record must match all filters that are set. */
+/** A record must match all filters that are set. `newestFirst` is the order of the pages. */
 type LedgerFilters = Pick<
   LedgerQuery,
-  'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision' | 'event' | 'audience'
+  'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision' | 'event' | 'audience' | 'reason' | 'newestFirst'
 >;
 
 export interface LedgerQuestion {
@@ -30,7 +30,6 @@ export interface LedgerQuestion {
 export type LedgerAnswer =
   | {
       readonly kind: 'page';
-      /** Oldest first. */
       readonly records: readonly LedgerRecord[];
       /** `undefined` on the last page. */
       readonly nextCursor: string | undefined;
@@ -50,7 +49,7 @@ export async function queryLedger(service: LedgerReading, question: LedgerQuesti
   const ours = fingerprintOf(service.digest, filters);
   if (cursor !== undefined && cursor.fingerprint !== ours) return { kind: 'foreign_cursor' };
   const after = cursor === undefined ? undefined : { at: cursor.at, seq: cursor.seq };
-  const isSearch = filters.event !== undefined || filters.audience !== undefined;
+  const isSearch = filters.event !== undefined || filters.audience !== undefined || filters.reason !== undefined;
   const mostRead = isSearch ? MOST_READ : undefined;
   const page = await service.ledger.page({ ...filters, limit, mostRead, after, now: service.clock.now() });
   return {
@@ -69,9 +68,11 @@ const FINGERPRINT_LENGTH = 32;
  * set, so that a cursor of an earlier release stays valid.
  */
 function fingerprintOf(digest: Digest, filters: LedgerFilters): string {
-  const { sponsor, agentId, taskId, from, to, decision, event, audience } = filters;
+  const { sponsor, agentId, taskId, from, to, decision, event, audience, reason, newestFirst } = filters;
   const later = event === undefined && audience === undefined ? [] : [event, audience];
-  return fingerprint(digest, [sponsor, agentId, taskId, from, to, decision, ...later]);
+  const ofConsole =
+    reason === undefined && newestFirst !== true ? [] : ['console', reason, String(newestFirst === true)];
+  return fingerprint(digest, [sponsor, agentId, taskId, from, to, decision, ...later, ...ofConsole]);
 }
 
 /** The query that a cursor continues, as its fingerprint sees it. */
@@ -100,4 +101,21 @@ export async function listCheckpoints(
   const found = await checkpoints.page(after, limit + 1);
   const page = found.slice(0, limit);
   return { checkpoints: page, nextAfter: found.length > limit ? page.at(-1)?.checkpointId : undefined };
+}
+
+export interface NewestCheckpoints {
+  /** Newest first. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** The id before which the next page continues; `undefined` on the last page. */
+  readonly nextBefore: number | undefined;
+}
+
+/** Lists checkpoints in pages, newest first. @param question.before `undefined` for the first page */
+export async function listNewestCheckpoints(
+  { checkpoints }: { readonly checkpoints: Pick<Checkpoints, 'pageBefore'> },
+  { before, limit }: { readonly before: number | undefined; readonly limit: number },
+): Promise<NewestCheckpoints> {
+  const found = await checkpoints.pageBefore(before, limit + 1);
+  const page = found.slice(0, limit);
+  return { checkpoints: page, nextBefore: found.length > limit ? page.at(-1)?.checkpointId : undefined };
 }

@@ -45,8 +45,9 @@ export interface RecordStream {
    * make it fail.
    *
    * @param after the number of the last record that the client has; `undefined` begins after the newest
+   * @param more with `after` undefined, so many of the newest records come first
    */
-  open(after: number | undefined, holder: Holder): Promise<Opened>;
+  open(after: number | undefined, holder: Holder, more?: number): Promise<Opened>;
   /** Hands the records since the last call to all listeners. Without listeners it does nothing. */
   advance(): Promise<void>;
   /** Ends all listeners, and refuses later ones. */
@@ -66,7 +67,7 @@ const PAGE_SIZE = 500;
 const PAGE_LIMIT_MS = 1_000;
 
 export interface RecordStreaming {
-  readonly ledger: Pick<Ledger, 'settledThrough'>;
+  readonly ledger: Pick<Ledger, 'settledThrough' | 'numberBefore'>;
   readonly checkpoints: Pick<Checkpoints, 'records'>;
   readonly turn: Turn;
   readonly timeLimit: TimeLimit;
@@ -108,7 +109,7 @@ export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStr
     isClosed: false,
   };
   return {
-    open: (after, holder) => open(state, after, holder),
+    open: (after, holder, more = 0) => open(state, after, holder, more),
     advance: () => advance(state),
     close() {
       state.isClosed = true;
@@ -117,9 +118,11 @@ export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStr
   };
 }
 
-async function open(state: State, after: number | undefined, holder: Holder): Promise<Opened> {
+async function open(state: State, after: number | undefined, holder: Holder, more: number): Promise<Opened> {
   const { ledger, taken } = state;
   if (state.isClosed || findRoom(taken, holder) === 'none') return { kind: 'full' };
+  // Before the newest settled number is read: a number of that time is not above it.
+  const begin = after ?? (more > 0 ? await ledger.numberBefore(more) : undefined);
   const settled = await ledger.settledThrough();
   if (after !== undefined && after > settled) return { kind: 'unknown_record' };
   // Without an `await` from here: others may have taken slots in the meantime.
@@ -133,7 +136,7 @@ async function open(state: State, after: number | undefined, holder: Holder): Pr
     async feed(listener) {
       slot.listener = listener;
       if (slot.isDisplaced) listener.displaced();
-      await feed(state, listener, { after: after ?? settled, settled }).finally(() => taken.delete(slot));
+      await feed(state, listener, { after: begin ?? settled, settled }).finally(() => taken.delete(slot));
     },
   };
 }

@@ -9,19 +9,10 @@ type RegistryAnswer<Kind extends string> =
 
 /** The agents of a running service, read and changed through its admin API. */
 export interface AgentRegistry {
-  /** @throws RegistryFailure, like all methods here */
+  /** @throws AdminApiFailure, like all methods here */
   find(agentId: AgentId): Promise<Registration | undefined>;
   /** @param fields all fields of the new agent */
   register(fields: RegistrationPatch): Promise<RegistryAnswer<'registered' | 'already_exists'>>;
   /** @param fields only the fields to change */
   change(agentId: AgentId, fields: RegistrationPatch): Promise<RegistryAnswer<'changed' | 'not_found'>>;
-}
-
-/**
- * Thrown if the service does not answer, answers in an unexpected form, or refuses the credentials. Further requests
- * would fail too. Whether the last request was applied is unknown. The message is a sentence for the operator, without
- * received data.
- */
-export class RegistryFailure extends Error {
-  override readonly name = 'RegistryFailure';
 }

@@ -61,6 +61,9 @@ export interface Checkpoints {
   /** Up to `limit` checkpoints whose id is above `after`, oldest first. */
   page(after: number, limit: number): Promise<readonly Checkpoint[]>;
 
+  /** Up to `limit` checkpoints, newest first, whose id is below `before` if that is set. */
+  pageBefore(before: number | undefined, limit: number): Promise<readonly Checkpoint[]>;
+
   /**
    * The number of a record that no checkpoint can seal, as text: below 1, or beyond the safe integers, which `records` does
    * not read. `undefined` if there is none. Only tampering can store one.

@@ -21,6 +21,10 @@ export interface LedgerQuery {
   readonly decision?: LedgerDecision | undefined;
   readonly event?: LedgerEvent | undefined;
   readonly audience?: string | undefined;
+  /** Machine-readable. */
+  readonly reason?: string | undefined;
+  /** The order of the page: by default the oldest record comes first. */
+  readonly newestFirst?: boolean | undefined;
   readonly after?: LedgerPosition | undefined;
   readonly limit: number;
   /** How many records may be read for the page. It then may have fewer than `limit` although more follow. */
@@ -37,11 +41,30 @@ export interface LedgerPage {
   readonly archivedBefore: Instant | undefined;
 }
 
+export interface DenialsQuestion {
+  /** Inclusive. */
+  readonly from: Instant;
+  /** How many records may be read, the newest first. */
+  readonly most: number;
+}
+
+/** The denials of one minute with one reason. */
+export interface CountedDenials {
+  /** Its beginning. */
+  readonly minute: Instant;
+  /** `undefined` for records without a reason. */
+  readonly reason: string | undefined;
+  /** The records read. A record can sum up several denials. */
+  readonly records: number;
+  readonly denials: number;
+}
+
 /** Reads the append-only ledger. All methods may throw StorageUnavailable. */
 export interface Ledger {
   /**
    * One page, oldest first. No record that commits later sorts before `next`. Continuing from it therefore neither
-   * skips nor repeats a record, even if records are appended in between.
+   * skips nor repeats a record, even if records are appended in between. Newest first there is no such guarantee: a record
+   * that commits later may sort among those read.
    */
   page(query: LedgerQuery): Promise<LedgerPage>;
 
@@ -50,4 +73,10 @@ export interface Ledger {
    * later. It may wait for the appends under way, and never lets one wait.
    */
   settledThrough(): Promise<number>;
+
+  /** Counts the denials by minute and reason. */
+  denials(question: DenialsQuestion): Promise<readonly CountedDenials[]>;
+
+  /** The number of the record that `records` newer numbers follow. 0 in a shorter ledger. */
+  numberBefore(records: number): Promise<number>;
 }

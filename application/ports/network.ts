@@ -4,7 +4,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 export interface NetworkRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

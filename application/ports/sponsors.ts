@@ -15,8 +15,17 @@ export interface Sponsors {
   /** How many people are blocked, and by how many blocks of each source. Counts `most` blocks at most. */
   countBlocks(most: number): Promise<BlockCount>;
 
-  /** The time at which a first operator's request to lift the person's block expires. `undefined` without one at `now`. */
-  liftPendingUntil(sponsorKey: SponsorKey, now: Instant): Promise<Instant | undefined>;
+  /** A first operator's request to lift the person's block. `undefined` without one at `now`. */
+  pendingLift(sponsorKey: SponsorKey, now: Instant): Promise<PendingLift | undefined>;
+}
+
+export interface PendingLift {
+  /** Of the operator who asked. */
+  readonly issuer: string;
+  readonly subject: string;
+  readonly askedAt: Instant;
+  /** Then it expires. */
+  readonly until: Instant;
 }
 
 export interface BlockCount {

@@ -38,6 +38,12 @@ export interface Tasks {
 
   findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
 
+  /**
+   * The people with live tasks, in the order of their keys. Of the people with any stored task, `most` are looked at. A task
+   * whose time is up counts until its expiry is recorded.
+   */
+  livePeople(most: number): Promise<readonly SponsorKey[]>;
+
   /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
   countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
 }

@@ -37,8 +37,8 @@ interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Min
   readonly digest: Digest;
   /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
   readonly sponsorCacheTtl: number;
-  /** `Service:Audit:Aggregation:Enabled`: renewals after a task's first are counted instead of recorded. */
-  readonly aggregation: boolean;
+  /** Whether each renewal has its own record. Otherwise renewals after a task's first are only counted. */
+  readonly recordEach: boolean;
 }
 
 export async function refreshToken(
@@ -114,7 +114,7 @@ export async function refreshToken(
         scope: policy.scope,
         assertion,
         agentRevision: agent.revision,
-        recordEach: !service.aggregation,
+        recordEach: service.recordEach,
         entry: tokenEntry('token.refreshed', { at: now, task, scope: policy.scope, tokenId: token.tokenId }),
       }),
       token.sign(task.status),

@@ -1,4 +1,4 @@
-/** `mandate agent`: registrations of agents in files. */
+/** `mandate agent`: registrations of agents in files, and their emergency switch. */
 
 import { type Command, commandGroup } from '../../adapters/cli/command.ts';
 
@@ -14,6 +14,11 @@ export function agentCommand(): Command {
       summary:
         'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
       load: async () => (await import('./agent/apply.ts')).agentApplyCommand(),
+    },
+    {
+      usage: 'disable <agent>',
+      summary: 'Disable an agent of a running service: it gets no token. Its tasks do not end',
+      load: async () => (await import('./agent/disable.ts')).agentDisableCommand(),
     },
   ]);
 }

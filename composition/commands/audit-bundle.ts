@@ -241,7 +241,7 @@ async function logOf(
   const log = state.published && bundleLog(state.published.note, known, verifyEd25519);
   if (state.published === undefined || log === undefined) {
     throw new StartupError([
-      'The transparency log has no note that its key signed: try again in a minute, or leave the log out with --without-log.',
+      `The transparency log has no note that its key signed. ${RETRY} Or leave the log out with --without-log.`,
     ]);
   }
   if (log.leftOut > 0) {
@@ -307,9 +307,11 @@ function written(write: (text: string) => Promise<void>, sentence: string): (tex
   };
 }
 
+const RETRY = 'Try again after the next checkpoint (Service:Audit:Checkpoint:Interval).';
+
 function report({ records, notSealed, notLogged, archivedBefore }: Completeness): number {
   const lacking = [
-    ...(notSealed > 0 ? [`Left out, because they are not sealed yet: ${notSealed}. Try again in a minute.`] : []),
+    ...(notSealed > 0 ? [`Left out, because they are not sealed yet: ${notSealed}. ${RETRY}`] : []),
     ...(notLogged > 0 ? [`Left out, because the log does not contain their checkpoints yet: ${notLogged}.`] : []),
     ...(archivedBefore === undefined
       ? []

@@ -28,8 +28,23 @@ export const COMMANDS: readonly NamedCommand[] = [
   },
   {
     usage: 'agent',
-    summary: 'Declare the registrations of agents in files',
+    summary: 'Declare the registrations of agents in files, and disable agents',
     load: async () => (await import('./agent.ts')).agentCommand(),
+  },
+  {
+    usage: 'stop',
+    summary: 'End tasks of a running service: one, an agent’s, a person’s, or everything',
+    load: async () => (await import('./stop.ts')).stopCommand(),
+  },
+  {
+    usage: 'block <person>',
+    summary: 'Block a person at a running service: their tasks end, and no agent can act for them',
+    load: async () => (await import('./block.ts')).blockCommand(),
+  },
+  {
+    usage: 'unblock <person>',
+    summary: "Lift the operator's block of a person at a running service",
+    load: async () => (await import('./unblock.ts')).unblockCommand(),
   },
   {
     usage: 'audit-verify [marks]',

@@ -1,10 +1,10 @@
 /** Reads the settings for the doctor. If some are invalid, the sections without errors can still be examined. */
 
-import { type NamedFinding, ok, warning } from '../../application/doctor/examine.ts';
+import { failed, type NamedFinding, ok, warning } from '../../application/doctor/examine.ts';
 import { ambiguousAudiences } from '../settings/audiences.ts';
 import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
-import { repeatedSecrets } from '../settings/rules.ts';
+import { plainHttpIssuer, repeatedSecrets } from '../settings/rules.ts';
 import { isDevelopmentHost, type SectionName, type Settings, type SettingsSection } from '../settings/settings.ts';
 import { describeSettingError } from '../settings/startup-error.ts';
 
@@ -29,7 +29,7 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
       check: CHECK,
       ...warning(describeUnknownSetting(unknown), 'Correct its name, or take it away.'),
     })),
-    ...(whole === undefined ? [] : sharedValues(whole)),
+    ...(whole === undefined ? [] : doubtfulSettings(whole)),
   ];
   return {
     findings: orFine(findings),
@@ -46,14 +46,24 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
 /** Those of the service that runs with them. Unknown ones it has reported at its start. */
 export function settingsInUse(whole: Settings): DoctorSettings {
   return {
-    findings: orFine(sharedValues(whole)),
+    findings: orFine(doubtfulSettings(whole)),
     whole,
     section: () => whole,
     isDevelopment: isDevelopmentHost(whole),
   };
 }
 
-function sharedValues(settings: Settings): readonly NamedFinding[] {
+/** Valid settings that are dangerous. */
+function doubtfulSettings(settings: Settings): readonly NamedFinding[] {
+  const issuer =
+    plainHttpIssuer(settings) === 'network'
+      ? [
+          failed(
+            'Service:Issuer is plain http: on the network others can read tokens and grants, and replace the published keys.',
+            'Put a proxy with TLS in front, and set Service:Issuer to its https address. Tool servers then need the new issuer.',
+          ),
+        ]
+      : [];
   const secrets = repeatedSecrets(settings).map((keys) =>
     warning(
       `${keys.join(' and ')} hold one and the same secret: whoever is given one opens the other.`,
@@ -66,7 +76,7 @@ function sharedValues(settings: Settings): readonly NamedFinding[] {
       'Register the API under another identifier than its client and its stream, if the provider can.',
     ),
   );
-  return [...secrets, ...audiences].map((finding) => ({ check: CHECK, ...finding }));
+  return [...issuer, ...secrets, ...audiences].map((finding) => ({ check: CHECK, ...finding }));
 }
 
 function orFine(findings: readonly NamedFinding[]): readonly NamedFinding[] {

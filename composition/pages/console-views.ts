@@ -4,11 +4,15 @@ import { describeFileProblem, findExcessIn, readAgentBytes } from '../../adapter
 import type { ViewsSurface } from '../../adapters/http/console/context.ts';
 import { compareDeclarations } from '../../application/admin/compare-declarations.ts';
 import { findDelegations } from '../../application/admin/find-delegations.ts';
+import { nearestNames } from '../../application/admin/nearest-names.ts';
+import { recentDenials } from '../../application/admin/recent-denials.ts';
 import { judgeDraft } from '../../application/admin/register-agent.ts';
+import { listNewestCheckpoints } from '../../application/ledger/query.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import type { Parts } from '../parts.ts';
 import { statusListReach } from '../settings/alternatives.ts';
 import { lifetimeRules } from '../settings/lifetime-rules.ts';
+import { nearest } from '../settings/nearest.ts';
 
 /**
  * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.
@@ -19,8 +23,11 @@ export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
-  const { tasks, agents } = parts.storage;
+  const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
   return {
+    nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
+    checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
+    denials: (now) => recentDenials(ledger, now),
     longestTokenTtl: lifetimes.maxTokenTtl,
     statusLists: statusListReach(settings),
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),

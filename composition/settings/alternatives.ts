@@ -134,6 +134,7 @@ interface OperatorsChoice {
   readonly roleClaim: string;
   readonly roles: RoleValues;
   readonly twoPersons: boolean;
+  readonly mayStopEverything: boolean;
 }
 
 /** The settings of operators with names; `undefined` if the admin key is the only way in. */
@@ -155,6 +156,7 @@ export function operatorsChoice(
     roleClaim: settings['Service:Operators:RoleClaim'],
     issuer: issuer === settings['Service:UpstreamIdp:Issuer'] ? undefined : issuer,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
+    mayStopEverything: settings['Service:Operators:StopEverything'],
   };
 }
 

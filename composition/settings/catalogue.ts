@@ -72,7 +72,7 @@ const kid = () =>
 export const catalogue = {
   'Service:Issuer': required(
     url({ trailingSlash: 'dropped' }),
-    'The public address of this service, and the `iss` of every token it issues. A trailing slash is dropped. If it has a path, the service answers under that path too; the path may not be under `/admin` or `/agents`.',
+    'The public address of this service, and the `iss` of every token it issues. A trailing slash is dropped. Outside a development host plain http is a warning at the start, and a failure of `mandate doctor` unless it is a loopback address. If it has a path, the service answers under that path too; the path may not be under `/admin` or `/agents`.',
   ),
 
   'Service:UpstreamIdp:Issuer': optional(
@@ -246,6 +246,11 @@ export const catalogue = {
     text(),
     'The same as `Viewer`, and tasks may be ended, and people blocked and unblocked.',
   ),
+  'Service:Operators:StopEverything': defaulted(
+    'false',
+    boolean(),
+    'Whether a responder may end all tasks of all people at once (`DELETE /admin/tasks`). The admin key always may.',
+  ),
   'Service:Operators:TwoPersonUnblock': defaulted(
     'false',
     boolean(),
@@ -365,6 +370,11 @@ export const catalogue = {
     'true',
     boolean(),
     'Whether anonymous denials, and the renewals of a task, are recorded once and then counted. If false, each is a separate record, and a flood of refused requests fills the ledger.',
+  ),
+  'Service:Audit:Aggregation:Renewals': defaulted(
+    'true',
+    boolean(),
+    'Whether the renewals of a task after its first are only counted. Then the `jti` of a counted renewal is in no record. If false, each renewal is a `token.refreshed` record with its `jti`. If `Enabled` is false, each renewal is a record in any case.',
   ),
   'Service:Audit:Aggregation:Window': defaulted(
     'PT1M',

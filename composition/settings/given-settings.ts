@@ -4,9 +4,9 @@
  * folder.
  */
 
-import { distance } from 'fastest-levenshtein';
 import { readSettingFiles, type SettingFiles } from '../../adapters/platform/setting-files.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
+import { nearest } from './nearest.ts';
 import type { CatalogueKey } from './settings.ts';
 import { type SettingError, variableOf } from './startup-error.ts';
 
@@ -131,10 +131,12 @@ function meantBy(key: string): string | undefined {
   // A list number in its only valid spelling, without leading zeros.
   const number = Number(/:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0');
   const candidates = Object.keys(catalogue).filter((candidate) => !isPlainKey(candidate));
-  return nearest(
+  const [meant] = nearest(
     key,
     candidates.map((candidate) => candidate.replace(':N:', `:${number}:`)),
+    1,
   );
+  return meant;
 }
 
 function mapped(text: string | undefined, change: (text: string) => string): string | undefined {
@@ -162,24 +164,4 @@ export function catalogueKeyOf(key: string): CatalogueKey | undefined {
   if (key.includes(':N:')) return undefined;
   const declared = key.replace(LIST_KEY, '$1:N:$3');
   return isCatalogueKey(declared) ? declared : undefined;
-}
-
-/**
- * The known name that was probably meant: the candidate with the smallest edit distance, ignoring case. `undefined` if
- * it differs in more than a third of its letters, because the suggestion would mislead.
- */
-function nearest(name: string, candidates: Iterable<string>): string | undefined {
-  let best: string | undefined;
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const candidate of candidates) {
-    const tolerated = candidate.length / 3;
-    // Names of very different lengths are not compared, because a variable's name may be very long.
-    if (Math.abs(candidate.length - name.length) > tolerated) continue;
-    const changes = distance(name.toLowerCase(), candidate.toLowerCase());
-    if (changes < fewest && changes <= tolerated) {
-      best = candidate;
-      fewest = changes;
-    }
-  }
-  return best;
 }

@@ -3,7 +3,7 @@
  * so that one start shows all of them.
  */
 
-import { isLoopback } from '../../domain/address.ts';
+import { isLoopback, travelsInTheClear } from '../../domain/address.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { encodeBase64, isTrustableName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
@@ -56,6 +56,7 @@ const OPERATORS_NEED_A_WAY_IN = [
   'Service:Operators:Issuer',
   'Service:Operators:RoleClaim',
   ...OPERATOR_ROLES,
+  'Service:Operators:StopEverything',
   'Service:Operators:TwoPersonUnblock',
 ] as const;
 const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
@@ -439,4 +440,17 @@ export function repeatedSecrets(settings: Pick<Settings, SecretSetting>): readon
     if (secret !== undefined) holders.set(secret.reveal(), [...(holders.get(secret.reveal()) ?? []), key]);
   }
   return [...holders.values()].filter((keys) => keys.length > 1);
+}
+
+/**
+ * How clients reach an issuer of plain http outside a development host: on a `network`, or from this machine only. Tokens,
+ * grants and published keys then have no protection on the way. The specification accepts such an issuer: the start warns,
+ * and the doctor fails for a `network`.
+ */
+export function plainHttpIssuer(
+  settings: Pick<Settings, 'Service:Issuer' | 'NODE_ENV'>,
+): 'network' | 'loopback' | undefined {
+  const issuer = new URL(settings['Service:Issuer']);
+  if (issuer.protocol !== 'http:' || isDevelopmentHost(settings)) return undefined;
+  return travelsInTheClear(issuer) ? 'network' : 'loopback';
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { sqliteFile } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
+import { type LedgerLine, type Mandate, startMandate, withService } from '../support/mandate.ts';
 
 const malformed = (mandate: Mandate) => mandate.post('/oauth2/token', { grant_type: 'password' });
 
@@ -16,43 +16,43 @@ describe('A service with a sink', () => {
   const settings = () => ({ 'Service:Audit:Sink:Url': sink.url, 'Service:Audit:DrainInterval': 'PT1S' });
 
   it('finishes a running delivery when it stops, then records counted denials, and delivers the rest after a restart', async () => {
-    const kept = await startMandate({ database: sqliteFile });
-    let answer = () => {};
-    const asked = new Promise<void>((resolve) => {
-      sink.answer = (_, response) => {
-        answer = () => response.end();
-        resolve();
-      };
-    });
-    const mandate = await kept.another(settings());
-    for (let time = 0; time < 3; time += 1) await malformed(mandate);
-    await asked;
+    await withService(startMandate({ database: sqliteFile }), async (kept) => {
+      let answer = () => {};
+      const asked = new Promise<void>((resolve) => {
+        sink.answer = (_, response) => {
+          answer = () => response.end();
+          resolve();
+        };
+      });
+      const mandate = await kept.another(settings());
+      for (let time = 0; time < 3; time += 1) await malformed(mandate);
+      await asked;
 
-    let stopped = false;
-    const stopping = mandate.stop().then(() => {
-      stopped = true;
-    });
-    // A registration takes longer than a stop that does not wait for the delivery.
-    await kept.agent();
-    expect(stopped).to.equal(false);
-    answer();
-    await stopping;
-    expect(mandate.log.lines.filter((line) => /"level":"error"/.test(line))).to.deep.equal([]);
-    expect(received().map(({ reason }) => reason)).to.deep.equal(['unsupported_grant_type']);
-    const lines = await kept.ledger();
-    expect(lines.filter(({ event }) => event === 'token.denied').map(({ count }) => count)).to.deep.equal([
-      undefined,
-      2,
-    ]);
+      let stopped = false;
+      const stopping = mandate.stop().then(() => {
+        stopped = true;
+      });
+      // A registration takes longer than a stop that does not wait for the delivery.
+      await kept.agent();
+      expect(stopped).to.equal(false);
+      answer();
+      await stopping;
+      expect(mandate.log.lines.filter((line) => /"level":"error"/.test(line))).to.deep.equal([]);
+      expect(received().map(({ reason }) => reason)).to.deep.equal(['unsupported_grant_type']);
+      const lines = await kept.ledger();
+      expect(lines.filter(({ event }) => event === 'token.denied').map(({ count }) => count)).to.deep.equal([
+        undefined,
+        2,
+      ]);
 
-    // The outbox stores undelivered records, and the next start delivers them.
-    sink.received.length = 0;
-    sink.answer = answering('');
-    const next = await kept.another(settings());
-    await next.jobs.drain();
-    await next.stop();
-    expect(received().map(({ seq }) => seq)).to.deep.equal(lines.slice(1).map(({ seq }) => seq));
-    await kept.stop();
+      // The outbox stores undelivered records, and the next start delivers them.
+      sink.received.length = 0;
+      sink.answer = answering('');
+      await withService(kept.another(settings()), async (next) => {
+        await next.jobs.drain();
+      });
+      expect(received().map(({ seq }) => seq)).to.deep.equal(lines.slice(1).map(({ seq }) => seq));
+    });
   });
 
   it('sends the sink’s bearer token over TLS, and never logs it', async () => {
@@ -93,11 +93,10 @@ describe('A service with a sink', () => {
   });
 
   it('warns at start about an audience that is also that of subject tokens', async () => {
-    const warningsWith = async (settings: Readonly<Record<string, string>>) => {
-      const mandate = await startMandate({ database: sqliteFile, settings });
-      await mandate.stop();
-      return mandate.log.lines.flatMap((line) => (line.includes('an audience is the same') ? [JSON.parse(line)] : []));
-    };
+    const warningsWith = (settings: Readonly<Record<string, string>>) =>
+      withService(startMandate({ database: sqliteFile, settings }), async ({ log }) =>
+        log.lines.flatMap((line) => (line.includes('an audience is the same') ? [JSON.parse(line)] : [])),
+      );
     const LOGOUT = 'Service:UpstreamIdp:BackchannelLogout:Audience';
     const ssf = { 'Service:Ssf:Issuer': 'https://127.0.0.1:9', 'Service:Ssf:BearerToken': 'x'.repeat(32) };
     const all = {
@@ -116,20 +115,18 @@ describe('A service with a sink', () => {
     const other = await database.outside?.();
     if (other === undefined) throw new Error('the database can not be reached from outside');
     await other.sql('begin immediate');
-    const mandate = await startMandate({
-      database: { ...sqliteFile, fresh: async () => database },
-      settings: settings(),
+    const kept = { ...sqliteFile, fresh: async () => database };
+    await withService(startMandate({ database: kept, settings: settings() }), async (mandate) => {
+      expect(mandate.log.lines.join()).to.include('could not store yet');
+      await other.sql('rollback');
+      while ((await other.sql('select queueing from outbox_queueing'))[0]?.queueing !== 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      await other.close();
+      await mandate.agent();
+      await mandate.jobs.drain();
+      // The recurring job may be delivering the record already. The stop waits for it.
     });
-    expect(mandate.log.lines.join()).to.include('could not store yet');
-    await other.sql('rollback');
-    while ((await other.sql('select queueing from outbox_queueing'))[0]?.queueing !== 1) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await other.close();
-    await mandate.agent();
-    await mandate.jobs.drain();
-    // The recurring job may be delivering the record already. The stop waits for it.
-    await mandate.stop();
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);
   });
 });

@@ -111,6 +111,9 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     }
     expect(paged).to.deep.equal(all);
     expect(await checkpoints().page(all.length, 10)).to.deep.equal([]);
+    expect(await checkpoints().pageBefore(undefined, 2)).to.deep.equal(all.slice(-2).reverse());
+    expect(await checkpoints().pageBefore(all.length, 1_000)).to.deep.equal(all.slice(0, -1).reverse());
+    expect(await checkpoints().pageBefore(1, 10)).to.deep.equal([]);
   });
 
   it('reads the records of a range in the order of their numbers, not of their times', async () => {

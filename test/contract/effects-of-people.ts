@@ -67,7 +67,16 @@ export const effectsOfPeople = {
       seen: [
         [fact('pending_unblock', sponsorKey), first, next],
         [fact('pending_unblock', newSponsorKey()), undefined, undefined],
-        [({ sponsors }) => sponsors.liftPendingUntil(sponsorKey, LATER), undefined, next.forgetAt],
+        [
+          ({ sponsors }) => sponsors.pendingLift(sponsorKey, LATER),
+          undefined,
+          {
+            issuer: next.issuer,
+            subject: next.subject,
+            askedAt: plusSeconds(next.forgetAt, -3600),
+            until: next.forgetAt,
+          },
+        ],
       ],
     };
   },

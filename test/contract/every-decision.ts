@@ -6,7 +6,7 @@
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import { append } from '../../application/decisions/append.ts';
 import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
-import { endOwnTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
+import { endOwnTasks, endSomeTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
 import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from '../../application/decisions/find.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
 import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
@@ -100,6 +100,12 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     ['task'],
     ending(({ sponsorKey, owner }) => ({ kind: 'sponsor_agent', sponsorKey, agentId: owner.agentId })),
   ),
+  'the end of some tasks': row(endSomeTasks, ['alone', 'task'], () => ({
+    limit: 1000,
+    at: LATER,
+    reason: 'operator_kill_switch' as const,
+    act: anAct('DELETE all tasks'),
+  })),
   "a person's own end": row(endOwnTasks, ['task'], ({ sponsorKey }) => ({
     selection: { kind: 'sponsor' as const, sponsorKey },
     at: LATER,

@@ -36,9 +36,9 @@ function locksOf({ decision, input }: Row, world: World): readonly Lock[] {
       if (which.kind === 'session' && which.sessionId !== sessionId) return [];
       return [exclusive('session', `row ${session.sessionHash}`)];
     }
-    if (question?.fact !== 'live_tasks') return [];
-    const { selection } = question.about;
-    if (selection.kind === 'session_or_none' && selection.sessionId !== sessionId) return [];
+    if (question?.fact !== 'live_tasks' && question?.fact !== 'some_live_tasks') return [];
+    const selection = 'selection' in question.about ? question.about.selection : undefined;
+    if (selection?.kind === 'session_or_none' && selection.sessionId !== sessionId) return [];
     const tasks = [live, child].map(({ task }) => exclusive('task', task.taskId));
     return [...tasks, exclusive('grant', live.grantHash)];
   });

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Effect, TaskEnd } from '../../application/decisions/effect.ts';
 import type { About, Answer, FactName, TaskSelection } from '../../application/decisions/fact.ts';
-import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
+import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Session } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
@@ -93,6 +93,41 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
     return {
       given: tree.given,
       answers: tree.answers.map(([selection, answer]) => [{ selection, at: LATER }, answer]),
+    };
+  }),
+
+  'some of all live tasks, and those delegated from them': row('some_live_tasks', () => {
+    // Tasks of other tests have expired by then.
+    const at = plusSeconds(LATER, 86_400);
+    const expiresAt = instantFromMicros(at + 1);
+    const stored = (changes: Parameters<typeof aTask>[0] = {}) => aTask({ expiresAt, ...changes });
+    const [one, two, three] = [0, 1, 2].map(() => makeTaskId(ulid())).toSorted() as [TaskId, TaskId, TaskId];
+    const child = stored({ taskId: three, parentTaskId: one, createdAt: LATER });
+    const [killed, over] = [stored(), stored({ expiresAt: at })];
+    return {
+      given: [
+        ...given([stored({ taskId: two }), stored({ taskId: one }), killed, over, child]),
+        ended(KILLED, [killed]),
+      ],
+      sorted: ({ taskIds, areAll }) => ({ taskIds: taskIds.toSorted(), areAll }),
+      answers: [
+        [
+          { limit: 1, at },
+          { taskIds: [one, three], areAll: false },
+        ],
+        [
+          { limit: 3, at },
+          { taskIds: [one, two, three], areAll: false },
+        ],
+        [
+          { limit: 4, at },
+          { taskIds: [one, two, three], areAll: true },
+        ],
+        [
+          { limit: 4, at: expiresAt },
+          { taskIds: [], areAll: true },
+        ],
+      ],
     };
   }),
 

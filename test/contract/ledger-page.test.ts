@@ -33,7 +33,8 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     agentId: agents[Math.floor(nth / 3) % 3],
     sponsor: sponsors[Math.floor(nth / 5) % 4],
     decision: nth % 4 === 0 ? 'allow' : 'deny',
-    reason: String(nth),
+    reason: String(nth % 6),
+    count: nth % 10 === 3 ? 5 : undefined,
   }));
 
   before(async () => {
@@ -46,6 +47,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     (query.taskId === undefined || record.taskId === query.taskId) &&
     (query.event === undefined || record.event === query.event) &&
     (query.audience === undefined || record.audience === query.audience) &&
+    (query.reason === undefined || record.reason === query.reason) &&
     (query.decision === undefined || record.decision === query.decision) &&
     (query.from === undefined || record.at >= query.from) &&
     (query.to === undefined || record.at < query.to);
@@ -78,6 +80,8 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
           decision: fc.constantFrom('allow', 'deny', undefined),
           event: fc.constantFrom(...events, undefined, undefined),
           audience: fc.constantFrom(...audiences, undefined),
+          reason: fc.constantFrom('1', '5', undefined, undefined, undefined),
+          newestFirst: fc.boolean(),
           from: optional(instant),
           to: optional(instant),
           limit: fc.integer({ min: 1, max: 60 }),
@@ -85,7 +89,8 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
           now: fc.constantFrom(NOON, MUCH_LATER),
         }),
         async (query) => {
-          expect(await everyPage(query)).to.deep.equal(all.filter((record) => matches(record, query)));
+          const expected = all.filter((record) => matches(record, query));
+          expect(await everyPage(query)).to.deep.equal(query.newestFirst ? expected.toReversed() : expected);
         },
       ),
       { numRuns: byLength({ short: 20, full: 60 }) },
@@ -99,6 +104,33 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     const almost = await page({ limit: entries.length - 1 });
     const last = almost.records.at(-1);
     expect(almost.next).to.deep.equal({ at: last?.at, seq: last?.seq });
+  });
+
+  it('counts the denials by minute and reason, the newest ones if there are too many', async () => {
+    const denials = (await ledgerOf(storage())).filter(({ decision }) => decision === 'deny');
+    const minute = instantFromMicros(NOON - (NOON % 60_000_000));
+    const counted = (records: readonly LedgerRecord[]) => {
+      const reasons = [...new Set(records.map(({ reason }) => reason))].sort();
+      return reasons.map((reason) => {
+        const those = records.filter((record) => record.reason === reason);
+        const sum = those.reduce((total, { count = 1 }) => total + count, 0);
+        return { minute, reason, records: those.length, denials: sum };
+      });
+    };
+    const count = async (from: Instant, most: number) =>
+      (await storage().ledger.denials({ from, most })).toSorted((one, other) =>
+        String(one.reason).localeCompare(String(other.reason)),
+      );
+    const from = instantFromMicros(NOON + 1000);
+    expect(await count(minute, 1000)).to.deep.equal(counted(denials));
+    expect(await count(from, 1000)).to.deep.equal(counted(denials.filter(({ at }) => at >= from)));
+    expect(await count(minute, 20)).to.deep.equal(counted(denials.slice(-20)));
+  });
+
+  it('finds the number that so many newer ones follow', async () => {
+    const numbers = (await ledgerOf(storage())).map(({ seq }) => seq).sort((one, other) => one - other);
+    expect(await storage().ledger.numberBefore(20)).to.equal(numbers.at(-21));
+    expect(await storage().ledger.numberBefore(numbers.length)).to.equal(0);
   });
 
   it('names no start of the stored part if nothing was archived', async () => {

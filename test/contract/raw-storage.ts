@@ -14,7 +14,7 @@ import type { Storage } from '../support/storage.ts';
 import type { SuiteDatabase } from './on-every-database.ts';
 
 export interface RawStorage extends Pick<Storage, 'sessions' | 'statusLists' | 'operatorActs' | 'checkpoints'> {
-  readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'liftPendingUntil'>;
+  readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'pendingLift'>;
   readonly agents: Pick<Storage['agents'], 'find'>;
   readonly tasks: Pick<Storage['tasks'], 'findGrant' | 'findListed' | 'tokenFacts'>;
   readonly provisionedUsers: Pick<Storage['provisionedUsers'], 'find'>;

@@ -51,6 +51,17 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
     await expire(plusSeconds(NOON, 600));
   });
 
+  it('names the people with live tasks, looking at so many people', async () => {
+    const live = new Set(all.filter(({ state }) => state === 'live').map(({ sponsorKey }) => String(sponsorKey)));
+    const overdue = new Set(all.map(({ sponsorKey }) => String(sponsorKey)));
+    const people = await storage().tasks.livePeople(1000);
+    expect(people)
+      .to.have.members([...overdue])
+      .and.to.include.members([...live]);
+    expect(people).to.deep.equal(people.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
+    expect(await storage().tasks.livePeople(2)).to.deep.equal(people.slice(0, 2));
+  });
+
   it('counts live tasks, all and by agent or person, up to a limit, and returns when the last one expires', async () => {
     const count = (of?: Parameters<ReturnType<typeof storage>['tasks']['countLive']>[0]['of'], most = 1000) =>
       storage().tasks.countLive({ of, now: NOW, most });

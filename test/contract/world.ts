@@ -7,6 +7,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
+import { endSomeTasks } from '../../application/decisions/end-tasks.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask } from '../../application/decisions/open-task.ts';
@@ -89,6 +90,7 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
 }
 
 export type Part =
+  | 'alone'
   | 'owner'
   | 'idle'
   | 'task'
@@ -115,6 +117,10 @@ const NEEDS: Readonly<Partial<Record<Part, readonly Part[]>>> = {
 const STORE: {
   readonly [Each in Part]: (storage: Storage, world: World, outside: OutsideConnection) => Promise<unknown>;
 } = {
+  /** Ends the live tasks of all other worlds. */
+  async alone(storage) {
+    while ((await storage.decide(endSomeTasks, { limit: 1000, at: LATER, reason: 'operator_kill_switch' })).tasks > 0);
+  },
   owner: (storage, { owner }) => registered(storage, owner),
   idle: (storage, { idle }) => registered(storage, idle),
   task: async (storage, { live, child }) => {

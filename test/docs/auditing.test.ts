@@ -13,7 +13,7 @@ import { presentRecord } from '../../domain/ledger/record.ts';
 import { connectOutside, databasesByLength } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { canonicalCheckpointForm } from '../support/independent-ledger/canonical-form.ts';
-import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { ADMIN_KEY, type Mandate, startMandate, withService } from '../support/mandate.ts';
 
 const run = promisify(execFile);
 
@@ -93,28 +93,32 @@ for (const database of databasesByLength) {
 
     it('its statement finds the tasks that the serving role made, for which the service signs tokens', async () => {
       const fresh = await database.fresh();
-      const forged = await startMandate({ database: { ...database, fresh: async () => fresh } });
-      const role = await connectOutside(fresh, database.engine === 'sqlite' ? 'owner' : 'serving');
-      const agent = await forged.agent();
-      const honest = await agent.grant();
-      const [taskId, grant] = [makeTaskId('01M31S7W68TMK7WDX8YKPSYT00'), `task_grant_${'A'.repeat(43)}`];
-      for (const [table, changes] of [
-        ['tasks', { task_id: taskId, sponsor: 'ceo', sponsor_key: 'ceo' }],
-        ['task_grants', { task_id: taskId, grant_hash: sha256(grant) }],
-      ] as const) {
-        const [row = {}] = await role.sql(`select * from ${table}`);
-        const columns = Object.keys(row);
-        const values = columns.map((column) => (column in changes ? `'${changes[column as never]}'` : column));
-        await role.sql(`insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ${table}`);
-      }
-      const { status, body } = await agent.refresh(grant);
-      expect({ status, task: body.task_id }).to.deep.equal({ status: 200, task: taskId });
-      expect((await agent.refresh(honest)).status).to.equal(200);
-      expect((await forged.ledger()).at(-2)).to.include({ event: 'token.refreshed', sponsor: 'ceo', task_id: taskId });
-      const [, statement = ''] = /^ *```sql\n(.*?)```$/ms.exec(page) ?? [];
-      expect(await role.sql(statement)).to.deep.equal([{ task_id: taskId }]);
-      await role.close();
-      await forged.stop();
+      await withService(startMandate({ database: { ...database, fresh: async () => fresh } }), async (forged) => {
+        const role = await connectOutside(fresh, database.engine === 'sqlite' ? 'owner' : 'serving');
+        const agent = await forged.agent();
+        const honest = await agent.grant();
+        const [taskId, grant] = [makeTaskId('01M31S7W68TMK7WDX8YKPSYT00'), `task_grant_${'A'.repeat(43)}`];
+        for (const [table, changes] of [
+          ['tasks', { task_id: taskId, sponsor: 'ceo', sponsor_key: 'ceo' }],
+          ['task_grants', { task_id: taskId, grant_hash: sha256(grant) }],
+        ] as const) {
+          const [row = {}] = await role.sql(`select * from ${table}`);
+          const columns = Object.keys(row);
+          const values = columns.map((column) => (column in changes ? `'${changes[column as never]}'` : column));
+          await role.sql(`insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ${table}`);
+        }
+        const { status, body } = await agent.refresh(grant);
+        expect({ status, task: body.task_id }).to.deep.equal({ status: 200, task: taskId });
+        expect((await agent.refresh(honest)).status).to.equal(200);
+        expect((await forged.ledger()).at(-2)).to.include({
+          event: 'token.refreshed',
+          sponsor: 'ceo',
+          task_id: taskId,
+        });
+        const [, statement = ''] = /^ *```sql\n(.*?)```$/ms.exec(page) ?? [];
+        expect(await role.sql(statement)).to.deep.equal([{ task_id: taskId }]);
+        await role.close();
+      });
     });
   });
 }

@@ -17,7 +17,7 @@ function codeOf(page: string): readonly string[] {
 /** The options of each command in a page, and the page. */
 function usesOf(code: string) {
   const [, before = '', words = '', rest = ''] =
-    /^([^#]*?)\bmandate ((?:audit-|after-)?[a-z]+(?: (?:generate|rotate|show|retire|init|apply|serve|adopt-origin|accept-clock))?)(?![\w.:/-])([^#|]*)/.exec(
+    /^([^#]*?)\bmandate ((?:audit-|after-)?[a-z]+(?: (?:generate|rotate|show|retire|init|apply|disable|serve|adopt-origin|accept-clock))?)(?![\w.:/-])([^#|]*)/.exec(
       code,
     ) ?? [];
   // These are no commands: `docker build -t mandate .`, `create secret generic mandate`, `deployment/mandate --`.

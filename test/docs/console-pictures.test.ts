@@ -72,6 +72,7 @@ describe('The pictures of the console', function () {
     const [first] = (await mandate.ledger()).filter(({ task_id }) => task_id === task.id);
     addresses = {
       now: '/',
+      tasks: '/tasks',
       delegation: '/delegation',
       agents: '/agents',
       agent: `/agents/${triage.id}`,

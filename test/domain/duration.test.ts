@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { formatDuration, parseDuration, parseIsoDuration } from '../../domain/duration.ts';
+import { durationInWords, formatDuration, parseDuration, parseIsoDuration } from '../../domain/duration.ts';
 
 const ISO: readonly (readonly [string, number])[] = [
   ['PT1S', 1],
@@ -123,4 +123,22 @@ describe('formatDuration', () => {
     const lengths = ['PT90M', 'PT1H30M', 'PT5400S', '01:30:00'].map(parseDuration);
     expect(lengths.map((seconds) => formatDuration(seconds ?? 0))).to.deep.equal(Array(4).fill('PT1H30M'));
   });
+});
+
+describe('durationInWords', () => {
+  for (const [seconds, most, text] of [
+    [0, undefined, '0 seconds'],
+    [1, undefined, '1 second'],
+    [90, undefined, '1 minute 30 seconds'],
+    [3_602, undefined, '1 hour 2 seconds'],
+    [3_602, 2, '1 hour'],
+    [86_399, 1, '23 hours'],
+    [183_845, undefined, '2 days 3 hours 4 minutes 5 seconds'],
+    [183_845, 2, '2 days 3 hours'],
+    [604_800, 2, '7 days'],
+  ] as const) {
+    it(`writes ${seconds} seconds as ${text}${most === undefined ? '' : `, in units: ${most}`}`, () => {
+      expect(durationInWords(seconds, most)).to.equal(text);
+    });
+  }
 });

@@ -17,6 +17,7 @@ import { listBlocks } from '../../application/admin/list-blocks.ts';
 import { listTasks, showTask } from '../../application/admin/list-tasks.ts';
 import { registerAgent } from '../../application/admin/register-agent.ts';
 import { removeAgent } from '../../application/admin/remove-agent.ts';
+import { stopEverything } from '../../application/admin/stop-everything.ts';
 import { stopTasks } from '../../application/admin/stop-tasks.ts';
 import { updateAgent } from '../../application/admin/update-agent.ts';
 import { anonymousDenials } from '../../application/ledger/anonymous-denials.ts';
@@ -127,6 +128,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       update: (agentId, patch) => updateAgent({ ...service, retryPause: async () => undefined }, agentId, patch),
       remove: (agentId) => removeAgent(service, agentId),
       stop: (selection) => stopTasks(service, selection),
+      stopEverything: () => stopEverything({ ...service, monotonic: () => performance.now() }),
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
       usersInTheWay: async (sponsorKey) => usersInTheWay(await storage.provisionedUsers.ofPerson(sponsorKey)),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),

@@ -148,6 +148,22 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
   };
 }
 
+/**
+ * Runs `work` with a service of its test, and then stops the service, also after a failed assertion.
+ * @param starting the promise of `startMandate` or of `another`
+ */
+export async function withService<Result>(
+  starting: Promise<Mandate>,
+  work: (service: Mandate) => Promise<Result>,
+): Promise<Result> {
+  const service = await starting;
+  try {
+    return await work(service);
+  } finally {
+    await service.stop();
+  }
+}
+
 let common: Promise<IdentityProvider> | undefined;
 
 /** One provider for this process: making its RSA key takes longer than starting the service. */

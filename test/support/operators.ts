@@ -21,6 +21,9 @@ export const OPERATORS = {
   'Service:Operators:Roles:Responder': ROLE_VALUES.responder,
 } as const;
 
+/** Responders may end everything. */
+export const STOP_EVERYTHING = { ...OPERATORS, 'Service:Operators:StopEverything': 'true' } as const;
+
 export const TWO_PERSONS = { ...OPERATORS, 'Service:Operators:TwoPersonUnblock': 'true' } as const;
 
 /** A person's access token for operators. Given claims replace the defaults; `undefined` removes one. */

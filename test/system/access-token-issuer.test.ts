@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { fieldsOf, type Mandate, type RegisteredAgent, startMandate, withService } from '../support/mandate.ts';
 import { OPERATORS, operatorToken } from '../support/operators.ts';
 import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
@@ -122,25 +122,22 @@ for (const database of databases.slice(0, 1)) {
     const provider = await startIdentityProvider();
     const template = `${provider.issuer}/{tenantid}`;
     const tenants = await startLoopback(answering({ issuer: template, jwks_uri: `${provider.issuer}/jwks` }));
-    const mandate = await startMandate({
-      database,
-      provider,
-      settings: {
-        'Service:UpstreamIdp:Issuer': '',
-        'Service:UpstreamIdp:MetadataUrl': `${tenants.url}/common/.well-known/openid-configuration`,
-      },
+    const settings = {
+      'Service:UpstreamIdp:Issuer': '',
+      'Service:UpstreamIdp:MetadataUrl': `${tenants.url}/common/.well-known/openid-configuration`,
+    };
+    await withService(startMandate({ database, provider, settings }), async (mandate) => {
+      await mandate.untilReady();
+      const agent = await mandate.agent();
+      const lines = await mandate.recorded(async () => {
+        expect((await agent.exchange()).body.error).to.equal('invalid_grant');
+      });
+      expect(fieldsOf(lines, 'event', 'decision', 'reason')).to.deep.equal([
+        ['token.denied', 'deny', 'subject_untrusted_issuer'],
+      ]);
+      const named = mandate.log.lines.filter((line) => line.includes('names an issuer that no token can have'));
+      expect(named).to.have.length(1);
     });
-    await mandate.untilReady();
-    const agent = await mandate.agent();
-    const lines = await mandate.recorded(async () => {
-      expect((await agent.exchange()).body.error).to.equal('invalid_grant');
-    });
-    expect(fieldsOf(lines, 'event', 'decision', 'reason')).to.deep.equal([
-      ['token.denied', 'deny', 'subject_untrusted_issuer'],
-    ]);
-    const named = mandate.log.lines.filter((line) => line.includes('names an issuer that no token can have'));
-    expect(named).to.have.length(1);
-    await mandate.stop();
     await tenants.close();
     await provider.stop();
   });

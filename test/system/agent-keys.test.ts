@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
-import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Mandate, type RegisteredAgent, startMandate, withService } from '../support/mandate.ts';
 
 const SETTING = 'Service:AgentKeys:BlockPrivateNetworks';
 
@@ -98,26 +98,26 @@ for (const database of databasesByLength) {
 
     it('refuses private addresses in a jwks_uri, and localhost', async () => {
       // This instance uses the system's resolver. A registration accepts only one notation of an IPv4 address.
-      const real = await mandate.another({ [SETTING]: 'true' });
-      const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[0:0::1]', '169.254.169.254', '[64:ff9b::a9fe:a9fe]'];
-      for (const host of [...hosts, 'localhost']) {
-        const { agent, asked } = await agentAt((uri) => uri.replace('127.0.0.1', host));
-        await expectRefused(real, agent);
-        expect(asked(), host).to.equal(0);
-      }
-      await real.stop();
+      await withService(mandate.another({ [SETTING]: 'true' }), async (real) => {
+        const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[0:0::1]', '169.254.169.254', '[64:ff9b::a9fe:a9fe]'];
+        for (const host of [...hosts, 'localhost']) {
+          const { agent, asked } = await agentAt((uri) => uri.replace('127.0.0.1', host));
+          await expectRefused(real, agent);
+          expect(asked(), host).to.equal(0);
+        }
+      });
     });
 
     it('fetches from private addresses while the setting is off, and fetches once for two agents', async () => {
-      const off = await mandate.another({ [SETTING]: '' });
-      const { agent, uri, asked } = await agentAt();
-      await expectServed(off, agent);
-      const second = await mandate.agent({ jwks: undefined, jwks_uri: uri });
-      const claims = { aud: mandate.issuer, exp: mandate.clock.seconds() + 60 };
-      const actor_token = agent.key.signAssertion(second.id, claims);
-      expect((await off.post('/oauth2/token', second.exchangeForm({ actor_token }))).status).to.equal(200);
-      expect(asked()).to.equal(1);
-      await off.stop();
+      await withService(mandate.another({ [SETTING]: '' }), async (off) => {
+        const { agent, uri, asked } = await agentAt();
+        await expectServed(off, agent);
+        const second = await mandate.agent({ jwks: undefined, jwks_uri: uri });
+        const claims = { aud: mandate.issuer, exp: mandate.clock.seconds() + 60 };
+        const actor_token = agent.key.signAssertion(second.id, claims);
+        expect((await off.post('/oauth2/token', second.exchangeForm({ actor_token }))).status).to.equal(200);
+        expect(asked()).to.equal(1);
+      });
     });
 
     it('does not restrict the address of the identity provider', async () => {

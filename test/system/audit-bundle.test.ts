@@ -91,7 +91,7 @@ describe('audit-bundle', function () {
         const sponsor = await bundle('--sponsor', 'ada+20@example.org/é/😀', '--jwks', keys);
         expect(sponsor).to.include({ code: 3 });
         expect(sponsor.err).to.match(
-          /^mandate: Left out, because they are not sealed yet: 1\. .*\n.* has 4 records, and lacks some\.\n$/,
+          /^mandate: Left out, because they are not sealed yet: 1\. Try again after the next checkpoint \(Service:Audit:Checkpoint:Interval\)\.\n.* has 4 records, and lacks some\.\n$/,
         );
         const agent = await bundle('--agent', 'agent-2', '--from', '2026-01-01', '--jwks', keys);
         expect(agent.err).to.match(/^mandate: Left out, because the log does not contain their checkpoints yet: 2\.\n/);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
 import { answering, startLoopback } from '../support/loopback.ts';
-import { fieldsOf, type Mandate } from '../support/mandate.ts';
+import { fieldsOf, type Mandate, withService } from '../support/mandate.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 import { PATH, receiverOn } from './backchannel-logout/receiver.ts';
@@ -68,63 +68,65 @@ for (const database of databasesByLength) {
 
     it('accepts the tokens of its client if the operators have another client of the same provider', async () => {
       const { provider, mandate } = receiver;
-      const instance = await mandate.another({
+      const settings = {
         ...OPERATORS,
         'Service:UpstreamIdp:Issuer': '',
         'Service:UpstreamIdp:MetadataUrl': `${provider.issuer}/.well-known/openid-configuration`,
         'Service:Operators:ClientId': 'mandate-console',
         'Service:Operators:Issuer': provider.issuer,
         PORT: '0',
+      };
+      await withService(mandate.another(settings), async (instance) => {
+        const task = await newTask();
+        expectAccepted(await instance.post(PATH, { logout_token: sign({ iat: instance.clock.seconds() }) }));
+        expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
+        const kept = await newTask();
+        expectAccepted(await instance.post(PATH, { logout_token: sign({ aud: 'mandate-console' }) }));
+        expect(await introspect(kept)).to.deep.include({ active: true });
+        const lines = await mandate.recorded(async () => {
+          const answer = await instance.post(PATH, { logout_token: sign({ aud: 'another-client' }) });
+          expect(answer.status).to.equal(400);
+        });
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_audience_mismatch']]);
       });
-      const task = await newTask();
-      expectAccepted(await instance.post(PATH, { logout_token: sign({ iat: instance.clock.seconds() }) }));
-      expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
-      const kept = await newTask();
-      expectAccepted(await instance.post(PATH, { logout_token: sign({ aud: 'mandate-console' }) }));
-      expect(await introspect(kept)).to.deep.include({ active: true });
-      const lines = await mandate.recorded(async () => {
-        const answer = await instance.post(PATH, { logout_token: sign({ aud: 'another-client' }) });
-        expect(answer.status).to.equal(400);
-      });
-      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_audience_mismatch']]);
-      await instance.stop();
     });
 
     it('ends the tasks if operators and people share one client of a provider behind its metadata URL', async () => {
       const { provider, mandate } = receiver;
       const metadata = await startLoopback(answering('unavailable', 503));
-      const shared = await mandate.another({
+      const settings = {
         ...OPERATORS,
         'Service:UpstreamIdp:Issuer': '',
         'Service:UpstreamIdp:MetadataUrl': `${metadata.url}/.well-known/openid-configuration`,
         'Service:Operators:ClientId': provider.clientId,
         'Service:Operators:Issuer': provider.issuer,
         PORT: '0',
-      });
-      const task = await newTask();
-      const iat = shared.clock.seconds();
-      // Until the metadata was read, it is unknown whether the tasks belong to this provider.
-      const early = await mandate.recorded(async () => {
-        const answer = await shared.post(PATH, { logout_token: sign({ iat }) });
-        expect([answer.status, answer.body.error]).to.deep.equal([503, 'temporarily_unavailable']);
-      });
-      expect(fieldsOf(early, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
-      expect(await introspect(task)).to.deep.include({ active: true });
-      metadata.answer = (_, response) => {
-        void fetch(`${provider.issuer}/.well-known/openid-configuration`).then(async (answer) => {
-          response.setHeader('content-type', 'application/json').end(await answer.text());
-        });
       };
-      const lines = await mandate.recorded(async () => {
-        expectAccepted(await shared.post(PATH, { logout_token: sign({ iat }) }));
+      await withService(mandate.another(settings), async (shared) => {
+        const task = await newTask();
+        const iat = shared.clock.seconds();
+        // Until the metadata was read, it is unknown whether the tasks belong to this provider.
+        const early = await mandate.recorded(async () => {
+          const answer = await shared.post(PATH, { logout_token: sign({ iat }) });
+          expect([answer.status, answer.body.error]).to.deep.equal([503, 'temporarily_unavailable']);
+        });
+        expect(fieldsOf(early, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
+        expect(await introspect(task)).to.deep.include({ active: true });
+        metadata.answer = (_, response) => {
+          void fetch(`${provider.issuer}/.well-known/openid-configuration`).then(async (answer) => {
+            response.setHeader('content-type', 'application/json').end(await answer.text());
+          });
+        };
+        const lines = await mandate.recorded(async () => {
+          expectAccepted(await shared.post(PATH, { logout_token: sign({ iat }) }));
+        });
+        expect(fieldsOf(lines, 'event', 'reason', 'sponsor')).to.deep.include([
+          'sponsor.signal',
+          'sponsor_logged_out',
+          'ada',
+        ]);
+        expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
       });
-      expect(fieldsOf(lines, 'event', 'reason', 'sponsor')).to.deep.include([
-        'sponsor.signal',
-        'sponsor_logged_out',
-        'ada',
-      ]);
-      expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
-      await shared.stop();
       await metadata.close();
     });
 
@@ -154,29 +156,28 @@ for (const database of databasesByLength) {
       for (const secret of [sub, sid]) expect(warnings(mandate)[0]).not.to.include(secret);
       expect(await introspect(task)).to.deep.include({ active: true });
 
-      const ending = await mandate.another({
-        'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true',
+      const settings = { 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true' };
+      await withService(mandate.another(settings), async (ending) => {
+        const ended = await mandate.recorded(async () => {
+          expectAccepted(await ending.post(PATH, { logout_token: sign({ sub, sid }) }));
+        });
+        expect(fieldsOf(ended, 'event', 'reason', 'sponsor')).to.deep.equal([
+          ['sponsor.signal', 'sponsor_logged_out', sub],
+          ['task.revoked', 'sponsor_logged_out', sub],
+        ]);
+        expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
+        expect(warnings(ending)).to.deep.equal([]);
       });
-      const ended = await mandate.recorded(async () => {
-        expectAccepted(await ending.post(PATH, { logout_token: sign({ sub, sid }) }));
-      });
-      expect(fieldsOf(ended, 'event', 'reason', 'sponsor')).to.deep.equal([
-        ['sponsor.signal', 'sponsor_logged_out', sub],
-        ['task.revoked', 'sponsor_logged_out', sub],
-      ]);
-      expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
-      expect(warnings(ending)).to.deep.equal([]);
-      await ending.stop();
     });
 
     it('finds the tasks by sub if the sponsor key is in another claim', async () => {
       const { mandate } = receiver;
-      const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
-      const issued = await (await keyed.agent()).exchangeFor({ oid: 'object-7' });
-      expect(issued.status, issued.text).to.equal(200);
-      expectAccepted(await keyed.post(PATH, { logout_token: sign() }));
-      expect(await keyed.introspect(issued)).to.deep.include({ revocation_reason: 'sponsor_logged_out' });
-      await keyed.stop();
+      await withService(mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' }), async (keyed) => {
+        const issued = await (await keyed.agent()).exchangeFor({ oid: 'object-7' });
+        expect(issued.status, issued.text).to.equal(200);
+        expectAccepted(await keyed.post(PATH, { logout_token: sign() }));
+        expect(await keyed.introspect(issued)).to.deep.include({ revocation_reason: 'sponsor_logged_out' });
+      });
     });
 
     it('answers 200 to a repeated logout token, acts once, and records a logout that ends no task', async () => {

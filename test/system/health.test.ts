@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { type Mandate, sharedMandate } from '../support/mandate.ts';
+import { type Mandate, sharedMandate, withService } from '../support/mandate.ts';
 import { rawConnection } from '../support/raw-http.ts';
 
 for (const database of databasesByLength) {
@@ -38,31 +38,31 @@ for (const database of databasesByLength) {
     it("/readyz answers 503 until the service has the provider's keys, then 200 without a restart", async () => {
       const provider = await startIdentityProvider();
       await provider.goDown();
-      const early = await mandate.another({}, provider);
-      const answer = await early.get('/readyz', { accept: 'application/json' });
-      expect(answer.status).to.equal(503);
-      expect(answer.body.status).to.equal('Unhealthy');
-      expect((await early.get('/healthz')).status).to.equal(200);
-      await provider.comeBack();
-      // This exchange makes the service fetch the keys.
-      early.clock.advance(30);
-      expect((await (await early.agent()).exchange()).status).to.equal(200);
-      expect((await early.untilReady()).text).to.equal('Healthy');
-      await early.stop();
+      await withService(mandate.another({}, provider), async (early) => {
+        const answer = await early.get('/readyz', { accept: 'application/json' });
+        expect(answer.status).to.equal(503);
+        expect(answer.body.status).to.equal('Unhealthy');
+        expect((await early.get('/healthz')).status).to.equal(200);
+        await provider.comeBack();
+        // This exchange makes the service fetch the keys.
+        early.clock.advance(30);
+        expect((await (await early.agent()).exchange()).status).to.equal(200);
+        expect((await early.untilReady()).text).to.equal('Healthy');
+      });
       await provider.stop();
     });
 
     it('/readyz answers 200 and Degraded fifteen minutes after the last successful fetch of keys', async () => {
       const provider = await startIdentityProvider();
-      const other = await mandate.another({}, provider);
-      expect((await (await other.agent()).exchange()).status).to.equal(200);
-      expect((await other.untilReady()).text).to.equal('Healthy');
-      await provider.goDown();
-      other.clock.advance(15 * 60 + 1);
-      const answer = await other.untilReady();
-      expect(answer.status).to.equal(200);
-      expect(answer.text).to.equal('Degraded');
-      await other.stop();
+      await withService(mandate.another({}, provider), async (other) => {
+        expect((await (await other.agent()).exchange()).status).to.equal(200);
+        expect((await other.untilReady()).text).to.equal('Healthy');
+        await provider.goDown();
+        other.clock.advance(15 * 60 + 1);
+        const answer = await other.untilReady();
+        expect(answer.status).to.equal(200);
+        expect(answer.text).to.equal('Degraded');
+      });
       await provider.stop();
     });
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databasesByLength } from '../support/databases.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate, withService } from '../support/mandate.ts';
 import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
@@ -106,13 +106,13 @@ for (const database of databasesByLength) {
     });
 
     it('answers only active: false for an expired token, revoked or not', async () => {
-      const other = await mandate.another({});
-      const issued = await agent.exchange();
-      const revoked = await agent.exchange();
-      await agent.revoke(String(revoked.body.refresh_token));
-      other.clock.advance(241);
-      for (const one of [issued, revoked]) expect(await other.introspect(one)).to.deep.equal({ active: false });
-      await other.stop();
+      await withService(mandate.another({}), async (other) => {
+        const issued = await agent.exchange();
+        const revoked = await agent.exchange();
+        await agent.revoke(String(revoked.body.refresh_token));
+        other.clock.advance(241);
+        for (const one of [issued, revoked]) expect(await other.introspect(one)).to.deep.equal({ active: false });
+      });
     });
 
     it('writes no record', async () => {

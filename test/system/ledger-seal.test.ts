@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import type { PublishedObject } from '../support/independent-ledger/canonical-form.ts';
 import { isProven, type PublishedKeys } from '../support/independent-ledger/verify-published.ts';
 import { answering, type Handler, type Loopback, startLoopback } from '../support/loopback.ts';
-import { ADMIN_KEY, type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
+import { ADMIN_KEY, type LedgerLine, type Mandate, startMandate, withService } from '../support/mandate.ts';
 
 const WINDOW = 60;
 
@@ -159,13 +159,13 @@ for (const database of databases) {
     });
 
     it('runs at the configured interval', async () => {
-      const other = await mandate.another({ 'Service:Audit:Checkpoint:Interval': 'PT1S' });
-      await other.agent();
-      await eventually(async () => {
-        const lines = await mandate.ledger();
-        return lines.every(({ checkpoint }) => checkpoint !== null);
-      }, 50);
-      await other.stop();
+      await withService(mandate.another({ 'Service:Audit:Checkpoint:Interval': 'PT1S' }), async (other) => {
+        await other.agent();
+        await eventually(async () => {
+          const lines = await mandate.ledger();
+          return lines.every(({ checkpoint }) => checkpoint !== null);
+        }, 50);
+      });
     });
   });
 
@@ -248,17 +248,17 @@ for (const database of databases) {
 
   describe(`Without a sink on ${database.name}`, () => {
     it('the service queues no record', async () => {
-      const mandate = await startMandate({ database });
-      await mandate.agent();
       const sink = await startLoopback(answering(''));
-      const other = await mandate.another({ 'Service:Audit:Sink:Url': sink.url });
-      await other.jobs.drain();
-      expect(sink.received).to.deep.equal([]);
-      await mandate.agent();
-      await other.jobs.drain();
-      expect(sink.received).to.have.lengthOf(1);
-      await other.stop();
-      await mandate.stop();
+      await withService(startMandate({ database }), async (mandate) => {
+        await mandate.agent();
+        await withService(mandate.another({ 'Service:Audit:Sink:Url': sink.url }), async (other) => {
+          await other.jobs.drain();
+          expect(sink.received).to.deep.equal([]);
+          await mandate.agent();
+          await other.jobs.drain();
+          expect(sink.received).to.have.lengthOf(1);
+        });
+      });
       await sink.close();
     });
   });

@@ -13,7 +13,7 @@ import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, startMandate, withService } from '../support/mandate.ts';
 import type { Storage } from '../support/storage.ts';
 import { logKeySettings } from '../support/transparency-log.ts';
 
@@ -121,12 +121,12 @@ for (const database of databasesByLength) {
       await start({});
       for (let checkpoint = 1; checkpoint <= 3; checkpoint += 1) await sealTwo();
       await replaceSigned(2, stranger.signer);
-      const logging = await mandate.another(witnessed());
-      await watched(logging);
-      for (let pass = 0; pass < 2; pass += 1) await grow(logging);
-      expect((await storage.transparencyLog.state())?.note).to.equal(undefined);
-      expect((await logCheck(logging))?.detail).to.include('Checkpoint 3 does not link to the one before it');
-      await logging.stop();
+      await withService(mandate.another(witnessed()), async (logging) => {
+        await watched(logging);
+        for (let pass = 0; pass < 2; pass += 1) await grow(logging);
+        expect((await storage.transparencyLog.state())?.note).to.equal(undefined);
+        expect((await logCheck(logging))?.detail).to.include('Checkpoint 3 does not link to the one before it');
+      });
     });
 
     it('waits for the public half of the key that signed the first checkpoints', async () => {
@@ -135,18 +135,18 @@ for (const database of databasesByLength) {
       const half = createPublicKey(real.pem).export({ type: 'spki', format: 'pem' }).toString();
       const next = { 'Service:Signing:Keys:0:Pem': stranger.pem };
       const both = { ...next, 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': stranger.signer.kid };
-      const rotated = await mandate.another(both);
-      await rotated.block('later', 'disabled');
-      await rotated.jobs.seal();
-      await rotated.stop();
-      const without = await mandate.another({ ...next, ...LOG });
-      await expectWaiting(without, real.signer.kid);
-      await without.stop();
-      const complete = await mandate.another({ ...both, ...LOG });
-      await grow(complete);
-      expect(await sizeShown(complete)).to.equal(2);
-      expect((await logCheck(complete))?.status).to.equal('Healthy');
-      await complete.stop();
+      await withService(mandate.another(both), async (rotated) => {
+        await rotated.block('later', 'disabled');
+        await rotated.jobs.seal();
+      });
+      await withService(mandate.another({ ...next, ...LOG }), async (without) => {
+        await expectWaiting(without, real.signer.kid);
+      });
+      await withService(mandate.another({ ...both, ...LOG }), async (complete) => {
+        await grow(complete);
+        expect(await sizeShown(complete)).to.equal(2);
+        expect((await logCheck(complete))?.status).to.equal('Healthy');
+      });
     });
 
     async function expectWaiting(of: Mandate, kid: string): Promise<void> {
@@ -165,10 +165,10 @@ for (const database of databasesByLength) {
       const half = createPublicKey(real.pem).export({ type: 'spki', format: 'pem' }).toString();
       const next = { 'Service:Signing:Keys:0:Pem': stranger.pem };
       const both = { ...next, 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': stranger.signer.kid };
-      const rotated = await mandate.another(both);
-      await rotated.block('later', 'disabled');
-      await rotated.jobs.seal();
-      await rotated.stop();
+      await withService(mandate.another(both), async (rotated) => {
+        await rotated.block('later', 'disabled');
+        await rotated.jobs.seal();
+      });
       const names = { event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' } as const;
       const row = ({ signer, jwks }: SealingKey) => {
         const since = database.engine === 'sqlite' ? '1' : "'2025-01-01Z'";
@@ -187,27 +187,27 @@ for (const database of databasesByLength) {
         `update ledger set event = 'key.retired', decision = 'allow', reason = 'checkpoint_key', detail = '${real.signer.kid}'
           where seq = (select last_seq from checkpoints where checkpoint_id = 2)`,
       );
-      const reader = await mandate.another({ ...next, ...LOG });
-      expect(await kids(reader)).to.deep.equal([stranger.signer.kid]);
-      await reader.stop();
+      await withService(mandate.another({ ...next, ...LOG }), async (reader) => {
+        expect(await kids(reader)).to.deep.equal([stranger.signer.kid]);
+      });
       // Takes the records of the reader's start out of the ledger as well: an instance that saw them decides nothing more.
       await tampering.undo();
-      const service = await mandate.another({ ...next, ...LOG });
       const own = await makeSealingKey();
-      for (const key of [real, own]) {
-        await storage.ledger.append({ ...names, at: mandate.clock.now(), detail: key.signer.kid });
-      }
-      await service.jobs.seal();
-      service.clock.advance(60);
-      expect(await kids(service)).to.have.members([real.signer.kid, stranger.signer.kid]);
-      await service.stop();
+      await withService(mandate.another({ ...next, ...LOG }), async (service) => {
+        for (const key of [real, own]) {
+          await storage.ledger.append({ ...names, at: mandate.clock.now(), detail: key.signer.kid });
+        }
+        await service.jobs.seal();
+        service.clock.advance(60);
+        expect(await kids(service)).to.have.members([real.signer.kid, stranger.signer.kid]);
+      });
 
       // A record of this key is sealed. But checkpoint 2 does not link to the checkpoint that the key signed.
       await tampering.sql(row(own));
       await sealAnew(storage, tampering, own.signer, 1, 1);
-      const restarted = await mandate.another({ ...next, ...LOG });
-      expect(await kids(restarted)).to.deep.equal([stranger.signer.kid]);
-      await restarted.stop();
+      await withService(mandate.another({ ...next, ...LOG }), async (restarted) => {
+        expect(await kids(restarted)).to.deep.equal([stranger.signer.kid]);
+      });
     });
 
     it('says that readers do not get its newest note, if the database withholds it', async () => {

@@ -11,7 +11,7 @@ import { databasesByLength, sqliteFile } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
 import { startLoopback } from '../support/loopback.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, startMandate, withService } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { logKeySettings, readNote } from '../support/transparency-log.ts';
 
@@ -104,22 +104,20 @@ for (const database of databasesByLength) {
       two = await servedWitness('partner.test/two');
       two.watch(forged.vkey);
       expect((await two.cosign(forged.request(0))).kind).to.equal('cosigned');
-      const restored = await mandate.another({
-        'Service:Audit:Log:Witnesses:4:Url': two.url,
-        'Service:Audit:Log:Witnesses:4:VKey': two.vkey,
+      const settings = { 'Service:Audit:Log:Witnesses:4:Url': two.url, 'Service:Audit:Log:Witnesses:4:VKey': two.vkey };
+      await withService(mandate.another(settings), async (restored) => {
+        await restored.jobs.askWitnesses();
+        restored.clock.advance(2);
+        const lie = 'The witness partner.test/two has cosigned a larger tree: 9 leaves, and the database has 2.';
+        const answer = await restored.untilReady({ accept: 'application/json' });
+        expect([answer.status, answer.body.status]).to.deep.equal([200, 'Degraded']);
+        expect(answer.text).to.include(lie);
+        await pass();
+        await mandate.jobs.growLog();
+        expect((await published()).size).to.equal(1);
+        expect((await mandate.admin('GET', '/audit/checkpoints')).body.checkpoints).to.have.length(3);
+        expect(restored.log.lines.filter((line) => line.includes(lie))).to.have.length(1);
       });
-      await restored.jobs.askWitnesses();
-      restored.clock.advance(2);
-      const lie = 'The witness partner.test/two has cosigned a larger tree: 9 leaves, and the database has 2.';
-      const answer = await restored.untilReady({ accept: 'application/json' });
-      expect([answer.status, answer.body.status]).to.deep.equal([200, 'Degraded']);
-      expect(answer.text).to.include(lie);
-      await pass();
-      await mandate.jobs.growLog();
-      expect((await published()).size).to.equal(1);
-      expect((await mandate.admin('GET', '/audit/checkpoints')).body.checkpoints).to.have.length(3);
-      expect(restored.log.lines.filter((line) => line.includes(lie))).to.have.length(1);
-      await restored.stop();
     });
 
     it('are asked at a start, before a tree is signed, and before a reader gets the note that they contradict', async () => {
@@ -238,17 +236,14 @@ describe('A restored backup of a database whose witness is a process', function 
         expect(await shown(mandate)).to.equal(size);
         if (size === 2) await mandate.sql(`vacuum into '${backup}'`);
       }
-      const restored = await mandate.another({ 'Service:Database:Path': backup });
-      try {
+      await withService(mandate.another({ 'Service:Database:Path': backup }), async (restored) => {
         for (let time = 0; time < 3; time += 1) {
           expect(await shown(restored)).to.equal(1);
           await grow(restored);
         }
         const { text } = await restored.untilReady({ accept: 'application/json' });
         expect(text).to.include('has cosigned a larger tree: 5 leaves, and the database has 2.');
-      } finally {
-        await restored.stop();
-      }
+      });
     } finally {
       await mandate.stop();
       witness.child.kill('SIGTERM');

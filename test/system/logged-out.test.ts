@@ -5,7 +5,15 @@ import { expect } from 'chai';
 import { freePort } from '../../scripts/free-port.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import {
+  type Answer,
+  fieldsOf,
+  JIRA,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+  withService,
+} from '../support/mandate.ts';
 
 const PATH = '/backchannel-logout';
 const SETTING = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
@@ -118,40 +126,39 @@ for (const database of databasesByLength) {
     });
 
     it('with EndTasksWithoutSession also refuses the tokens without sid after a logout of the person and a session', async () => {
-      const ending = await mandate.another({
-        'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true',
+      const settings = { 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true' };
+      await withService(mandate.another(settings), async (ending) => {
+        const [sub, sid, iat] = [newPerson(), randomUUID(), now() - 30];
+        await logOut({ sub, sid, iat }, ending);
+        for (const at of [ending, mandate]) {
+          for (const before of [iat - 1, iat, undefined]) await expectRefused({ sub, sid: undefined, iat: before }, at);
+          await expectRefused({ sub, sid: null, iat }, at);
+          await expectOpened({ sub, sid: undefined, iat: iat + 1 }, at);
+          await expectOpened({ sub, sid: randomUUID(), iat }, at);
+        }
       });
-      const [sub, sid, iat] = [newPerson(), randomUUID(), now() - 30];
-      await logOut({ sub, sid, iat }, ending);
-      for (const at of [ending, mandate]) {
-        for (const before of [iat - 1, iat, undefined]) await expectRefused({ sub, sid: undefined, iat: before }, at);
-        await expectRefused({ sub, sid: null, iat }, at);
-        await expectOpened({ sub, sid: undefined, iat: iat + 1 }, at);
-        await expectOpened({ sub, sid: randomUUID(), iat }, at);
-      }
-      await ending.stop();
     });
 
     it('compares the sub even if the sponsor key is in another claim', async () => {
-      const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
-      const [sub, oid] = [newPerson(), newPerson()];
-      await logOut({ sub }, keyed);
-      await expectRefused({ sub, oid }, keyed);
-      await expectOpened({ sub: newPerson(), oid }, keyed);
-      await expectOpened({ sub: oid, oid: sub }, keyed);
-      await keyed.stop();
+      await withService(mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' }), async (keyed) => {
+        const [sub, oid] = [newPerson(), newPerson()];
+        await logOut({ sub }, keyed);
+        await expectRefused({ sub, oid }, keyed);
+        await expectOpened({ sub: newPerson(), oid }, keyed);
+        await expectOpened({ sub: oid, oid: sub }, keyed);
+      });
     });
 
     it('applies on every replica, including one that starts later', async () => {
       const [sub, sid] = [newPerson(), randomUUID()];
       await logOut({ sub }, replica);
       await logOut({ sid }, mandate);
-      const later = await mandate.another({});
-      for (const one of [mandate, replica, later]) {
-        await expectRefused({ sub }, one);
-        await expectRefused({ sub: newPerson(), sid }, one);
-      }
-      await later.stop();
+      await withService(mandate.another({}), async (later) => {
+        for (const one of [mandate, replica, later]) {
+          await expectRefused({ sub }, one);
+          await expectRefused({ sub: newPerson(), sid }, one);
+        }
+      });
     });
 
     it('marks the assertion of a refused exchange as used', async () => {
@@ -201,23 +208,23 @@ for (const database of databasesByLength) {
     });
 
     it('refuses nothing while it is off, and ignores logouts of that time once it is on', async () => {
-      const off = await mandate.another({ [SETTING]: '' });
-      const [sub, sid] = [newPerson(), randomUUID()];
-      const lines = await mandate.recorded(async () => {
-        await logOut({ sub }, off);
-        await logOut({ sid }, off);
+      await withService(mandate.another({ [SETTING]: '' }), async (off) => {
+        const [sub, sid] = [newPerson(), randomUUID()];
+        const lines = await mandate.recorded(async () => {
+          await logOut({ sub }, off);
+          await logOut({ sid }, off);
+        });
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([
+          ['sponsor.signal', 'sponsor_logged_out'],
+          ['sponsor.signal', 'sponsor_logged_out'],
+        ]);
+        for (const one of [off, mandate]) {
+          await expectOpened({ sub }, one);
+          await expectOpened({ sub: newPerson(), sid }, one);
+        }
+        await logOut({ sub: `${sub}-on` }, mandate);
+        await expectOpened({ sub: `${sub}-on` }, off);
       });
-      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([
-        ['sponsor.signal', 'sponsor_logged_out'],
-        ['sponsor.signal', 'sponsor_logged_out'],
-      ]);
-      for (const one of [off, mandate]) {
-        await expectOpened({ sub }, one);
-        await expectOpened({ sub: newPerson(), sid }, one);
-      }
-      await logOut({ sub: `${sub}-on` }, mandate);
-      await expectOpened({ sub: `${sub}-on` }, off);
-      await off.stop();
     });
 
     // This test must be the last, because it moves the clock.

@@ -183,6 +183,26 @@ for (const database of databasesByLength) {
     });
     after(() => mandate.stop());
 
+    it('the key ends everything, and the list of tasks is unknown', async () => {
+      const agent = await mandate.agent();
+      const issued = [await agent.exchange(), await agent.exchangeFor({ sub: 'grace' })];
+      const records = await mandate.recorded(async () => {
+        const answer = await mandate.admin('DELETE', '/admin/tasks');
+        expect([answer.status, answer.body]).to.deep.equal([200, { revoked_tasks: 2 }]);
+      });
+      expect(records.map(({ event, task_id, reason }) => [event, task_id, reason])).to.have.deep.members(
+        issued.map(({ body }) => ['task.revoked', body.task_id, 'operator_kill_switch']),
+      );
+      for (const filter of ['?sponsor=grace', '?limit=1']) {
+        const answer = await mandate.admin('DELETE', `/admin/tasks${filter}`);
+        expect([answer.status, Object.values(answer.body.errors as object)]).to.deep.equal([
+          400,
+          [['Is not a parameter here.']],
+        ]);
+      }
+      expect((await mandate.admin('POST', '/admin/tasks')).status).to.equal(404);
+    });
+
     it('their paths and filters do not exist', async () => {
       for (const path of ['/admin/tasks', '/admin/sponsors', '/audit/stream']) {
         const answer = await mandate.admin('GET', path);

@@ -30,7 +30,7 @@ const NEEDED: Readonly<Record<OperatorRole, readonly string[]>> = {
   ],
   registrar: ['POST /admin/agents', 'PATCH /admin/agents/{agent_id}', 'DELETE /admin/agents/{agent_id}'],
   responder: [
-    ...['DELETE /admin/tasks/{task_id}', 'DELETE /admin/agents/{agent_id}/tasks'],
+    ...['DELETE /admin/tasks', 'DELETE /admin/tasks/{task_id}', 'DELETE /admin/agents/{agent_id}/tasks'],
     ...['DELETE /admin/sponsors/{sponsor_key}/tasks', 'PUT /admin/sponsors/{sponsor_key}/block'],
     'DELETE /admin/sponsors/{sponsor_key}/block',
   ],

@@ -4,7 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { connectOutside, type FreshDatabase, postgres, sqliteFile, type TestDatabase } from '../support/databases.ts';
-import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import {
+  type Answer,
+  fieldsOf,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+  withService,
+} from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 
 /** Every response arrives within this time, because the time limits of database queries are shorter. */
@@ -118,25 +125,25 @@ describe('A SQLite file that another process has locked', () => {
   it('makes the service answer 503 and record nothing until the other process releases the lock', async function () {
     this.timeout(30_000);
     const database = await sqliteFile.fresh();
-    const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });
-    const agent = await mandate.agent();
-    const other = await connectOutside(database);
-    const lines = await mandate.recorded(async () => {
-      await other.sql('begin immediate');
-      expectUnavailable(await agent.exchange());
-      const ready = await mandate.get('/readyz', { accept: 'application/json' });
-      expect(ready.status).to.equal(200);
-      expect((ready.body.checks as Record<string, unknown>).database).to.deep.equal({
-        status: 'Degraded',
-        detail:
-          'Decisions fail: another process holds the write lock of the SQLite file (SQLITE_BUSY). Introspection and key sets are served.',
+    await withService(startMandate({ database: { ...sqliteFile, fresh: async () => database } }), async (mandate) => {
+      const agent = await mandate.agent();
+      const other = await connectOutside(database);
+      const lines = await mandate.recorded(async () => {
+        await other.sql('begin immediate');
+        expectUnavailable(await agent.exchange());
+        const ready = await mandate.get('/readyz', { accept: 'application/json' });
+        expect(ready.status).to.equal(200);
+        expect((ready.body.checks as Record<string, unknown>).database).to.deep.equal({
+          status: 'Degraded',
+          detail:
+            'Decisions fail: another process holds the write lock of the SQLite file (SQLITE_BUSY). Introspection and key sets are served.',
+        });
+        await other.sql('rollback');
       });
-      await other.sql('rollback');
+      await other.close();
+      expect(lines).to.deep.equal([]);
+      expect((await agent.exchange()).status).to.equal(200);
+      expect((await mandate.untilReady()).text).to.equal('Healthy');
     });
-    await other.close();
-    expect(lines).to.deep.equal([]);
-    expect((await agent.exchange()).status).to.equal(200);
-    expect((await mandate.untilReady()).text).to.equal('Healthy');
-    await mandate.stop();
   });
 });

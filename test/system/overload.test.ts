@@ -6,7 +6,15 @@ import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, sendTo, startMandate } from '../support/mandate.ts';
+import {
+  ADMIN_KEY,
+  fieldsOf,
+  type Mandate,
+  type RegisteredAgent,
+  sendTo,
+  startMandate,
+  withService,
+} from '../support/mandate.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../support/transmitter.ts';
@@ -137,34 +145,35 @@ for (const database of databasesByLength) {
 
     it('let sign-ins that wait for the identity provider take no permit of other requests', async () => {
       const provider = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
-      const page = await mandate.another({
+      const settings = {
         ...ONE_TURN,
         'Service:Me:ClientId': 'page',
         'Service:Me:Audience': '',
         'Service:UpstreamIdp:Issuer': provider.url,
+      };
+      await withService(mandate.another(settings), async (page) => {
+        const lines = await mandate.recorded(async () => {
+          const both = [page.get('/me/sign-in'), page.get('/me/sign-in')];
+          // The other one waits for the provider, and holds the only permit.
+          const refused = await Promise.race(both);
+          expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
+          for (const path of ['/.well-known/jwks.json', '/.well-known/openid-configuration', '/audit?limit=1']) {
+            const answer = await page.get(path, { authorization: `Bearer ${ADMIN_KEY}` });
+            expect(answer.status, path).to.equal(200);
+          }
+          for (const answer of waiting.splice(0)) answer();
+          await Promise.all(both);
+        });
+        expect(lines.map(({ event, reason }) => [event, reason])).to.deep.include(['me.denied', 'overloaded']);
+        expect(
+          fieldsOf(
+            lines.filter(({ reason }) => reason === 'overloaded'),
+            'decision',
+            'sponsor',
+            'agent_id',
+          ),
+        ).to.deep.equal([['deny', null, null]]);
       });
-      const lines = await mandate.recorded(async () => {
-        const both = [page.get('/me/sign-in'), page.get('/me/sign-in')];
-        // The other one waits for the provider, and holds the only permit.
-        const refused = await Promise.race(both);
-        expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
-        for (const path of ['/.well-known/jwks.json', '/.well-known/openid-configuration', '/audit?limit=1']) {
-          const answer = await page.get(path, { authorization: `Bearer ${ADMIN_KEY}` });
-          expect(answer.status, path).to.equal(200);
-        }
-        for (const answer of waiting.splice(0)) answer();
-        await Promise.all(both);
-      });
-      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.include(['me.denied', 'overloaded']);
-      expect(
-        fieldsOf(
-          lines.filter(({ reason }) => reason === 'overloaded'),
-          'decision',
-          'sponsor',
-          'agent_id',
-        ),
-      ).to.deep.equal([['deny', null, null]]);
-      await page.stop();
       await provider.close();
     });
 
@@ -218,10 +227,10 @@ for (const database of databasesByLength) {
     });
 
     it('refuse nothing while they are disabled', async () => {
-      const open = await mandate.another({ ...ONE_TURN, 'Service:Overload:Enabled': 'false' });
-      const others = Array.from({ length: 20 }, async () => (await open.admin('GET', '/audit?limit=1')).status);
-      expect(await Promise.all(others)).to.deep.equal(Array(20).fill(200));
-      await open.stop();
+      await withService(mandate.another({ ...ONE_TURN, 'Service:Overload:Enabled': 'false' }), async (open) => {
+        const others = Array.from({ length: 20 }, async () => (await open.admin('GET', '/audit?limit=1')).status);
+        expect(await Promise.all(others)).to.deep.equal(Array(20).fill(200));
+      });
     });
   });
 

@@ -14,7 +14,7 @@ import { seal } from '../support/ledger/fill.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, startMandate, withService } from '../support/mandate.ts';
 import type { Storage } from '../support/storage.ts';
 import { logKeySettings } from '../support/transparency-log.ts';
 
@@ -192,14 +192,14 @@ for (const database of databasesByLength) {
           : "select setval('ledger_seq', 1000)",
         'delete from checkpoints where checkpoint_id = 4',
       );
-      const restarted = await mandate.another({});
-      await restarted.block('later', 'disabled');
-      await restarted.jobs.seal();
-      await restarted.jobs.growLog();
-      expect(await newestId()).to.equal(3);
-      const { body } = await restarted.untilReady({ accept: 'application/json' });
-      expect((body.checks as Record<string, unknown>).sealing).to.include({ status: 'Degraded' });
-      await restarted.stop();
+      await withService(mandate.another({}), async (restarted) => {
+        await restarted.block('later', 'disabled');
+        await restarted.jobs.seal();
+        await restarted.jobs.growLog();
+        expect(await newestId()).to.equal(3);
+        const { body } = await restarted.untilReady({ accept: 'application/json' });
+        expect((body.checks as Record<string, unknown>).sealing).to.include({ status: 'Degraded' });
+      });
       await expectNotIntact();
       await expectNotIntact(...kept());
       await expectNotIntact('--recorded-keys');

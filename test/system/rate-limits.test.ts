@@ -3,7 +3,7 @@
 import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
-import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { ADMIN_KEY, type Mandate, startMandate, withService } from '../support/mandate.ts';
 import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
 /** Each bucket allows one request, because the clock stands still. */
@@ -105,14 +105,14 @@ for (const database of databasesByLength) {
     }
 
     it('record each 429 while aggregation is off', async () => {
-      const instance = await limited({ 'Service:Audit:Aggregation:Enabled': 'false' });
-      const lines = await mandate.recorded(async () => {
-        for (let sent = 0; sent < 4; sent += 1) await instance.get('/no-such-path');
+      await withService(limited({ 'Service:Audit:Aggregation:Enabled': 'false' }), async (instance) => {
+        const lines = await mandate.recorded(async () => {
+          for (let sent = 0; sent < 4; sent += 1) await instance.get('/no-such-path');
+        });
+        expect(lines.map(({ reason, count }) => [reason, count])).to.deep.equal(
+          Array(3).fill(['rate_limited', undefined]),
+        );
       });
-      expect(lines.map(({ reason, count }) => [reason, count])).to.deep.equal(
-        Array(3).fill(['rate_limited', undefined]),
-      );
-      await instance.stop();
     });
 
     it('record a flood as one denial and one summary', async () => {
@@ -143,83 +143,84 @@ describe('The rate limit', () => {
   const from = (source: string) => ({ 'x-forwarded-for': source });
 
   it('applies before the credential is checked, and does not mark an assertion as used', async () => {
-    const instance = await limited();
-    await instance.get('/no-such-path');
-    expect((await instance.admin('GET', '/admin/agents')).status).to.equal(429);
-    const agent = await mandate.agent();
-    const form = agent.exchangeForm();
-    expect((await instance.post('/oauth2/token', form)).body.error).to.equal('slow_down');
-    // The service has not read the assertion, so it is still unused.
-    expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
-    await instance.stop();
+    await withService(limited(), async (instance) => {
+      await instance.get('/no-such-path');
+      expect((await instance.admin('GET', '/admin/agents')).status).to.equal(429);
+      const agent = await mandate.agent();
+      const form = agent.exchangeForm();
+      expect((await instance.post('/oauth2/token', form)).body.error).to.equal('slow_down');
+      // The service has not read the assertion, so it is still unused.
+      expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
+    });
   });
 
   it('has one bucket for introspection, one for signals, and one for all other paths', async () => {
-    const instance = await limited();
-    const paths = ['/oauth2/token', '/oauth2/introspect', '/backchannel-logout', '/scim/v2/Users', '/events'];
-    for (const isFirst of [true, false]) {
-      for (const path of paths) expect((await instance.get(path)).status !== 429, path).to.equal(isFirst);
-    }
-    for (const path of ['/oauth2/revoke', '/admin/agents', '/audit', '/elsewhere']) {
-      expect((await instance.get(path)).status, path).to.equal(429);
-    }
-    const health = [await instance.get('/healthz'), await instance.untilReady(), await instance.get('/healthz')];
-    expect(health.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
-    await instance.stop();
+    await withService(limited(), async (instance) => {
+      const paths = ['/oauth2/token', '/oauth2/introspect', '/backchannel-logout', '/scim/v2/Users', '/events'];
+      for (const isFirst of [true, false]) {
+        for (const path of paths) expect((await instance.get(path)).status !== 429, path).to.equal(isFirst);
+      }
+      for (const path of ['/oauth2/revoke', '/admin/agents', '/audit', '/elsewhere']) {
+        expect((await instance.get(path)).status, path).to.equal(429);
+      }
+      const health = [await instance.get('/healthz'), await instance.untilReady(), await instance.get('/healthz')];
+      expect(health.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+    });
   });
 
   it('counts by the client address that a trusted proxy forwards, and ignores that header from other clients', async () => {
-    const instance = await limited();
-    const statusFor = async (header: Readonly<Record<string, string>>) =>
-      (await instance.get('/no-such-path', header)).status;
-    expect(await statusFor(from('198.51.100.7'))).to.equal(404);
-    expect(await statusFor(from('198.51.100.7'))).to.equal(429);
-    expect(await statusFor(from('203.0.113.1, 198.51.100.7'))).to.equal(429);
-    expect(await statusFor(from('198.51.100.7, 198.51.100.8'))).to.equal(404);
-    expect(await statusFor(from('2001:db8:1:2::1'))).to.equal(404);
-    expect(await statusFor(from('[2001:db8:1:2:3::9]:4711'))).to.equal(429);
-    expect(await statusFor({})).to.equal(404);
-    expect(await statusFor(from('nobody'))).to.equal(429);
-    await instance.stop();
+    await withService(limited(), async (instance) => {
+      const statusFor = async (header: Readonly<Record<string, string>>) =>
+        (await instance.get('/no-such-path', header)).status;
+      expect(await statusFor(from('198.51.100.7'))).to.equal(404);
+      expect(await statusFor(from('198.51.100.7'))).to.equal(429);
+      expect(await statusFor(from('203.0.113.1, 198.51.100.7'))).to.equal(429);
+      expect(await statusFor(from('198.51.100.7, 198.51.100.8'))).to.equal(404);
+      expect(await statusFor(from('2001:db8:1:2::1'))).to.equal(404);
+      expect(await statusFor(from('[2001:db8:1:2:3::9]:4711'))).to.equal(429);
+      expect(await statusFor({})).to.equal(404);
+      expect(await statusFor(from('nobody'))).to.equal(429);
+    });
 
-    const distrustful = await limited({ 'Service:RateLimit:TrustedProxies': '10.0.0.0/8' });
-    expect((await distrustful.get('/no-such-path', from('198.51.100.7'))).status).to.equal(404);
-    expect((await distrustful.get('/no-such-path', from('198.51.100.8'))).status).to.equal(429);
-    await distrustful.stop();
+    await withService(limited({ 'Service:RateLimit:TrustedProxies': '10.0.0.0/8' }), async (distrustful) => {
+      expect((await distrustful.get('/no-such-path', from('198.51.100.7'))).status).to.equal(404);
+      expect((await distrustful.get('/no-such-path', from('198.51.100.8'))).status).to.equal(429);
+    });
   });
 
   it('reads repeated X-Forwarded-For headers as one list', async () => {
-    const instance = await limited();
-    const statusFor = (hops: readonly string[]) =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const headers = { 'x-forwarded-for': [...hops] };
-        const sent = httpRequest(`${instance.url}/no-such-path`, { headers, agent: false }, (answer) => {
-          answer.resume().on('end', () => resolve(answer.statusCode));
+    await withService(limited(), async (instance) => {
+      const statusFor = (hops: readonly string[]) =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const headers = { 'x-forwarded-for': [...hops] };
+          const sent = httpRequest(`${instance.url}/no-such-path`, { headers, agent: false }, (answer) => {
+            answer.resume().on('end', () => resolve(answer.statusCode));
+          });
+          sent.on('error', reject).end();
         });
-        sent.on('error', reject).end();
-      });
-    expect(await statusFor(['203.0.113.1', '198.51.100.7'])).to.equal(404);
-    expect(await statusFor(['203.0.113.2', '198.51.100.7'])).to.equal(429);
-    expect(await statusFor(['198.51.100.7', '203.0.113.1'])).to.equal(404);
-    await instance.stop();
+      expect(await statusFor(['203.0.113.1', '198.51.100.7'])).to.equal(404);
+      expect(await statusFor(['203.0.113.2', '198.51.100.7'])).to.equal(429);
+      expect(await statusFor(['198.51.100.7', '203.0.113.1'])).to.equal(404);
+    });
   });
 
   it('permits more requests as time passes', async () => {
-    const instance = await limited({ 'Service:RateLimit:PermitsPerMinute': '90', 'Service:RateLimit:Burst': '3' });
-    const statuses = async (count: number) => {
-      const answers = [];
-      for (let sent = 0; sent < count; sent += 1) answers.push((await instance.get('/no-such-path')).status);
-      return answers;
-    };
-    expect(await statuses(4)).to.deep.equal([404, 404, 404, 429]);
-    instance.clock.advance(1);
-    expect(await statuses(3)).to.deep.equal([404, 404, 429]);
-    await instance.stop();
+    const settings = { 'Service:RateLimit:PermitsPerMinute': '90', 'Service:RateLimit:Burst': '3' };
+    await withService(limited(settings), async (instance) => {
+      const statuses = async (count: number) => {
+        const answers = [];
+        for (let sent = 0; sent < count; sent += 1) answers.push((await instance.get('/no-such-path')).status);
+        return answers;
+      };
+      expect(await statuses(4)).to.deep.equal([404, 404, 404, 429]);
+      instance.clock.advance(1);
+      expect(await statuses(3)).to.deep.equal([404, 404, 429]);
+    });
   });
 
   it('is off while it is disabled', async () => {
-    const instance = await limited({ 'Service:RateLimit:Enabled': 'false' });
-    for (let sent = 0; sent < 5; sent += 1) expect((await instance.get('/no-such-path')).status).to.equal(404);
-    await instance.stop();
+    await withService(limited({ 'Service:RateLimit:Enabled': 'false' }), async (instance) => {
+      for (let sent = 0; sent < 5; sent += 1) expect((await instance.get('/no-such-path')).status).to.equal(404);
+    });
   });
 });

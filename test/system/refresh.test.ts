@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, sharedMandate, withService } from '../support/mandate.ts';
 
 for (const database of databases) {
   describe(`Refresh on ${database.name}`, () => {
@@ -62,6 +62,47 @@ for (const database of databases) {
       expect(lines.map((line) => line.event)).to.deep.equal(['token.refreshed', 'task.revoked']);
     });
 
+    it('records each renewal with its jti if a setting says so: then a token without a record is forged', async () => {
+      for (const [enabled, renewals] of [
+        ['true', 'false'],
+        ['false', 'true'],
+      ] as const) {
+        const other = await mandate.another({
+          'Service:Audit:Aggregation:Enabled': enabled,
+          'Service:Audit:Aggregation:Renewals': renewals,
+        });
+        try {
+          const its = await other.agent();
+          const tokens: string[] = [];
+          const lines = await other.recorded(async () => {
+            const first = await its.exchange();
+            const grant = String(first.body.refresh_token);
+            const answers = [first, await its.refresh(grant), await its.refresh(grant), await its.refresh(grant)];
+            tokens.push(...answers.map((answer) => String(answer.body.access_token)));
+            expect((await its.revoke(grant)).status).to.equal(200);
+          });
+          const ofTask = lines.filter((line) => line.agent_id === its.id);
+          const jtis = tokens.map((token) => decodeJwt(token).jti);
+          expect(fieldsOf(ofTask, 'event', 'decision', 'jti', 'count')).to.deep.equal([
+            ['token.issued', 'allow', jtis[0], undefined],
+            ...jtis.slice(1).map((jti) => ['token.refreshed', 'allow', jti, undefined]),
+            ['task.revoked', 'allow', null, undefined],
+          ]);
+
+          // Anonymous denials are still aggregated: this setting is about renewals only.
+          const denials = await other.recorded(async () => {
+            for (let time = 0; time < 2; time += 1) await other.post('/oauth2/token', { grant_type: 'none' });
+          });
+          const ofNobody = denials.filter(
+            (line) => line.reason === 'unsupported_grant_type' && line.count === undefined,
+          );
+          expect(ofNobody).to.have.lengthOf(enabled === 'true' ? 1 : 2);
+        } finally {
+          await other.stop();
+        }
+      }
+    });
+
     it('keeps a narrowed scope for later refreshes', async () => {
       const grant = await agent.grant();
       expect((await agent.refresh(grant, { scope: 'jira:comment' })).body.scope).to.equal('jira:comment');
@@ -76,20 +117,20 @@ for (const database of databases) {
 
     it('shortens the last token, which ends with its task', async () => {
       const grant = await agent.grant();
-      const other = await mandate.another({});
-      other.clock.advance(20 * 60 - 100);
-      const form = agent.refreshForm(grant, {
-        client_assertion: agent.assertion({ iat: other.clock.seconds(), exp: other.clock.seconds() + 60 }),
+      await withService(mandate.another({}), async (other) => {
+        other.clock.advance(20 * 60 - 100);
+        const form = agent.refreshForm(grant, {
+          client_assertion: agent.assertion({ iat: other.clock.seconds(), exp: other.clock.seconds() + 60 }),
+        });
+        const answer = await other.post('/oauth2/token', form);
+        expect(answer.status, answer.text).to.equal(200);
+        const claims = decodeJwt(String(answer.body.access_token));
+        // Without this limit the token would live four minutes.
+        expect(answer.body.expires_in)
+          .to.equal(Number(claims.exp) - Number(claims.iat))
+          .and.to.be.below(240);
+        expect(claims.exp).to.equal((claims.task as { exp: number }).exp);
       });
-      const answer = await other.post('/oauth2/token', form);
-      expect(answer.status, answer.text).to.equal(200);
-      const claims = decodeJwt(String(answer.body.access_token));
-      // Without this limit the token would live four minutes.
-      expect(answer.body.expires_in)
-        .to.equal(Number(claims.exp) - Number(claims.iat))
-        .and.to.be.below(240);
-      expect(claims.exp).to.equal((claims.task as { exp: number }).exp);
-      await other.stop();
     });
 
     it('takes the instance from the assertion of the refresh', async () => {

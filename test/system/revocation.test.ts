@@ -3,7 +3,15 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import {
+  type Answer,
+  fieldsOf,
+  JIRA,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+  withService,
+} from '../support/mandate.ts';
 import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
@@ -107,20 +115,20 @@ for (const database of databases) {
     const [TOKEN_SECONDS, SKEW_SECONDS] = [240, 60];
 
     it('is recorded once for an expired token, even if the first revocation has been deleted', async () => {
-      const behind = await mandate.another({});
-      behind.clock.advance(mandate.clock.seconds() - behind.clock.seconds() - SKEW_SECONDS + 1);
-      const token = String((await agent.exchange()).body.access_token);
-      expectEmpty(await agent.revoke(token));
-      for (const seconds of [TOKEN_SECONDS, SKEW_SECONDS, SKEW_SECONDS, SKEW_SECONDS]) {
-        for (const instance of [mandate, behind]) instance.clock.advance(seconds);
-        await mandate.jobs.sweep();
-        for (const instance of [mandate, behind]) {
-          const again = () => instance.post('/oauth2/revoke', agent.revokeForm(token));
-          const lines = await mandate.recorded(async () => expectEmpty(await again()));
-          expect(lines, `${seconds} seconds on`).to.deep.equal([]);
+      await withService(mandate.another({}), async (behind) => {
+        behind.clock.advance(mandate.clock.seconds() - behind.clock.seconds() - SKEW_SECONDS + 1);
+        const token = String((await agent.exchange()).body.access_token);
+        expectEmpty(await agent.revoke(token));
+        for (const seconds of [TOKEN_SECONDS, SKEW_SECONDS, SKEW_SECONDS, SKEW_SECONDS]) {
+          for (const instance of [mandate, behind]) instance.clock.advance(seconds);
+          await mandate.jobs.sweep();
+          for (const instance of [mandate, behind]) {
+            const again = () => instance.post('/oauth2/revoke', agent.revokeForm(token));
+            const lines = await mandate.recorded(async () => expectEmpty(await again()));
+            expect(lines, `${seconds} seconds on`).to.deep.equal([]);
+          }
         }
-      }
-      await behind.stop();
+      });
     });
 
     it('of a token that has expired by every clock is not recorded, and marks the assertion as used', async () => {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
+import { withService } from '../support/mandate.ts';
 import { scimClient, USER_SCHEMA } from '../support/scim-client.ts';
 import { directoryOn, ENTRA_FLAG_DEACTIVATION, ENTRA_REACTIVATION, patchOf } from './scim-providers/directory.ts';
 import { testEntraId } from './scim-providers/entra-id.ts';
@@ -161,18 +162,18 @@ for (const database of databasesByLength) {
 
     it('keep the person of a user if a PUT lacks userName and userName is the sponsor key', async () => {
       const { mandate } = directory;
-      const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
-      const client = scimClient(byName);
-      const { sub, issued } = await working();
-      const id = await client.create({ userName: sub, externalId: 'x' });
-      const off = await brief(async () => {
-        const put = await client.send('PUT', `/Users/${id}`, { externalId: 'x', active: false });
-        expect(put.status, put.text).to.equal(200);
-        expect(put.body).to.include({ userName: sub, active: false });
+      await withService(mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' }), async (byName) => {
+        const client = scimClient(byName);
+        const { sub, issued } = await working();
+        const id = await client.create({ userName: sub, externalId: 'x' });
+        const off = await brief(async () => {
+          const put = await client.send('PUT', `/Users/${id}`, { externalId: 'x', active: false });
+          expect(put.status, put.text).to.equal(200);
+          expect(put.body).to.include({ userName: sub, active: false });
+        });
+        expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
+        await expectStopped(sub, issued, 'scim_deactivated');
       });
-      expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
-      await expectStopped(sub, issued, 'scim_deactivated');
-      await byName.stop();
     });
 
     for (const [title, renamed] of [
@@ -217,29 +218,29 @@ for (const database of databasesByLength) {
     it("end the person's tasks if a provider creates an inactive user beyond MaxUsers", async () => {
       const { mandate, scim } = directory;
       await scim.create({ userName: randomUUID(), externalId: randomUUID() });
-      const full = await mandate.another({ 'Service:Scim:MaxUsers': '1' });
-      const { sub, issued } = await working();
-      const users = async () => (await scim.send('GET', '/Users?count=0')).body.totalResults;
-      const before = await users();
-      const create = async (active: unknown) => {
-        const answer = await scimClient(full).send('POST', '/Users', { userName: sub, externalId: sub, active });
-        expect(answer.status, answer.text).to.equal(507);
-        expect(answer.body).to.include({ status: '507' });
-      };
-      expect(await brief(() => create(true)), 'an active one says nothing').to.deep.equal([]);
-      expect(await introspect(issued)).to.include({ active: true });
-      expect(await brief(() => create('False'))).to.deep.equal(ending('scim_deactivated', sub));
-      await expectStopped(sub, issued, 'scim_deactivated');
-      const block = (await mandate.admin('GET', `/admin/sponsors/${sub}`)).body;
-      expect(block).to.include({ source: 'scim', kind: 'disabled' });
-      expect(await brief(() => create(false)), 'what holds already').to.deep.equal([]);
-      expect(await brief(() => create(true)), 'no user, so nothing is lifted').to.deep.equal([]);
-      expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
-      expect(await users()).to.equal(before);
-      const stored = await brief(() => scim.create({ userName: sub, externalId: sub }));
-      expect(stored).to.deep.equal(signals('scim_reactivated', sub));
-      expect((await exchangeFor(sub)).status).to.equal(200);
-      await full.stop();
+      await withService(mandate.another({ 'Service:Scim:MaxUsers': '1' }), async (full) => {
+        const { sub, issued } = await working();
+        const users = async () => (await scim.send('GET', '/Users?count=0')).body.totalResults;
+        const before = await users();
+        const create = async (active: unknown) => {
+          const answer = await scimClient(full).send('POST', '/Users', { userName: sub, externalId: sub, active });
+          expect(answer.status, answer.text).to.equal(507);
+          expect(answer.body).to.include({ status: '507' });
+        };
+        expect(await brief(() => create(true)), 'an active one says nothing').to.deep.equal([]);
+        expect(await introspect(issued)).to.include({ active: true });
+        expect(await brief(() => create('False'))).to.deep.equal(ending('scim_deactivated', sub));
+        await expectStopped(sub, issued, 'scim_deactivated');
+        const block = (await mandate.admin('GET', `/admin/sponsors/${sub}`)).body;
+        expect(block).to.include({ source: 'scim', kind: 'disabled' });
+        expect(await brief(() => create(false)), 'what holds already').to.deep.equal([]);
+        expect(await brief(() => create(true)), 'no user, so nothing is lifted').to.deep.equal([]);
+        expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
+        expect(await users()).to.equal(before);
+        const stored = await brief(() => scim.create({ userName: sub, externalId: sub }));
+        expect(stored).to.deep.equal(signals('scim_reactivated', sub));
+        expect((await exchangeFor(sub)).status).to.equal(200);
+      });
     });
 
     it('rename by a deactivation and a create: the create deletes the inactive users and lifts the block', async () => {

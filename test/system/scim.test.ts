@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { sendBytes } from '../support/hostile/send-bytes.ts';
-import { ADMIN_KEY, fieldsOf } from '../support/mandate.ts';
+import { ADMIN_KEY, fieldsOf, withService } from '../support/mandate.ts';
 import { PREVIOUS_SCIM_TOKEN, patch, SCIM_TOKEN, scimClient } from '../support/scim-client.ts';
 import { testBodies } from './scim/bodies.ts';
 import { testChanges } from './scim/changes.ts';
@@ -18,55 +18,58 @@ for (const database of databases) {
 
     it('refuses and records a wrong credential, whatever the path', async () => {
       const { mandate } = directory;
-      const other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' });
-      const wrong = [
-        { authorization: '' },
-        { authorization: `Bearer ${SCIM_TOKEN}x` },
-        { authorization: `Bearer ${ADMIN_KEY}` },
-        { authorization: `Basic ${SCIM_TOKEN}` },
-      ];
-      for (const headers of wrong) {
-        for (const path of ['/Users', '/Nothing', `/Users?access_token=${SCIM_TOKEN}`]) {
-          const lines = await mandate.recorded(async () => {
-            const answer = await scimClient(other).send('GET', path, undefined, headers);
-            expectError(answer, 401);
-            expect(answer.headers.get('www-authenticate')).to.equal('Bearer');
-          });
-          expect(lines).to.have.length(1);
-          expect(lines[0]).to.include({ event: 'scim.denied', decision: 'deny', sponsor: null, agent_id: null });
-          // `fetch` omits an empty header, so that the credential is missing.
-          expect(lines[0]?.reason).to.be.oneOf(['missing_api_key', 'invalid_api_key']);
+      await withService(mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' }), async (other) => {
+        const wrong = [
+          { authorization: '' },
+          { authorization: `Bearer ${SCIM_TOKEN}x` },
+          { authorization: `Bearer ${ADMIN_KEY}` },
+          { authorization: `Basic ${SCIM_TOKEN}` },
+        ];
+        for (const headers of wrong) {
+          for (const path of ['/Users', '/Nothing', `/Users?access_token=${SCIM_TOKEN}`]) {
+            const lines = await mandate.recorded(async () => {
+              const answer = await scimClient(other).send('GET', path, undefined, headers);
+              expectError(answer, 401);
+              expect(answer.headers.get('www-authenticate')).to.equal('Bearer');
+            });
+            expect(lines).to.have.length(1);
+            expect(lines[0]).to.include({ event: 'scim.denied', decision: 'deny', sponsor: null, agent_id: null });
+            // `fetch` omits an empty header, so that the credential is missing.
+            expect(lines[0]?.reason).to.be.oneOf(['missing_api_key', 'invalid_api_key']);
+          }
         }
-      }
-      await other.stop();
+      });
     });
 
     it('refuses a request without a credential before its body arrives', async () => {
       const { mandate } = directory;
-      const other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' });
-      const lines = await mandate.recorded(async () => {
-        const head = 'POST /scim/v2/Users HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n{';
-        expect((await sendBytes(other.url, head)).text).to.match(/^HTTP\/1\.1 401 /);
+      await withService(mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' }), async (other) => {
+        const lines = await mandate.recorded(async () => {
+          const head = 'POST /scim/v2/Users HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n{';
+          expect((await sendBytes(other.url, head)).text).to.match(/^HTTP\/1\.1 401 /);
+        });
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['scim.denied', 'missing_api_key']]);
       });
-      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['scim.denied', 'missing_api_key']]);
-      await other.stop();
     });
 
     it('records the first of several equal denials, then a summary', async () => {
       const { mandate } = directory;
-      const other = await mandate.another({});
-      const refused = async () =>
-        expectError(await scimClient(other).send('GET', '/Users', undefined, { authorization: 'Bearer nobody' }), 401);
-      const lines = await mandate.recorded(async () => {
-        for (let nth = 0; nth < 4; nth++) await refused();
-        other.clock.advance(61);
-        await other.jobs.closeWindows();
+      await withService(mandate.another({}), async (other) => {
+        const refused = async () =>
+          expectError(
+            await scimClient(other).send('GET', '/Users', undefined, { authorization: 'Bearer nobody' }),
+            401,
+          );
+        const lines = await mandate.recorded(async () => {
+          for (let nth = 0; nth < 4; nth++) await refused();
+          other.clock.advance(61);
+          await other.jobs.closeWindows();
+        });
+        expect(fieldsOf(lines, 'event', 'reason', 'count')).to.deep.equal([
+          ['scim.denied', 'invalid_api_key', undefined],
+          ['scim.denied', 'invalid_api_key', 3],
+        ]);
       });
-      expect(fieldsOf(lines, 'event', 'reason', 'count')).to.deep.equal([
-        ['scim.denied', 'invalid_api_key', undefined],
-        ['scim.denied', 'invalid_api_key', 3],
-      ]);
-      await other.stop();
     });
 
     it('accepts the current and the previous credential, which the admin API refuses', async () => {
@@ -81,22 +84,20 @@ for (const database of databases) {
 
     it('answers 404 at every path if it is not configured', async () => {
       const { mandate } = directory;
-      const other = await mandate.another({
-        'Service:Scim:BearerToken': '',
-        'Service:Scim:PreviousBearerToken': '',
+      const settings = { 'Service:Scim:BearerToken': '', 'Service:Scim:PreviousBearerToken': '' };
+      await withService(mandate.another(settings), async (other) => {
+        const lines = await mandate.recorded(async () => {
+          for (const [method, path] of [
+            ['GET', '/Users'],
+            ['POST', '/Users'],
+            ['GET', '/ServiceProviderConfig'],
+            ['DELETE', '/Users/user_1'],
+          ] as const) {
+            expectError(await scimClient(other).send(method, path, method === 'POST' ? '{' : undefined), 404);
+          }
+        });
+        expect(lines).to.deep.equal([]);
       });
-      const lines = await mandate.recorded(async () => {
-        for (const [method, path] of [
-          ['GET', '/Users'],
-          ['POST', '/Users'],
-          ['GET', '/ServiceProviderConfig'],
-          ['DELETE', '/Users/user_1'],
-        ] as const) {
-          expectError(await scimClient(other).send(method, path, method === 'POST' ? '{' : undefined), 404);
-        }
-      });
-      expect(lines).to.deep.equal([]);
-      await other.stop();
     });
 
     it('answers unknown paths with 404', async () => {

@@ -2,14 +2,13 @@
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { fieldsOf, startMandate } from '../support/mandate.ts';
+import { fieldsOf, startMandate, withService } from '../support/mandate.ts';
 
 it('reads the scopes of the person from the claim that ScopeClaim names, and from no other', async () => {
   const settings = { 'Service:UpstreamIdp:ScopeClaim': 'permissions' };
   const [database] = databases;
   if (database === undefined) throw new Error('There is no database.');
-  const mandate = await startMandate({ database, settings });
-  try {
+  await withService(startMandate({ database, settings }), async (mandate) => {
     const agent = await mandate.agent();
     const exchange = (claims: Readonly<Record<string, unknown>>) =>
       mandate.post('/oauth2/token', agent.exchangeForm({ subject_token: agent.subjectToken(claims) }));
@@ -25,7 +24,5 @@ it('reads the scopes of the person from the claim that ScopeClaim names, and fro
     expect(fieldsOf(lines, 'decision', 'reason', 'agent_id')).to.deep.equal([
       ['deny', 'scope_intersection_empty', agent.id],
     ]);
-  } finally {
-    await mandate.stop();
-  }
+  });
 });

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, startMandate, withService } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import type { Storage } from '../support/storage.ts';
 import { logKeySettings } from '../support/transparency-log.ts';
@@ -110,11 +110,11 @@ for (const database of databasesByLength) {
       );
       expect(await listedKids()).to.not.include('old-2025');
       // A restart forgets the checkpoints, but not which keys are configured.
-      const restarted = await mandate.another({});
-      await restarted.jobs.seal();
-      expect((await sealingCheck(restarted))?.detail).to.include('old-2025, which is not configured here');
-      expect(await ids()).to.have.length(3);
-      await restarted.stop();
+      await withService(mandate.another({}), async (restarted) => {
+        await restarted.jobs.seal();
+        expect((await sealingCheck(restarted))?.detail).to.include('old-2025, which is not configured here');
+        expect(await ids()).to.have.length(3);
+      });
       await tampering.sql("delete from log_keys where kid = 'old-2025'");
     });
 
@@ -158,13 +158,13 @@ for (const database of databasesByLength) {
         reason: 'log_key',
         detail: logThumbprint,
       });
-      const other = await mandate.another({});
-      expect(await listedKids(other)).to.deep.equal(own);
-      await other.jobs.seal();
-      expect(await sealingCheck(other)).to.include({ status: 'Healthy' });
-      other.clock.advance(60);
-      expect(await listedKids(other)).to.deep.equal(own);
-      await other.stop();
+      await withService(mandate.another({}), async (other) => {
+        expect(await listedKids(other)).to.deep.equal(own);
+        await other.jobs.seal();
+        expect(await sealingCheck(other)).to.include({ status: 'Healthy' });
+        other.clock.advance(60);
+        expect(await listedKids(other)).to.deep.equal(own);
+      });
       await tampering.sql(`delete from log_keys where kid not in (${own.map((kid) => `'${kid}'`).join(', ')})`);
     });
 
@@ -203,9 +203,9 @@ for (const database of databasesByLength) {
       const never = database.engine === 'sqlite' ? '9223372036854775000' : "'infinity'";
       await tampering.sql(`update checkpoints set closed_at = ${never} where checkpoint_id = 3`);
       await expectRefused('Checkpoint 3 is not the one');
-      const restarted = await mandate.another({});
-      expect((await sealingCheck(restarted))?.detail).to.include('another party altered or signed it');
-      await restarted.stop();
+      await withService(mandate.another({}), async (restarted) => {
+        expect((await sealingCheck(restarted))?.detail).to.include('another party altered or signed it');
+      });
     });
 
     it('is not sealed, and its log does not grow, over a checkpoint that another party added', async () => {
@@ -232,69 +232,70 @@ for (const database of databasesByLength) {
       ((await of.untilReady({ accept: 'application/json' })).body.checks as Record<string, unknown>).sealing;
 
     it('trust the checkpoints of each other, concurrently and one after the other', async () => {
-      const other = await one.another({});
-      for (let round = 0; round < 6; round += 1) {
-        await one.block(`person-${round}`, 'disabled');
-        const sealing = [one, other].map(({ jobs }) => jobs.seal());
-        await Promise.all(round % 2 === 0 ? [...sealing, one.jobs.seal(), other.jobs.seal()] : sealing);
-        await one.block(`person-${round}-again`, 'disabled');
-        await (round < 3 ? one : other).jobs.seal();
-        for (const replica of [one, other]) expect(await status(replica)).to.include({ status: 'Healthy' });
-      }
-      const { body } = await one.admin('GET', '/audit/checkpoints');
-      expect(body.checkpoints).to.have.length(12);
-      await other.stop();
+      await withService(one.another({}), async (other) => {
+        for (let round = 0; round < 6; round += 1) {
+          await one.block(`person-${round}`, 'disabled');
+          const sealing = [one, other].map(({ jobs }) => jobs.seal());
+          await Promise.all(round % 2 === 0 ? [...sealing, one.jobs.seal(), other.jobs.seal()] : sealing);
+          await one.block(`person-${round}-again`, 'disabled');
+          await (round < 3 ? one : other).jobs.seal();
+          for (const replica of [one, other]) expect(await status(replica)).to.include({ status: 'Healthy' });
+        }
+        const { body } = await one.admin('GET', '/audit/checkpoints');
+        expect(body.checkpoints).to.have.length(12);
+      });
     });
 
     it('differ during a rotation that skipped a step: the one without the next key does not seal until it has it', async () => {
       const next = sharedSigningKey()['Service:Signing:Keys:0:Pem'] ?? '';
       const keys = { 'Service:Signing:Keys:1:Pem': next, 'Service:Signing:Keys:1:Kid': 'next' };
-      const ahead = await one.another({ ...keys, 'Service:Signing:ActiveKid': 'next' });
-      await ahead.block('first', 'disabled');
-      await ahead.jobs.seal();
-      await one.block('second', 'disabled');
-      await one.jobs.seal();
-      expect(await status(one)).to.include({ status: 'Degraded' });
-      expect(await status(ahead)).to.include({ status: 'Healthy' });
-      const kid = (await publishedKid(one)) ?? '';
-      const behind = await one.another({ ...keys, 'Service:Signing:ActiveKid': kid });
-      await behind.jobs.seal();
-      await one.jobs.seal();
-      expect(await status(one)).to.include({ status: 'Healthy' });
-      await Promise.all([ahead.stop(), behind.stop()]);
+      await withService(one.another({ ...keys, 'Service:Signing:ActiveKid': 'next' }), async (ahead) => {
+        await ahead.block('first', 'disabled');
+        await ahead.jobs.seal();
+        await one.block('second', 'disabled');
+        await one.jobs.seal();
+        expect(await status(one)).to.include({ status: 'Degraded' });
+        expect(await status(ahead)).to.include({ status: 'Healthy' });
+        const kid = (await publishedKid(one)) ?? '';
+        await withService(one.another({ ...keys, 'Service:Signing:ActiveKid': kid }), async (behind) => {
+          await behind.jobs.seal();
+          await one.jobs.seal();
+          expect(await status(one)).to.include({ status: 'Healthy' });
+        });
+      });
     });
     it('let a key leave the settings once a checkpoint by another key follows its last, and not before', async () => {
-      const service = await startMandate({ database, settings: signing });
-      await service.block('first', 'disabled');
-      await service.jobs.seal();
-      const next = sharedSigningKey();
-      const alone = await service.another(next);
-      await alone.block('second', 'disabled');
-      await alone.jobs.seal();
-      expect(await status(alone)).to.include({ status: 'Degraded' });
-      const newest = async () => {
-        const { body } = await service.admin('GET', '/audit/checkpoints');
-        return (body.checkpoints as readonly Record<string, unknown>[]).at(-1);
-      };
-      expect(await newest()).to.include({ checkpoint_id: 1, kid: await publishedKid(service) });
-      const former = createPublicKey(signing['Service:Signing:Keys:0:Pem'] ?? '').export({
-        type: 'spki',
-        format: 'pem',
+      await withService(startMandate({ database, settings: signing }), async (service) => {
+        await service.block('first', 'disabled');
+        await service.jobs.seal();
+        const next = sharedSigningKey();
+        await withService(service.another(next), async (alone) => {
+          await alone.block('second', 'disabled');
+          await alone.jobs.seal();
+          expect(await status(alone)).to.include({ status: 'Degraded' });
+          const newest = async () => {
+            const { body } = await service.admin('GET', '/audit/checkpoints');
+            return (body.checkpoints as readonly Record<string, unknown>[]).at(-1);
+          };
+          expect(await newest()).to.include({ checkpoint_id: 1, kid: await publishedKid(service) });
+          const former = createPublicKey(signing['Service:Signing:Keys:0:Pem'] ?? '').export({
+            type: 'spki',
+            format: 'pem',
+          });
+          const kid = (await publishedKid(alone)) ?? '';
+          const half = { 'Service:Signing:Keys:1:Pem': former.toString(), 'Service:Signing:ActiveKid': kid };
+          await withService(service.another({ ...next, ...half }), async (between) => {
+            expect((await between.get('/admin/agents')).status).to.equal(401);
+            await between.jobs.seal();
+          });
+          expect(await newest()).to.include({ checkpoint_id: 2, kid });
+          await alone.jobs.seal();
+          expect(await status(alone)).to.include({ status: 'Healthy' });
+          await alone.block('third', 'disabled');
+          await alone.jobs.seal();
+          expect(await newest()).to.include({ checkpoint_id: 3, kid });
+        });
       });
-      const kid = (await publishedKid(alone)) ?? '';
-      const half = { 'Service:Signing:Keys:1:Pem': former.toString(), 'Service:Signing:ActiveKid': kid };
-      const between = await service.another({ ...next, ...half });
-      expect((await between.get('/admin/agents')).status).to.equal(401);
-      await between.jobs.seal();
-      await between.stop();
-      expect(await newest()).to.include({ checkpoint_id: 2, kid });
-      await alone.jobs.seal();
-      expect(await status(alone)).to.include({ status: 'Healthy' });
-      await alone.block('third', 'disabled');
-      await alone.jobs.seal();
-      expect(await newest()).to.include({ checkpoint_id: 3, kid });
-      await alone.stop();
-      await service.stop();
     });
 
     const publishedKid = async (of: Mandate) =>

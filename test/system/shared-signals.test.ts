@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { fieldsOf } from '../support/mandate.ts';
+import { fieldsOf, withService } from '../support/mandate.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 import { testRefusedEvents } from './shared-signals/refused.ts';
 import { RISC, SESSION_REVOKED, streamOn } from './shared-signals/stream.ts';
@@ -89,42 +89,40 @@ for (const database of databases) {
     it('works while the identity provider does not answer, because its issuer is configured', async () => {
       const { transmitter, mandate } = stream;
       const task = await newTask();
-      const alone = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
-      const about = (iss: string) =>
-        transmitter.sign({ sub_id: { format: 'iss_sub', iss, sub: task.oid }, events: { [SESSION_REVOKED]: {} } });
-      // The metadata may name another issuer of access tokens, so the transmitter is to send this event again.
-      const lines = await mandate.recorded(async () => {
-        expect((await push(about('http://127.0.0.1:9/trust'), alone)).status).to.equal(503);
+      await withService(mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' }), async (alone) => {
+        const about = (iss: string) =>
+          transmitter.sign({ sub_id: { format: 'iss_sub', iss, sub: task.oid }, events: { [SESSION_REVOKED]: {} } });
+        // The metadata may name another issuer of access tokens, so the transmitter is to send this event again.
+        const lines = await mandate.recorded(async () => {
+          expect((await push(about('http://127.0.0.1:9/trust'), alone)).status).to.equal(503);
+        });
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'ssf_keys_unavailable']]);
+        expect(await introspect(task)).to.include({ active: true });
+        expectAccepted(await push(about('http://127.0.0.1:9'), alone));
       });
-      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'ssf_keys_unavailable']]);
-      expect(await introspect(task)).to.include({ active: true });
-      expectAccepted(await push(about('http://127.0.0.1:9'), alone));
-      await alone.stop();
       expect(await introspect(task)).to.include({ active: false });
     });
 
     it("answers 503 to an iss_sub subject while the provider's metadata, which names its issuer, is unavailable", async () => {
       const { transmitter, mandate } = stream;
-      const unplaced = await mandate.another({
-        'Service:UpstreamIdp:Issuer': '',
-        'Service:UpstreamIdp:MetadataUrl': 'http://127.0.0.1:9/metadata',
-      });
+      const metadata = 'http://127.0.0.1:9/metadata';
+      const settings = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': metadata };
       const task = await newTask();
-      const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: task.oid };
-      const token = transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: {} } });
-      expect((await push(token, unplaced)).status).to.equal(503);
-      expectAccepted(await push(event(SESSION_REVOKED, task.oid), unplaced));
-      await unplaced.stop();
+      await withService(mandate.another(settings), async (unplaced) => {
+        const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: task.oid };
+        const token = transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: {} } });
+        expect((await push(token, unplaced)).status).to.equal(503);
+        expectAccepted(await push(event(SESSION_REVOKED, task.oid), unplaced));
+      });
       expect(await introspect(task)).to.include({ active: false });
     });
 
     it('logs one warning at start if events are received and the sponsor key claim is not sub', async () => {
       const { transmitter, mandate } = stream;
-      const warnings = async (changes: Readonly<Record<string, string>>) => {
-        const started = await mandate.another(changes);
-        await started.stop();
-        return started.log.lines.filter((line) => line.includes('SponsorKeyClaim')).map((line) => JSON.parse(line));
-      };
+      const warnings = (changes: Readonly<Record<string, string>>) =>
+        withService(mandate.another(changes), async ({ log }) =>
+          log.lines.filter((line) => line.includes('SponsorKeyClaim')).map((line) => JSON.parse(line)),
+        );
       const [warning, ...more] = await warnings({});
       expect(more).to.deep.equal([]);
       expect(warning).to.have.all.keys('level', 'message').and.to.include({ level: 'warn' });
@@ -138,14 +136,14 @@ for (const database of databases) {
     it('answers 404 if the receiver is not configured', async () => {
       const { transmitter, mandate } = stream;
       const nothing = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, '']));
-      const without = await mandate.another(nothing);
-      const lines = await mandate.recorded(async () => {
-        const answer = await push(transmitter.sign(revoked), without);
-        expect(answer.status).to.equal(404);
-        expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+      await withService(mandate.another(nothing), async (without) => {
+        const lines = await mandate.recorded(async () => {
+          const answer = await push(transmitter.sign(revoked), without);
+          expect(answer.status).to.equal(404);
+          expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+        });
+        expect(lines).to.deep.equal([]);
       });
-      expect(lines).to.deep.equal([]);
-      await without.stop();
     });
 
     it('accepts an event token until a day after its iat, and never accepts it as a subject token', async () => {

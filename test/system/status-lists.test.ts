@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose';
 import { databasesByLength } from '../support/databases.ts';
-import { type Answer, startMandate } from '../support/mandate.ts';
+import { type Answer, startMandate, withService } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { testRequests } from './status-lists/requests.ts';
 import { claimOf, ENTRIES, MEDIA_TYPE, ON, pathOf, serviceWithLists, TTL, valueAt } from './status-lists/service.ts';
@@ -146,24 +146,24 @@ for (const database of databasesByLength) {
         'Service:RateLimit:Enabled': 'false',
         'Service:Overload:Enabled': 'false',
       };
-      const first = await startMandate({ database, settings });
-      const second = await first.another({});
-      const agent = await first.agent();
       const tasks = ENTRIES + 128;
       const claims: ReturnType<typeof claimOf>[] = [];
       let begun = 0;
-      const client = async (nth: number) => {
-        while (begun < tasks) {
-          begun += 1;
-          const form = agent.exchangeForm();
-          const answer = await (nth % 2 === 0 ? first : second).post('/oauth2/token', form);
-          expect(answer.status, answer.text).to.equal(200);
-          claims.push(claimOf(answer));
-        }
-      };
-      await Promise.all(Array.from({ length: 64 }, (_, nth) => client(nth)));
-      await second.stop();
-      await first.stop();
+      await withService(startMandate({ database, settings }), async (first) => {
+        const agent = await first.agent();
+        await withService(first.another({}), async (second) => {
+          const client = async (nth: number) => {
+            while (begun < tasks) {
+              begun += 1;
+              const form = agent.exchangeForm();
+              const answer = await (nth % 2 === 0 ? first : second).post('/oauth2/token', form);
+              expect(answer.status, answer.text).to.equal(200);
+              claims.push(claimOf(answer));
+            }
+          };
+          await Promise.all(Array.from({ length: 64 }, (_, nth) => client(nth)));
+        });
+      });
       expect(new Set(claims.map(({ uri, idx }) => `${uri} ${idx}`)).size).to.equal(tasks);
       const [full = '', rest = '', ...more] = [...new Set(claims.map(({ uri }) => uri))];
       expect(more).to.deep.equal([]);

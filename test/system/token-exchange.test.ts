@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { databases } from '../support/databases.ts';
-import { type Answer, fieldsOf, JIRA, WIKI } from '../support/mandate.ts';
+import { type Answer, fieldsOf, JIRA, WIKI, withService } from '../support/mandate.ts';
 import { testAssertions } from './token-exchange/assertions.ts';
 import { serviceOn } from './token-exchange/service.ts';
 
@@ -158,47 +158,45 @@ for (const database of databases) {
 
     it('refuses a task that would last less than five seconds, and stores no task', async () => {
       const { mandate } = service;
-      const brief = await mandate.another({
-        'Service:Agents:MinTaskTtl': 'PT1S',
-        'Service:Agents:MinTokenTtl': 'PT1S',
+      const settings = { 'Service:Agents:MinTaskTtl': 'PT1S', 'Service:Agents:MinTokenTtl': 'PT1S' };
+      await withService(mandate.another(settings), async (brief) => {
+        brief.clock.standStill();
+        for (const [ttl, status, removal] of [
+          ['PT4S', 400, 204],
+          ['PT6S', 200, 409],
+        ] as const) {
+          const short = await brief.agent({ max_task_ttl: ttl, max_token_ttl: ttl });
+          const lines = await brief.recorded(async () => {
+            const answer = await short.exchange();
+            expect(answer.status, answer.text).to.equal(status);
+            if (status === 400) expect(answer.body).to.include({ error: 'access_denied', reason: 'task_ending' });
+          });
+          expect(fieldsOf(lines, 'event', 'reason', 'agent_id', 'sponsor')).to.deep.equal([
+            [...(status === 400 ? ['token.denied', 'task_ending'] : ['token.issued', null]), short.id, 'ada'],
+          ]);
+          // An agent can be deleted only if none of its tasks is stored.
+          expect((await brief.admin('DELETE', `/admin/agents/${short.id}`)).status).to.equal(removal);
+        }
       });
-      brief.clock.standStill();
-      for (const [ttl, status, removal] of [
-        ['PT4S', 400, 204],
-        ['PT6S', 200, 409],
-      ] as const) {
-        const short = await brief.agent({ max_task_ttl: ttl, max_token_ttl: ttl });
-        const lines = await brief.recorded(async () => {
-          const answer = await short.exchange();
-          expect(answer.status, answer.text).to.equal(status);
-          if (status === 400) expect(answer.body).to.include({ error: 'access_denied', reason: 'task_ending' });
-        });
-        expect(fieldsOf(lines, 'event', 'reason', 'agent_id', 'sponsor')).to.deep.equal([
-          [...(status === 400 ? ['token.denied', 'task_ending'] : ['token.issued', null]), short.id, 'ada'],
-        ]);
-        // An agent can be deleted only if none of its tasks is stored.
-        expect((await brief.admin('DELETE', `/admin/agents/${short.id}`)).status).to.equal(removal);
-      }
-      await brief.stop();
     });
 
     it('uses the current registration, which another process has changed', async () => {
       const { mandate, agent } = service;
-      const other = await mandate.another({});
-      const patch = (changes: object) => other.admin('PATCH', `/admin/agents/${agent.id}`, changes);
-      expect((await agent.exchange()).status, 'the registration was read here').to.equal(200);
-      const added = 'https://added.example';
-      await patch({ allowed_audiences: [JIRA, added] });
-      const issued = await agent.exchange({ resource: added });
-      expect(issued.status, issued.text).to.equal(200);
-      await patch({ enabled: false });
-      const lines = await mandate.recorded(async () => {
-        expect((await agent.exchange()).body.reason).to.equal('agent_disabled');
+      await withService(mandate.another({}), async (other) => {
+        const patch = (changes: object) => other.admin('PATCH', `/admin/agents/${agent.id}`, changes);
+        expect((await agent.exchange()).status, 'the registration was read here').to.equal(200);
+        const added = 'https://added.example';
+        await patch({ allowed_audiences: [JIRA, added] });
+        const issued = await agent.exchange({ resource: added });
+        expect(issued.status, issued.text).to.equal(200);
+        await patch({ enabled: false });
+        const lines = await mandate.recorded(async () => {
+          expect((await agent.exchange()).body.reason).to.equal('agent_disabled');
+        });
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'agent_disabled']]);
+        await patch({ enabled: true });
+        expect((await agent.refresh(String(issued.body.refresh_token), { resource: added })).status).to.equal(200);
       });
-      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'agent_disabled']]);
-      await patch({ enabled: true });
-      expect((await agent.refresh(String(issued.body.refresh_token), { resource: added })).status).to.equal(200);
-      await other.stop();
     });
 
     testAssertions(service);

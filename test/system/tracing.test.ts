@@ -8,7 +8,7 @@ import { type CommandProcess, startCommand } from '../support/command-process.ts
 import { connectOutside, type FreshDatabase, sqliteFile } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Mandate, type RegisteredAgent, startMandate, withService } from '../support/mandate.ts';
 import { rawConnection } from '../support/raw-http.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { PUSH_CREDENTIAL, PUSH_HEADERS, STREAM_AUDIENCE } from '../support/transmitter.ts';
@@ -359,17 +359,15 @@ describe('The trace of a request', function () {
 
   it("is sent with the metadata request that finds the issuer of an event's subject", async () => {
     failing.add('/metadata');
-    const unplaced = await mandate.another({
-      'Service:UpstreamIdp:Issuer': '',
-      'Service:UpstreamIdp:MetadataUrl': `${others.url}/metadata`,
+    const settings = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': `${others.url}/metadata` };
+    await withService(mandate.another(settings), async (unplaced) => {
+      forget();
+      const events = { 'https://schemas.openid.net/secevent/caep/event-type/session-revoked': {} };
+      // This instance has its own clock.
+      const iat = unplaced.clock.seconds();
+      const token = eventToken({ iat, sub_id: { format: 'iss_sub', iss: others.url, sub: 'ada' }, events });
+      await eventually(async () => (await pushTo(unplaced, token, { traceparent: TRACEPARENT })).status === 503);
     });
-    forget();
-    const events = { 'https://schemas.openid.net/secevent/caep/event-type/session-revoked': {} };
-    // This instance has its own clock.
-    const iat = unplaced.clock.seconds();
-    const token = eventToken({ iat, sub_id: { format: 'iss_sub', iss: others.url, sub: 'ada' }, events });
-    await eventually(async () => (await pushTo(unplaced, token, { traceparent: TRACEPARENT })).status === 503);
-    await unplaced.stop();
     const traced = others.received.filter(({ headers }) => headers.traceparent !== undefined);
     expect(traced.map(({ path }) => path)).to.include('/metadata');
   });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { databasesByLength } from '../support/databases.ts';
 import { rootOfPath, treeHash } from '../support/independent-ledger/tree-recursion.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, startMandate, withService } from '../support/mandate.ts';
 import { hashLeaf, logKeySettings, readNote } from '../support/transparency-log.ts';
 import { testConfiguration } from './transparency-log/configured.ts';
 import { hex, keysIn, logOn, ORIGIN, thumbprintOf } from './transparency-log/log.ts';
@@ -156,8 +156,7 @@ for (const database of databasesByLength) {
 
     it('needs the admin key if it is not public, and records who lacks it', async () => {
       const { mandate } = logged;
-      const closed = await mandate.another({ 'Service:Audit:Log:Public': 'false' });
-      try {
+      await withService(mandate.another({ 'Service:Audit:Log:Public': 'false' }), async (closed) => {
         closed.clock.advance(mandate.clock.seconds() + 3600 - closed.clock.seconds());
         const records = await closed.recorded(async () => {
           expect((await closed.get('/log/checkpoint')).status).to.equal(401);
@@ -172,15 +171,12 @@ for (const database of databasesByLength) {
           expect(answer.headers.get('access-control-allow-origin'), path).to.equal(null);
           expect(answer.headers.get('cache-control'), path).to.match(/^private, /);
         }
-      } finally {
-        await closed.stop();
-      }
+      });
     });
 
     it('grows to one tree on two instances that run at once', async () => {
       const { mandate } = logged;
-      const other = await mandate.another({});
-      try {
+      await withService(mandate.another({}), async (other) => {
         for (let round = 0; round < 5; round += 1) {
           await mandate.block(`person-${round}`, 'disabled');
           await mandate.jobs.seal();
@@ -193,9 +189,7 @@ for (const database of databasesByLength) {
         const leaves = (await checkpointTexts()).map((text) => hashLeaf(Buffer.from(text)));
         const { size, root } = await noteNow();
         expect([size, hex(root)]).to.deep.equal([leaves.length, hex(treeHash(leaves))]);
-      } finally {
-        await other.stop();
-      }
+      });
     });
 
     testConfiguration(logged);
@@ -206,30 +200,28 @@ for (const database of databasesByLength) {
       const [former, next] = await Promise.all([makeSealingKey(), makeSealingKey()]);
       const log = { ...logKeySettings(), 'Service:Audit:Log:Public': 'true' };
       const half = createPublicKey(former.pem).export({ type: 'spki', format: 'pem' }).toString();
-      const first = await startMandate({ database, settings: { ...log, 'Service:Signing:Keys:0:Pem': former.pem } });
-      await first.block('ada', 'disabled');
-      await first.jobs.seal();
-      const alone = { 'Service:Signing:Keys:0:Pem': next.pem };
-      const both = { 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': next.signer.kid };
-      const second = await first.another({ ...alone, ...both });
-      const kidsOf = async (of: Mandate) =>
-        keysIn(await of.get('/log/keys')).flatMap(({ kid, use }) => (use === 'checkpoint' ? [kid] : []));
-      // The record of its retirement is not sealed yet.
-      const early = await first.another(alone);
-      expect(await kidsOf(early)).to.deep.equal([next.signer.kid]);
-      await early.stop();
-      await second.jobs.seal();
-      const last = await first.another(alone);
-      expect(await kidsOf(last)).to.deep.equal([former.signer.kid, next.signer.kid]);
-      await Promise.all([last.stop(), second.stop()]);
-      await first.stop();
+      const settings = { ...log, 'Service:Signing:Keys:0:Pem': former.pem };
+      await withService(startMandate({ database, settings }), async (first) => {
+        await first.block('ada', 'disabled');
+        await first.jobs.seal();
+        const alone = { 'Service:Signing:Keys:0:Pem': next.pem };
+        const both = { 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': next.signer.kid };
+        const kidsOf = async (of: Mandate) =>
+          keysIn(await of.get('/log/keys')).flatMap(({ kid, use }) => (use === 'checkpoint' ? [kid] : []));
+        await withService(first.another({ ...alone, ...both }), async (second) => {
+          // The record of its retirement is not sealed yet.
+          expect(await withService(first.another(alone), kidsOf)).to.deep.equal([next.signer.kid]);
+          await second.jobs.seal();
+          const kids = await withService(first.another(alone), kidsOf);
+          expect(kids).to.deep.equal([former.signer.kid, next.signer.kid]);
+        });
+      });
     });
   });
 
   describe(`Without its key the transparency log on ${database.name}`, () => {
     it('leaves no path, no record, no row and no check', async () => {
-      const mandate = await startMandate({ database });
-      try {
+      await withService(startMandate({ database }), async (mandate) => {
         await mandate.block('somebody', 'disabled');
         await mandate.jobs.seal();
         await mandate.jobs.growLog();
@@ -246,9 +238,7 @@ for (const database of databasesByLength) {
         expect(Object.keys(Object(body.checks))).to.deep.equal([
           ...['database', 'clock', 'signing_key', 'sealing', 'identity_provider_keys'],
         ]);
-      } finally {
-        await mandate.stop();
-      }
+      });
     });
   });
 }

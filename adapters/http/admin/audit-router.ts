@@ -87,7 +87,7 @@ export function auditRouter(surface: AuditSurface): Router {
 }
 
 async function page(surface: AuditSurface, request: Request, response: Response): Promise<void> {
-  const parsed = parseAuditQuestion(request.originalUrl, surface.operators !== undefined);
+  const parsed = parseAuditQuestion(request.originalUrl, { hasOperators: surface.operators !== undefined });
   if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
   answerRecords(response, await surface.query(parsed.question));
 }
@@ -153,6 +153,8 @@ function presentLogProof(logged: LogProofOutcome | undefined): Record<string, un
 
 export const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 export const OPERATOR_PARAMETERS = ['event', 'audience'] as const;
+/** The search of the console has these too. */
+export const CONSOLE_PARAMETERS = ['reason', 'order'] as const;
 
 export const POINT_SENTENCE =
   'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
@@ -162,13 +164,17 @@ type ParsedQuestion =
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 
 /**
- * Parses the query string of `GET /audit`.
+ * Parses the query string of `GET /audit`, or of the console's search.
  *
  * @param url the request's URL, unchanged
- * @param hasOperators without `Service:Operators` there are no further filters
+ * @param options.hasOperators without `Service:Operators` there are no further filters
  */
-export function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQuestion {
-  const query = readQuery(url, [...PARAMETERS, ...(hasOperators ? OPERATOR_PARAMETERS : [])]);
+export function parseAuditQuestion(
+  url: string,
+  { hasOperators, isConsole = false }: { readonly hasOperators: boolean; readonly isConsole?: boolean },
+): ParsedQuestion {
+  const known = [...PARAMETERS, ...(hasOperators ? OPERATOR_PARAMETERS : []), ...(isConsole ? CONSOLE_PARAMETERS : [])];
+  const query = readQuery(url, known);
   const filters = {
     sponsor: query.read('sponsor', parseSubject, SUBJECT_SENTENCE),
     agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
@@ -178,6 +184,10 @@ export function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQu
     decision: query.read('decision', parseDecision, 'Must be allow or deny.'),
     event: hasOperators ? query.read('event', parseEvent, 'Must be an event of the ledger.') : undefined,
     audience: hasOperators ? query.read('audience', parseAudience, AUDIENCE_SENTENCE) : undefined,
+    ...(isConsole && {
+      reason: query.read('reason', parseReason, 'Must be a reason of the ledger, as task_revoked.'),
+      newestFirst: query.read('order', parseOrder, 'Must be newest or oldest.') !== 'oldest',
+    }),
   };
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
   const cursor = query.read(CURSOR, parseCursor, CURSOR_SENTENCE);
@@ -190,6 +200,14 @@ export function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQu
 
 function parseDecision(text: string): LedgerDecision | undefined {
   return text === 'allow' || text === 'deny' ? text : undefined;
+}
+
+function parseReason(text: string): string | undefined {
+  return /^[a-z0-9_]{1,64}$/.test(text) ? text : undefined;
+}
+
+function parseOrder(text: string): 'newest' | 'oldest' | undefined {
+  return text === 'newest' || text === 'oldest' ? text : undefined;
 }
 
 function parseEvent(text: string): LedgerEvent | undefined {

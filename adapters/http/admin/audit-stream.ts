@@ -51,13 +51,19 @@ export function holderOf(surface: Holder['surface'], operator: Operator | undefi
   return { surface, person: operator?.kind === 'person' ? `${operator.issuer} ${operator.subject}` : undefined };
 }
 
-/** @param lasts whether the credential still lasts. It is asked at each heartbeat; without it the stream ends */
+interface StreamOptions {
+  readonly holder: Holder;
+  /** Whether the credential still lasts. It is asked at each heartbeat; without it the stream ends. */
+  lasts(): Promise<boolean>;
+  /** So many of the newest records come first if the client has none. */
+  readonly more?: number;
+}
+
 export async function streamRecords(
   surface: StreamSurface,
   request: Request,
   response: Response,
-  holder: Holder = holderOf('api', request.operator),
-  lasts: () => Promise<boolean> = async () => true,
+  { holder, lasts, more }: StreamOptions = { holder: holderOf('api', request.operator), lasts: async () => true },
 ): Promise<void> {
   const { errors } = readQuery(request.originalUrl, []);
   if (errors.length > 0) return answerInvalid(response, errors);
@@ -69,7 +75,7 @@ export async function streamRecords(
   if (request.method === 'HEAD') return void response.type('text/event-stream').end();
   // Clients that stay connected must not use up the permits of other requests.
   request.permit?.release();
-  const opened = await surface.stream.open(after, holder);
+  const opened = await surface.stream.open(after, holder, more);
   switch (opened.kind) {
     case 'full':
       await surface.refuseFull(request.trace);

@@ -5,7 +5,8 @@ import type { RequestHandler, Response } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
-import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
+import { type Operator, type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
+import { MAX_REASON, MIN_REASON, parseReason } from '../../../domain/operators/reason.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { bearerCredential, bearerKeys, refuseBearer } from '../message/bearer.ts';
@@ -16,6 +17,8 @@ import { answerProblem } from '../message/problem-details.ts';
 import { type AdminRoute, adminRoutes } from './roles.ts';
 
 export interface OperatorAccess {
+  /** Whether a responder may end all tasks of all people (`Service:Operators:StopEverything`). The admin key always may. */
+  readonly mayStopEverything: boolean;
   /** Validates an access token. */
   validate(token: string, trace?: Trace): Promise<Outcome<OperatorPerson>>;
   /** Records that a person lacks the role for a route, or has none at the end of a sign-in (`GET /callback`). */
@@ -72,10 +75,13 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
     const { operator } = request;
     if (operator === undefined) throw new Error('a route was reached without authentication');
     const role = roleFor(operator, adminRoutes[route]);
-    if (role === undefined) {
+    const isOff = isSwitchedOff(operators, operator, route);
+    if (role === undefined || isOff) {
       discardRest(request);
       if (operator.kind === 'person') await operators.refuseRole(operator, route, request.trace);
-      const detail = `This needs the role ${adminRoutes[route]}, which your access token does not name.`;
+      const detail = isOff
+        ? SWITCHED_OFF_SENTENCE
+        : `This needs the role ${adminRoutes[route]}, which your access token does not name.`;
       return answerProblem(response, { status: 403, detail, reason: 'operator_role_missing' });
     }
     if (isRead) return next();
@@ -89,13 +95,23 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
   };
 }
 
+/** The one route that a setting must open to a role. */
+const STOP_EVERYTHING = 'DELETE /admin/tasks' satisfies AdminRoute;
+export const SWITCHED_OFF_SENTENCE =
+  'No role allows this here: Service:Operators:StopEverything is not true. The admin key may.';
+
+/** Whether a setting closes the route to the operator, whatever their role. */
+export function isSwitchedOff(
+  { mayStopEverything }: Pick<OperatorAccess, 'mayStopEverything'>,
+  operator: Operator,
+  route: AdminRoute,
+): boolean {
+  return operator.kind === 'person' && route === STOP_EVERYTHING && !mayStopEverything;
+}
+
 const REASON = 'Mandate-Reason';
-export const MIN_REASON = 3;
-export const MAX_REASON = 200;
-export const REASON_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters.`;
 const REASON_HEADER_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters, as plain ASCII with % written %25, or as percent-encoded UTF-8.`;
 const ASCII = /^[\x20-\x7e]*$/;
-const CONTROL = /\p{Cc}/u;
 
 type Reason = { readonly reason: string } | { readonly errors: readonly FieldError[] };
 
@@ -106,14 +122,6 @@ function readReason(request: IncomingMessage): Reason {
   const text = ASCII.test(header.value) ? decoded(header.value) : undefined;
   const reason = text === undefined ? undefined : parseReason(text);
   return reason === undefined ? { errors: fieldErrors(REASON, REASON_HEADER_SENTENCE) } : { reason };
-}
-
-/** Why an operator makes a change. `undefined` for a text that says nothing, or too much. */
-export function parseReason(text: string): string | undefined {
-  const reason = text.trim();
-  // UTF-16 code units, as every length of this service, and as the `maxlength` of a form.
-  const { length } = reason;
-  return CONTROL.test(reason) || length < MIN_REASON || length > MAX_REASON ? undefined : reason;
 }
 
 function decoded(text: string): string | undefined {

@@ -36,12 +36,6 @@ export interface ReadingSurface extends AdminAccess {
 
 export function addReadingRoutes(router: Router, surface: ActedOn<ReadingSurface>): void {
   router
-    .route('/tasks')
-    .get(requireOperator(surface.operators, 'GET /admin/tasks'), (request, response) =>
-      tasks(surface, request, response),
-    )
-    .all(methodNotAllowed('GET, HEAD'));
-  router
     .route('/sponsors')
     .get(requireOperator(surface.operators, 'GET /admin/sponsors'), (request, response) =>
       blocks(surface, request, response),
@@ -49,7 +43,7 @@ export function addReadingRoutes(router: Router, surface: ActedOn<ReadingSurface
     .all(methodNotAllowed('GET, HEAD'));
 }
 
-async function tasks(surface: ReadingSurface, request: Request, response: Response): Promise<void> {
+export async function listTasks(surface: ReadingSurface, request: Request, response: Response): Promise<void> {
   const query = readQuery(request.originalUrl, ['agent_id', 'sponsor', 'audience', 'state', 'limit', CURSOR]);
   const filters = {
     agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),

@@ -10,6 +10,7 @@ export const adminRoutes = {
   'DELETE /admin/agents/{agent_id}': 'registrar',
   'DELETE /admin/agents/{agent_id}/tasks': 'responder',
   'GET /admin/tasks': 'viewer',
+  'DELETE /admin/tasks': 'responder',
   'GET /admin/tasks/{task_id}': 'viewer',
   'DELETE /admin/tasks/{task_id}': 'responder',
   'GET /admin/sponsors': 'viewer',

@@ -3,14 +3,16 @@
 /** The paths of the screens to which other screens link. */
 export const screenPaths = {
   now: '/',
+  tasks: '/tasks',
   delegation: '/delegation',
   agents: '/agents',
   people: '/people',
   ledger: '/ledger',
+  checkpoints: '/ledger/checkpoints',
   stop: '/stop',
 } as const;
 
-/** What tasks a screen or the kill switch is about. */
+/** Selects the tasks of a screen or of the kill switch. */
 export interface About {
   readonly task_id?: string | undefined;
   readonly agent_id?: string | undefined;
@@ -18,18 +20,34 @@ export interface About {
   readonly audience?: string | undefined;
 }
 
+/** The kill switch also ends all tasks of all people. */
+type AboutStop = About | { readonly everything: 'yes' };
+
 export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
 export const taskPath = (taskId: string) => `/tasks/${encodeURIComponent(taskId)}`;
 export const recordPath = (taskId: string, seq: number) => `${taskPath(taskId)}/records/${seq}`;
 export const delegationPath = (about: About) => withQuery(screenPaths.delegation, about);
 export const personPath = (sponsor: string) => withQuery(screenPaths.people, { sponsor });
-/** The ledger's records of a task, which the browser can verify there. */
-export const ledgerPath = (taskId: string) => withQuery(screenPaths.ledger, { task_id: taskId });
+/** Tasks as a list, the newest first. */
+export const tasksPath = (about: About & { readonly state?: string | undefined }) =>
+  withQuery(screenPaths.tasks, about);
+
+/** The fields of a search in the ledger. */
+export type LedgerSearch = Readonly<
+  Partial<
+    Record<
+      'from' | 'to' | 'event' | 'decision' | 'reason' | 'sponsor' | 'agent_id' | 'task_id' | 'audience' | 'order',
+      string
+    >
+  >
+>;
+/** Records of the ledger, which the browser can verify there. */
+export const ledgerPath = (search: LedgerSearch) => withQuery(screenPaths.ledger, search);
 /** The form that ends tasks. It first says how many, and asks for a reason. */
-export const stopPath = (about: About) => withQuery(screenPaths.stop, about);
+export const stopPath = (about: AboutStop) => withQuery(screenPaths.stop, about);
 
 /** Parameters without a value are left out. */
-export function withQuery(path: string, parameters: Readonly<Record<string, string | undefined>> | About): string {
+export function withQuery(path: string, parameters: Readonly<Record<string, string | undefined>> | AboutStop): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
   return query.size === 0 ? path : `${path}?${query}`;

@@ -6,11 +6,12 @@ import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
 import type { RequestedAct } from '../../../domain/operators/operator-act.ts';
+import { parseReason, REASON_SENTENCE } from '../../../domain/operators/reason.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type ActedOn, actedOnBy } from '../acted-on.ts';
 import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
-import { parseReason, REASON_SENTENCE } from '../admin/operators.ts';
+import { isSwitchedOff } from '../admin/operators.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { serveAssets } from '../browser/assets.ts';
 import { answerFaultsWithPages } from '../browser/faults.ts';
@@ -22,6 +23,7 @@ import {
   sessionOfForm,
   sessionOfPage,
 } from '../browser/guards.ts';
+import { html } from '../browser/html.ts';
 import { mayBeOwnScript } from '../browser/own-form.ts';
 import { FORM_PAGE_HEADERS, redirect } from '../browser/page-headers.ts';
 import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
@@ -42,7 +44,7 @@ import type {
 } from './context.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderDocument } from './layout.ts';
-import { type MessageKind, renderMessage, renderRefusal } from './messages.ts';
+import { type MessageKind, refusalBanner, renderMessage, renderMissingRole, renderRefusal } from './messages.ts';
 import { MULTIPART, readMultipart } from './multipart.ts';
 import { noticeCookie, noticeText } from './notices.ts';
 import { feeds, fileForms, forms, type OfScreen, type ScreenName, screens } from './screens.ts';
@@ -161,7 +163,7 @@ function showScreen(surface: ConsoleSurface, name: ScreenName, { title, route, s
  *
  * @param options.renews whether a request prolongs the session
  * @param options.isOnlyForScripts whether only scripts of the console read it: another host of the site could otherwise let
- * an operator's browser hold all places of the stream
+ * an operator's browser occupy all connections of the stream
  */
 function withRole(
   surface: ConsoleSurface,
@@ -218,6 +220,45 @@ function contextOf(
   };
 }
 
+/**
+ * The screen of a refused form, with what was typed and why it was refused. `undefined` if the refusal names no page, or the
+ * operator may not see it.
+ */
+async function screenAgain(
+  context: ScreenContext,
+  { path, screen: name }: OfScreen<ScreenForm>,
+  { back, title, text, errors = [], ...status }: Refusal,
+  { field, permit }: { readonly field: FormField; readonly permit: Request['permit'] },
+): Promise<readonly [Status, string] | undefined> {
+  const screen: Screen = screens[name];
+  if (back === undefined || roleFor(context.holder, adminRoutes[screen.route]) === undefined) return undefined;
+  const request = { originalUrl: back, params: parametersOf(screen.path, back), permit };
+  const page = await screen.show({ ...context, refused: { path, field } }, request);
+  const body = html`${refusalBanner(title, text, errors)}${page.body}`;
+  const frame = { title: page.title ?? screen.title, screen: name, signedIn: context, scripts: page.scripts };
+  return [status, renderDocument(frame, body)];
+}
+
+/** The parameters of an address by the path of its screen. */
+function parametersOf(pattern: string, address: string): Readonly<Record<string, string>> {
+  const { pathname } = new URL(address, 'http://console.invalid');
+  const segments = pathname.split('/');
+  return Object.fromEntries(
+    pattern
+      .split('/')
+      .flatMap((part, nth) => (part.startsWith(':') ? [[part.slice(1), decodeURIComponent(segments[nth] ?? '')]] : [])),
+  );
+}
+
+function isOff(
+  { admin: { operators } }: ConsoleSurface,
+  { holder }: BrowserSession<OperatorPerson>,
+  route: AdminRoute,
+) {
+  return operators !== undefined && isSwitchedOff(operators, holder, route);
+}
+
+/** The operator lacks the role for the route, or a setting closes it to every role. */
 async function refuseRole(
   surface: ConsoleSurface,
   session: BrowserSession<OperatorPerson>,
@@ -226,42 +267,57 @@ async function refuseRole(
   response: Response,
 ): Promise<void> {
   await surface.refuseRole(session.holder, route, request.trace);
-  say(response, { status: 403, kind: 'role_missing', reason: 'operator_role_missing' }, session);
+  const needed = adminRoutes[route];
+  const document =
+    roleFor(session.holder, needed) === undefined
+      ? renderMissingRole(needed, session)
+      : renderMessage('switched_off', session);
+  answer(response, { status: 403, reason: 'operator_role_missing' }, document);
 }
 
 /** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
-function change(surface: ConsoleSurface, { route, screen, change }: OfScreen<ScreenForm>): RequestHandler {
+function change(surface: ConsoleSurface, form: OfScreen<ScreenForm>): RequestHandler {
+  const { route } = form;
   const guard = guardOf(surface);
   const role = adminRoutes[route];
   return async (request, response) => {
-    const form = await sessionOfForm(guard, request, response);
-    if (form === undefined) return;
-    const { session, field } = form;
+    const sent = await sessionOfForm(guard, request, response);
+    if (sent === undefined) return;
+    const { session, field } = sent;
     const held = roleFor(session.holder, role);
-    if (held === undefined) return refuseRole(surface, session, route, request, response);
+    if (held === undefined || isOff(surface, session, route)) {
+      return refuseRole(surface, session, route, request, response);
+    }
     const reason = parseReason(field('reason') ?? '');
     const done =
       reason === undefined
-        ? REASON_REFUSED
+        ? { ...REASON_REFUSED, back: form.back?.(field) }
         : await acted(
             contextOf(surface, session, route, request, { operator: session.holder, role: held, route, reason }),
             field,
-            change,
+            form.change,
           );
-    if (done.kind === 'refused') return answer(response, done, renderRefusal(done, backTo(screen), session));
+    if (done.kind === 'refused') {
+      const context = contextOf(surface, session, route, request);
+      const again = await screenAgain(context, form, done, { field, permit: request.permit });
+      const [status, document] = again ?? [done, renderRefusal(done, backTo(form.screen), session)];
+      return answer(response, status, document);
+    }
     if (done.notice !== undefined) noticeCookie.give(response, done.notice);
     redirect(response, done.to, 303);
   };
 }
 
-const TOO_LARGE: Extract<FormResult, { readonly kind: 'refused' }> = {
+type Refusal = Extract<FormResult, { readonly kind: 'refused' }>;
+
+const TOO_LARGE: Refusal = {
   kind: 'refused',
   status: 400,
   reason: 'body_too_large',
   title: 'The file is too long',
   text: 'This page takes files of less than 64 KiB. Compare longer ones with mandate agent apply --dry-run.',
 };
-const MALFORMED_FORM: Extract<FormResult, { readonly kind: 'refused' }> = {
+const MALFORMED_FORM: Refusal = {
   kind: 'refused',
   status: 400,
   reason: 'malformed_form',
@@ -304,7 +360,7 @@ async function acted(context: ScreenContext, field: FormField, change: ChangeByF
   return done;
 }
 
-const REASON_REFUSED: FormResult = {
+const REASON_REFUSED: Refusal = {
   kind: 'refused',
   status: 400,
   reason: 'reason_required',

@@ -1,14 +1,21 @@
 /**
- * What a screen is, and what it gets and gives. A request comes to the router (console-router.ts), which finds its row in the
- * table (screens.ts), checks the session, the origin and the role, and hands the row a context. A screen reads through the
- * context and renders a page, which layout.ts puts into the document. A form changes something through the context, and
- * answers with an address and a notice, or with a refusal. A feed answers a script.
+ * The types of a screen, and the flow of a request through this folder:
+ *
+ * 1. console-app.ts is the application of the console's own listener. It answers the sign-in, and hands the rest on.
+ * 2. console-router.ts finds the request's row in the table (screens.ts), and checks the session, the origin and the role.
+ * 3. It hands a `ScreenContext` to the row: a screen, a form or a feed of one file in `screens/`.
+ * 4. A screen reads through the context and renders its page, from the pieces in `parts/`. layout.ts adds the header.
+ * 5. A form changes something through the context. It answers with an address and a notice, or with a refusal.
+ * 6. A feed answers a script of `assets/`.
  */
 
 import type { Request, Response } from 'express';
 import type { ComparedDeclaration } from '../../../application/admin/compare-declarations.ts';
 import type { DelegationQuestion, Delegations } from '../../../application/admin/find-delegations.ts';
+import type { Named } from '../../../application/admin/nearest-names.ts';
+import type { RecentDenials } from '../../../application/admin/recent-denials.ts';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
+import type { NewestCheckpoints } from '../../../application/ledger/query.ts';
 import type { Sponsors } from '../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../application/ports/storage.ts';
 import type { LiveTaskCount, LiveTasksQuestion } from '../../../application/ports/tasks.ts';
@@ -25,7 +32,7 @@ import type { BrowserSession } from '../browser/session.ts';
 import type { Work } from '../routes.ts';
 import type { Notice } from './notices.ts';
 
-/** What a screen or form gets. `holder` is the operator. */
+/** Everything that a screen or form may read and use. `holder` is the operator. */
 export interface ScreenContext
   extends Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> {
   /** Whether a screen shows what needs the role. The form checks it again. */
@@ -37,17 +44,25 @@ export interface ScreenContext
   readonly audit: AuditSurface;
   readonly views: ViewsSurface;
   readonly overview: OverviewSurface;
+  /** The form that was refused just now: the screen shows it again, with what was typed. */
+  readonly refused?: RefusedForm | undefined;
   /** The findings of the doctor. It takes at most some seconds, and runs once at a time. */
   examine(): Promise<Report>;
   /** Whether the operator's session still lasts, and still has the role of this route. */
   lasts(): Promise<boolean>;
 }
 
+export interface RefusedForm {
+  /** Of the form. */
+  readonly path: string;
+  readonly field: FormField;
+}
+
 /** A page. */
 export interface Page {
   /** 200 by default. */
   readonly status?: number;
-  /** In place of the screen's. */
+  /** Replaces the title of the screen. */
   readonly title?: string;
   readonly body: Html;
   readonly scripts?: readonly Asset[];
@@ -56,27 +71,30 @@ export interface Page {
 }
 
 /** Reads what the screen shows, and renders it. */
-export type ShowPage = (context: ScreenContext, request: Request) => Promise<Page>;
+export type ShowPage = (context: ScreenContext, request: ScreenRequest) => Promise<Page>;
+
+/** The part of a request that a screen reads. After a refused form it is the address of the screen to which the form belongs. */
+export type ScreenRequest = Pick<Request, 'originalUrl' | 'params' | 'permit'>;
 
 export type FormResult =
   /** The browser goes there. `to` is a path with its query. */
   | { readonly kind: 'done'; readonly to: string; readonly notice?: Notice | undefined }
-  /** A page says why, and links back. */
+  /** The page at `back` says why, and shows the form again. Without `back` a page says why, and links to the screen. */
   | {
       readonly kind: 'refused';
       readonly status: number;
       readonly title: string;
       readonly text: string;
       readonly errors?: readonly FieldError[];
-      readonly back?: string;
+      readonly back?: string | undefined;
       /** A fixed word for the log. */
       readonly reason: string;
     };
 
-/** What a form does. The session, the origin, the role and the reason are checked before. */
+/** The change that a form makes. The session, the origin, the role and the reason are checked before. */
 export type ChangeByForm = (context: ScreenContext, field: FormField) => Promise<FormResult>;
 
-/** What a form with a file shows. The session, the origin and the role are checked before. */
+/** Reads the file of a form, and renders a page. The session, the origin and the role are checked before. */
 export type ReadFile = (context: ScreenContext, file: Uint8Array) => Promise<Page>;
 
 /** Answers a request of a script. The session and the role are checked before. */
@@ -90,22 +108,24 @@ export interface Screen extends Row {
   /** Whether every page links to it. */
   readonly inNavigation: boolean;
   readonly show: ShowPage;
-  /** After a mistake in one of them, and at its address, the browser comes back to this screen. */
+  /** A refused form shows this screen again. The address of a form redirects to it. */
   readonly forms?: Readonly<Record<string, ScreenForm>>;
-  /** Forms that only read: what they send is too long for an address. They need no reason. */
+  /** Forms that only read: their content is too long for an address. They need no reason. */
   readonly fileForms?: Readonly<Record<string, ScreenFileForm>>;
-  /** What the screen's scripts read. */
+  /** The answers to the screen's scripts. */
   readonly feeds?: Readonly<Record<string, ScreenFeed>>;
 }
 
 export interface Row {
   readonly path: string;
   readonly route: AdminRoute;
-  /** The permits that a request takes (admission): reading must not hold up stops. */
+  /** The permits that a request takes (admission): requests that read must not delay those that stop tasks. */
   readonly work: Work;
 }
 
 export interface ScreenForm extends Row {
+  /** The address of the page with the form, by its fields. `undefined` for fields that name none. */
+  back(field: FormField): string | undefined;
   readonly change: ChangeByForm;
 }
 
@@ -120,25 +140,33 @@ export interface ScreenFeed extends Row {
   readonly answer: AnswerScript;
 }
 
-/** What *Now* and the kill switch read beside the use cases of the API. */
+/** Reads for *Now* and the kill switch that the API does not have. */
 export interface OverviewSurface {
   countLive(of: LiveTasksQuestion['of']): Promise<LiveTaskCount>;
-  readonly sponsors: Pick<Sponsors, 'countBlocks' | 'liftPendingUntil'>;
+  readonly sponsors: Pick<Sponsors, 'countBlocks' | 'pendingLift'>;
   /** The earlier clock of this machine and the database. */
   earliest(): Instant | Promise<Instant>;
   backlog(): Promise<Backlog>;
   readonly hasSink: boolean;
+  /** `Service:Operators:StopEverything`. */
+  readonly mayStopEverything: boolean;
   /** `Service:Operators:TwoPersonUnblock`. */
   readonly twoPersons: boolean;
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
 }
 
-/** Counting stops here: more need no other reaction. */
+/** Counting stops here: an operator reacts in the same way to more. */
 export const MOST_COUNTED = 100_000;
 
-/** What the other screens read beside them. */
+/** Reads for the other screens that the API does not have. */
 export interface ViewsSurface {
+  /** Names that were probably meant, where nothing has the typed one. */
+  nearest(what: Named, typed: string): Promise<readonly string[]>;
+  /** The checkpoints, newest first. For an auditor only. @param question.before `undefined` for the first page */
+  checkpoints(question: { readonly before: number | undefined; readonly limit: number }): Promise<NewestCheckpoints>;
+  /** Of the last minutes. For an auditor only. */
+  denials(now: Instant): Promise<RecentDenials>;
   delegations(question: DelegationQuestion): Promise<Delegations>;
   /** Compares the agents that a YAML file declares with the registered ones. */
   compare(file: string, bytes: Uint8Array): Promise<Comparison>;

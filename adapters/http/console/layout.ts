@@ -16,7 +16,7 @@ export interface Frame {
   readonly screen?: ScreenName | undefined;
   /** `undefined` on a page without a session. */
   readonly signedIn?: Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> | undefined;
-  /** What the operator has just done. */
+  /** Says what the last form has changed. */
   readonly notice?: string | undefined;
   readonly scripts?: readonly Asset[] | undefined;
   /** The address that the browser opens next. */
@@ -58,10 +58,10 @@ function header(
   );
   const { stop } = screens;
   return html`<header class="bar">
-<p class="brand"><img src="${assets.mark.path}" alt=""> Mandate</p>
+<p class="brand"><img src="${assets.mark.path}" alt=""> <span>Mandate</span></p>
 <nav aria-label="Screens"><ul>${links}</ul></nav>
 ${may(adminRoutes[stop.route]) && link(stop.path, stop.title, current === 'stop', 'button kill')}
-<div class="who" data-signed-in><p><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
+<div class="who" data-signed-in><p title="${operator.subject}: ${operator.roles.join(', ')}"><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;
 }

@@ -1,6 +1,9 @@
-/** Pages that say one thing: an error, or an end. Each links to what the operator can do next. */
+/** Pages with one message: an error, or the end of a session. Each links to the operator's next step. */
 
-import { html } from '../browser/html.ts';
+import type { FieldError } from '../../../domain/field-error.ts';
+import type { OperatorRole } from '../../../domain/operators/operator.ts';
+import { SWITCHED_OFF_SENTENCE } from '../admin/operators.ts';
+import { type Html, html } from '../browser/html.ts';
 import type { FormResult } from './context.ts';
 import { type Frame, renderDocument } from './layout.ts';
 
@@ -105,9 +108,9 @@ const messages = {
     text: 'No operator can sign in until its answer can be read. Calls with the admin key still work. The log of the service says more.',
     ...TRY,
   },
-  role_missing: {
-    title: 'Your roles do not allow this',
-    text: 'Nothing was changed. The attempt is recorded.',
+  switched_off: {
+    title: 'This is switched off',
+    text: `${SWITCHED_OFF_SENTENCE} Nothing was changed. The attempt is recorded.`,
     ...NOW,
   },
   form_refused: {
@@ -154,16 +157,39 @@ export function renderMessage(kind: MessageKind, signedIn?: Frame['signedIn'], t
   );
 }
 
-/** @param back where the link leads, unless the refusal says it */
+/** @param needed the role that the screen or form needs */
+export function renderMissingRole(needed: OperatorRole, signedIn: NonNullable<Frame['signedIn']>): string {
+  const held = signedIn.holder.roles.map(roleName).join(', ');
+  return renderDocument(
+    { title: 'Your roles do not allow this', signedIn },
+    html`<p>This needs the role <strong>${roleName(needed)}</strong>. You have: ${held === '' ? 'none' : held}. Your identity provider gives roles: ask who administers it, then sign in again.</p>
+<p>Nothing was changed. The attempt is recorded.</p>
+<p><a class="button main" href="/">Back to Now</a></p>`,
+  );
+}
+
+/** As the documentation writes it. */
+function roleName(role: OperatorRole): string {
+  return role.slice(0, 1).toUpperCase() + role.slice(1);
+}
+
+/** Says above a form why it was refused. */
+export function refusalBanner(title: string, text: string, errors: readonly FieldError[]): Html {
+  return html`<div class="banner fault" role="alert"><h2>${title}</h2>
+<p>${text}</p>
+${errors.length > 0 && html`<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul>`}</div>`;
+}
+
+/** @param back where the link leads */
 export function renderRefusal(
-  { title, text, errors = [], back }: Extract<FormResult, { readonly kind: 'refused' }>,
-  screen: string,
+  { title, text, errors = [] }: Extract<FormResult, { readonly kind: 'refused' }>,
+  back: string,
   signedIn: Frame['signedIn'],
 ): string {
   return renderDocument(
     { title, signedIn },
     html`<p>${text}</p>
 ${errors.length > 0 && html`<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul>`}
-<p><a class="button main" href="${back ?? screen}">Back</a></p>`,
+<p><a class="button main" href="${back}">Back</a></p>`,
   );
 }

@@ -1,4 +1,4 @@
-/** What the operator has just done, as the page says it that the browser opens next. */
+/** The sentence that the next page shows after a form has changed something. */
 
 import { type Flash, flashCookie } from '../browser/flash.ts';
 

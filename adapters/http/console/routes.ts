@@ -1,4 +1,4 @@
-/** How a request to the console's own listener is treated before the application sees it: its row in the table of screens says it. */
+/** Gives each request to the console's own listener its permits and limits, by its row in the table of screens. */
 
 import { OTHER, pathOf, type Route, type Work } from '../routes.ts';
 import type { Row } from './context.ts';
@@ -13,10 +13,10 @@ const console = (work: Work): Route => ({
   work,
 });
 
-/** These wait for the identity provider, before anyone has signed in. */
+/** Requests of browsers without a session, which wait for the identity provider. */
 const SIGN_IN: ReadonlySet<string> = new Set(['/sign-in', '/callback']);
 const SIGN_IN_ROUTE = console('console_sign_in');
-/** Files, the sign-out and unknown paths: they must not hold up stops. */
+/** Files, the sign-out and unknown paths. They must not delay requests that stop tasks. */
 const OTHER_ROUTE = console('other');
 
 /** A parameter is one segment of the path. */

@@ -1,6 +1,6 @@
 /**
- * The screens of the console, in the order of the navigation, and the rows that they have. A path that is not here is not
- * served. A new screen is one file in `screens`, and its name here.
+ * The screens of the console, in the order of the navigation, and the rows that they have. A path that is not here gets
+ * 404. A new screen is one file in `screens`, and its name here.
  */
 
 import type { Screen, ScreenFeed, ScreenFileForm, ScreenForm } from './context.ts';
@@ -15,9 +15,11 @@ import { peopleScreen } from './screens/people.ts';
 import { recordScreen } from './screens/record.ts';
 import { stopScreen } from './screens/stop.ts';
 import { taskScreen } from './screens/task.ts';
+import { tasksScreen } from './screens/tasks.ts';
 
 export const screens = {
   now: nowScreen,
+  tasks: tasksScreen,
   delegation: delegationScreen,
   agents: agentsScreen,
   agent: agentScreen,

@@ -137,7 +137,7 @@ function lifeOf(
   };
 }
 
-/** What the stored task says without the ledger. */
+/** The events that follow from the stored task alone, for operators who may not read the ledger. */
 function storedEvents(task: TimedTask): readonly TimelineEvent[] {
   const { createdAt, renewals, renewedAt } = task;
   return [

@@ -128,6 +128,10 @@ export function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
+export function hasBody(request: IncomingMessage): boolean {
+  return declaredLength(request) !== 0;
+}
+
 /** The Content-Length (RFC 9112 §6.3), which Node's parser enforces. `undefined` if the body is chunked. */
 function declaredLength({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;

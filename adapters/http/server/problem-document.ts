@@ -18,6 +18,8 @@ export interface Problem {
   readonly error?: OAuthError | MeError;
   /** The checkpoint that seals an archived record (specification "GET /audit/records/{seq}/proof"). */
   readonly checkpoint?: number;
+  /** Tasks that have ended, although the request did not end all. */
+  readonly revokedTasks?: number;
 }
 
 /** Limits the size of the answer to a body with thousands of unknown members. */
@@ -34,6 +36,7 @@ export function problemDocument(problem: Problem): Record<string, unknown> {
     ...(problem.error === undefined ? {} : { error: problem.error }),
     ...(problem.detail === undefined ? {} : { detail: problem.detail }),
     ...(problem.checkpoint === undefined ? {} : { checkpoint: problem.checkpoint }),
+    ...(problem.revokedTasks === undefined ? {} : { revoked_tasks: problem.revokedTasks }),
     ...(problem.errors === undefined ? {} : { errors: byField(problem.errors) }),
   };
 }

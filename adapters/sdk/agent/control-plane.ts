@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { trimOws } from '../../../domain/trim-ows.ts';
 import { fetchAnswer, MAX_RETRY_AFTER_SECONDS, withTimeout } from '../http-answer.ts';
 import type { SignAssertion } from './agent-key.ts';
 import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
@@ -183,7 +184,7 @@ const CREDENTIALS = ['subject_token', 'actor_token', 'client_assertion', 'refres
  * so a sentence that holds a credential of the request, or a word as long as one, is dropped.
  */
 function descriptionOf(given: unknown, sent: Answer['sent']): string | undefined {
-  if (typeof given !== 'string' || !DESCRIPTION.test(given) || given.trim() === '') return undefined;
+  if (typeof given !== 'string' || !DESCRIPTION.test(given) || trimOws(given) === '') return undefined;
   const isRepeated = CREDENTIALS.some((name) => sent[name] !== undefined && given.includes(sent[name]));
   const isLong = given.split(' ').some((word) => word.length > MAX_WORD);
   return isRepeated || isLong ? undefined : given;

@@ -11,7 +11,7 @@ import { POSTGRES_TYPES } from '../tables.ts';
 import { answer } from './answer.ts';
 import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
-import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
+import { readDueTasks, readEndedTasks, readLiveTasks, readSomeLiveTasks } from './live-tasks.ts';
 import { LOCK } from './locks.ts';
 
 type Key = Readonly<Record<string, Bound | undefined | readonly number[]>>;
@@ -27,7 +27,10 @@ interface Lookup<Name extends FactName> {
   read(rows: readonly never[]): Answer<Name>;
 }
 
-type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'>;
+type LookedUp = Exclude<
+  FactName,
+  'live_tasks' | 'some_live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'
+>;
 
 /** The lookup of a fact that both engines read by one select. */
 function shared<Name extends LookedUp>({ keys, text, values, instants, read }: RowFact<Name>): Lookup<Name> {
@@ -166,6 +169,8 @@ export async function readFacts(
   // reads a whole table: inside `selectFacts` it would run for every batch.
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about, databaseClock));
+    else if (question.fact === 'some_live_tasks')
+      answers.set(question, await readSomeLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
     else if (question.fact === 'sessions') answers.set(question, await answer(run, lockedSessions, question.about));

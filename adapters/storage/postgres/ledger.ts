@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
-import { archivedBefore, endOfPage, pageQuery, toPage } from '../queries/ledger.ts';
+import { archivedBefore, countDenials, endOfPage, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
 import { postgresAsk } from './ask.ts';
 import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
@@ -17,7 +17,7 @@ export function postgresLedger(connections: Pick<Connections, 'run' | 'readToget
     async page(query) {
       let rows = await ask(pageQuery(query), query);
       const end = endOfPage(rows, query.limit);
-      if (end !== undefined && !(await isSettled(run, end, query.now))) {
+      if (end !== undefined && query.newestFirst !== true && !(await isSettled(run, end, query.now))) {
         await passFence(run);
         rows = await ask(pageQuery(query), query);
       }
@@ -28,6 +28,8 @@ export function postgresLedger(connections: Pick<Connections, 'run' | 'readToget
       await untilAppendsEnd(run);
       return rows[0]?.seq ?? 0;
     },
+    denials: (question) => ask(countDenials, question),
+    numberBefore: (records) => ask(numberBefore, records),
   };
 }
 

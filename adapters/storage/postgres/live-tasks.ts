@@ -1,11 +1,13 @@
 /** Reads the tasks that a decision is about to end or delete, and locks their rows until the transaction ends. */
 
-import type { About, LiveTasks } from '../../../application/decisions/fact.ts';
+import type { About, LiveTasks, SomeLiveTasks } from '../../../application/decisions/fact.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { Bound } from '../rows/column.ts';
 import { selectedBy } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Run } from './connections.ts';
+import type { Prepared, Run } from './connections.ts';
 
 /**
  * A live task ends after this time, which is the earlier of two clocks: a kill misses no task because the instance's clock
@@ -13,33 +15,46 @@ import type { Run } from './connections.ts';
  */
 const NOW = 'least($2::timestamptz, coalesce($3::timestamptz, clock_timestamp()))';
 
+interface Tree {
+  /** A common table expression that `roots` names. */
+  readonly before?: string;
+  readonly roots: string;
+  /** Whether the task `t` is selected, and not only delegated from one. */
+  readonly selected: string;
+  /** A further member of the answer. */
+  readonly found?: string;
+}
+
 /**
  * Finds the selected tasks and all tasks delegated from them, also through tasks that have ended. It locks the live
  * ones in the order of their ids. Each task is looked up separately (`offset 0`, `for update`): the planner
  * overestimates their number, and a join would read all live tasks. The answer is one JSON text, because 100,000 rows
  * would cost the event loop far more.
  */
-/** @param more a further condition on the selected tasks, in addition to that on `column` */
-const selectTree = (column: string, roots: string, name = column, more = '') => ({
+const treeOf = (name: string, { before = '', roots, selected, found = '' }: Tree) => ({
   name: `live_tasks_by_${name}`,
-  text: `with recursive tree as (
-      select task_id from tasks where ${roots}
+  text: `with recursive ${before}tree as (
+      select task_id from ${roots}
       union
       select child.task_id from tree cross join lateral (
         select task_id from tasks where parent_task_id = tree.task_id offset 0
       ) child
     ), live as (
       select task.* from (select task_id from tree order by task_id) named cross join lateral (
-        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} is not distinct from $1${more} as selected from tasks t
+        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, ${selected} as selected from tasks t
           where t.task_id = named.task_id and t.state = 'live' and t.expires_at > ${NOW} for update
       ) task
     )
     select json_build_object(
       'taskIds', coalesce(json_agg(task_id order by created_at, task_id), '[]'),
       'delegated', coalesce(json_agg(task_id) filter (where not selected), '[]'),
-      'sponsors', array_remove(array[min(sponsor) filter (where selected), max(sponsor) filter (where selected)], null)
+      'sponsors', array_remove(array[min(sponsor) filter (where selected), max(sponsor) filter (where selected)], null)${found}
     )::text as found from live`,
 });
+
+/** @param more a further condition on the selected tasks, in addition to that on `column` */
+const selectTree = (column: string, roots: string, name = column, more = '') =>
+  treeOf(name, { roots: `tasks where ${roots}`, selected: `t.${column} is not distinct from $1${more}` });
 
 const trees = {
   task_id: selectTree('task_id', 'task_id = $1'),
@@ -63,11 +78,24 @@ const trees = {
   sponsor: selectTree('sponsor', "sponsor = $1 and state = 'live'"),
 } as const;
 
+/** An index on the expression has the live tasks in the order of their ids. */
+const someTree = treeOf('limit', {
+  before: `roots as materialized (
+      select task_id from tasks where lower(state) = 'live' and expires_at > ${NOW} order by task_id limit $1
+    ), `,
+  roots: 'roots',
+  selected: 'true',
+  found: `,
+      'found', (select count(*) from roots)`,
+});
+
 interface FoundTasks {
   readonly taskIds: readonly TaskId[];
   readonly delegated: readonly TaskId[];
   /** The lowest and the highest of the sponsors' names. They are equal if there is only one sponsor. */
   readonly sponsors: readonly string[];
+  /** Of `someTree`: the number of tasks that were found before any was locked. Others may have ended some of them since. */
+  readonly found?: number;
 }
 
 const selectChildren = {
@@ -82,25 +110,45 @@ const selectChildren = {
  * decision does not hold their locks. Such an exchange locks the parent task's row. Once this transaction locks that row,
  * the exchange has committed, and a second read finds its task. The loop repeats until a read finds no new task.
  */
-export async function readLiveTasks(
+async function readTree(
   run: Run,
-  { selection, at }: About<'live_tasks'>,
+  tree: Prepared,
+  [key, ...others]: readonly [Bound, ...Bound[]],
+  at: Instant,
   databaseClock: Clock | undefined,
-): Promise<LiveTasks> {
-  const { by, keys } = selectedBy(selection);
-  const [key, ...others] = keys;
+): Promise<FoundTasks> {
   const times = [bindInstant(at), databaseClock === undefined ? null : bindInstant(databaseClock.now())];
   for (;;) {
-    const { rows } = await run<{ found: string }>(trees[by], [key, ...times, ...others]);
-    const { taskIds, delegated, sponsors } = JSON.parse(rows[0]?.found ?? '') as FoundTasks;
+    const { rows } = await run<{ found: string }>(tree, [key, ...times, ...others]);
+    const found = JSON.parse(rows[0]?.found ?? '') as FoundTasks;
+    const { taskIds, delegated } = found;
     if (taskIds.length > 0) {
       const ids = JSON.stringify(taskIds);
       const children = await run<{ task_id: TaskId }>(selectChildren, [ids, ...times]);
       const known = new Set(delegated.length === 0 && children.rows.length === 0 ? [] : taskIds);
       if (children.rows.some((child) => !known.has(child.task_id))) continue;
     }
-    return { taskIds, delegated: new Set(delegated), sponsors: [...new Set(sponsors)] };
+    return found;
   }
+}
+
+export async function readLiveTasks(
+  run: Run,
+  { selection, at }: About<'live_tasks'>,
+  databaseClock: Clock | undefined,
+): Promise<LiveTasks> {
+  const { by, keys } = selectedBy(selection);
+  const { taskIds, delegated, sponsors } = await readTree(run, trees[by], keys, at, databaseClock);
+  return { taskIds, delegated: new Set(delegated), sponsors: [...new Set(sponsors)] };
+}
+
+export async function readSomeLiveTasks(
+  run: Run,
+  { limit, at }: About<'some_live_tasks'>,
+  databaseClock: Clock | undefined,
+): Promise<SomeLiveTasks> {
+  const { found = 0, taskIds } = await readTree(run, someTree, [limit], at, databaseClock);
+  return { taskIds, areAll: found < limit };
 }
 
 const dueTasks = {

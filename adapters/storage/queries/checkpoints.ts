@@ -28,6 +28,17 @@ export const listCheckpoints: Query<CheckpointsPage, readonly Checkpoint[]> = {
   read: (rows: readonly CheckpointRow[]) => rows.map(toCheckpoint),
 };
 
+/** The newest first. @param before `undefined` for the first page */
+export const listCheckpointsBefore: Query<
+  { readonly before: number | undefined; readonly limit: number },
+  readonly Checkpoint[]
+> = {
+  name: 'checkpoints_before',
+  text: `select ${COLUMNS} from checkpoints c where c.checkpoint_id < cast(:before as bigint) order by c.checkpoint_id desc limit :limit`,
+  values: ({ before = LARGEST, limit }) => ({ before, limit }),
+  read: (rows: readonly CheckpointRow[]) => rows.map(toCheckpoint),
+};
+
 /** The checkpoint that covers a record, and whether its records were archived. */
 interface SealingRow extends CheckpointRow {
   readonly archived: boolean | number | null;
@@ -80,11 +91,12 @@ export const listCheckpointKeys: Query<undefined, readonly string[]> = {
 /** The methods of the port that are queries. */
 export function storedCheckpoints(
   ask: Ask,
-): Pick<Checkpoints, 'outside' | 'newest' | 'page' | 'sealing' | 'archivedThrough'> {
+): Pick<Checkpoints, 'outside' | 'newest' | 'page' | 'pageBefore' | 'sealing' | 'archivedThrough'> {
   return {
     outside: () => ask(recordOutside, undefined),
     newest: () => ask(newestCheckpoint, undefined),
     page: (after, limit) => ask(listCheckpoints, { after, limit }),
+    pageBefore: (before, limit) => ask(listCheckpointsBefore, { before, limit }),
     sealing: (seq) => ask(sealingOf, seq),
     archivedThrough: () => ask(archivedThrough, undefined),
   };

@@ -1,7 +1,13 @@
 /** The audit query (specification "GET /audit"): all filters combined with AND, ordered by time and number. */
 
 import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
-import type { LedgerPage, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
+import type {
+  CountedDenials,
+  DenialsQuestion,
+  LedgerPage,
+  LedgerPosition,
+  LedgerQuery,
+} from '../../../application/ports/ledger.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Dialect } from '../dialect.ts';
 import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from '../rows/ledger-row.ts';
@@ -9,7 +15,7 @@ import type { Query } from './query.ts';
 
 const COLUMNS = ledgerColumns.join(', ');
 
-type NameColumn = 'task_id' | 'sponsor' | 'agent_id' | 'event' | 'audience';
+type NameColumn = 'task_id' | 'sponsor' | 'agent_id' | 'event' | 'audience' | 'reason';
 
 /** Most records are of this event. Its index would cost each exchange, and a page finds such records soon in any order. */
 const FREQUENT_EVENT = 'token.issued';
@@ -19,7 +25,7 @@ const FREQUENT_EVENT = 'token.issued';
  * index by time.
  */
 function namesOf(query: LedgerQuery): readonly [first: NameColumn | undefined, others: readonly NameColumn[]] {
-  const { taskId, sponsor, agentId, audience, event, decision } = query;
+  const { taskId, sponsor, agentId, audience, event, decision, reason } = query;
   const isIndexed = event !== FREQUENT_EVENT;
   const present = (...names: readonly (readonly [NameColumn, string | undefined])[]) =>
     names.flatMap(([column, value]) => (value === undefined ? [] : [column]));
@@ -29,20 +35,21 @@ function namesOf(query: LedgerQuery): readonly [first: NameColumn | undefined, o
     ['agent_id', agentId],
     ['event', isIndexed ? event : undefined],
   );
-  const others = present(['audience', audience], ['event', isIndexed ? undefined : event]);
+  const others = present(['audience', audience], ['event', isIndexed ? undefined : event], ['reason', reason]);
   if (decision === 'deny') return [undefined, [...indexed, ...others]];
   return [indexed[0], [...indexed.slice(1), ...others]];
 }
 
 function selectPage(dialect: Dialect, query: LedgerQuery): string {
-  const { from, to, decision, after, mostRead } = query;
+  const { from, to, decision, after, mostRead, newestFirst: backwards = false } = query;
   const [first, others] = namesOf(query);
-  const range = dialect.after(first && [first, `:${first}`], ['ts', 'seq'], {
+  const range = dialect.within(first && [first, `:${first}`], ['ts', 'seq'], {
     position: after === undefined ? undefined : [':after_at', ':after_seq'],
     from: from === undefined ? undefined : ':from',
     to: to === undefined ? undefined : ':to',
+    backwards,
   });
-  const order = range.order.join(', ');
+  const order = range.order.map((column) => (backwards ? `${column} desc` : column)).join(', ');
   const read = [
     ...range.conditions,
     // Literals, because with parameters the planner would not use the partial indexes.
@@ -85,12 +92,13 @@ export interface PageRow extends LedgerRow {
  */
 export const pageRows: Query<LedgerQuery, readonly PageRow[]> = {
   text: selectPage,
-  values: ({ taskId, sponsor, agentId, audience, event, from, to, after, limit, mostRead }, { instant }) => ({
+  values: ({ taskId, sponsor, agentId, audience, event, reason, from, to, after, limit, mostRead }, { instant }) => ({
     task_id: taskId,
     sponsor,
     agent_id: agentId,
     audience,
     event,
+    reason,
     from: from === undefined ? undefined : instant(from),
     to: to === undefined ? undefined : instant(to),
     after_at: after === undefined ? undefined : instant(after.at),
@@ -101,12 +109,48 @@ export const pageRows: Query<LedgerQuery, readonly PageRow[]> = {
   read: (rows: readonly PageRow[]) => rows,
 };
 
-/** Limited, the page is read in the order of an index, up to its limit. */
-export function pageQuery({ mostRead }: LedgerQuery): Query<LedgerQuery, readonly PageRow[]> {
-  return mostRead === undefined ? pageRows : limitedPageRows;
+/** Limited or newest first, the page is read in the order of an index, up to its limit. */
+export function pageQuery({ mostRead, newestFirst }: LedgerQuery): Query<LedgerQuery, readonly PageRow[]> {
+  return mostRead === undefined && newestFirst !== true ? pageRows : limitedPageRows;
 }
 
 export const limitedPageRows: Query<LedgerQuery, readonly PageRow[]> = { ...pageRows, plan: 'in_order' };
+
+interface DenialsRow {
+  readonly minute: Instant;
+  readonly reason: string | null;
+  readonly records: number;
+  readonly denials: number;
+}
+
+/** Reads the newest denials first: where it ends early, only the oldest minute that it reached is incomplete. */
+export const countDenials: Query<DenialsQuestion, readonly CountedDenials[]> = {
+  plan: 'in_order',
+  // A summary of denials (`count`) stands for so many.
+  text: ({ minuteOf }) => `select minute, reason, count(*) as records, sum(denials) as denials
+    from (
+      select ${minuteOf('ts')} as minute, reason, coalesce(count, 1) as denials from ledger
+        where decision = 'deny' and ts >= :from order by ts desc, seq desc limit :most
+    ) counted
+    group by minute, reason`,
+  values: ({ from, most }, { instant }) => ({ from: instant(from), most }),
+  read: (rows: readonly DenialsRow[]) =>
+    rows.map(({ minute, reason, records, denials }) => ({
+      minute,
+      reason: reason ?? undefined,
+      records,
+      denials: Number(denials),
+    })),
+};
+
+/** The number of a record so many records before the end, in the order of numbers. 0 if there are fewer records. */
+export const numberBefore: Query<number, number> = {
+  name: 'number_before',
+  plan: 'in_order',
+  text: 'select seq from ledger order by seq desc limit 1 offset :records',
+  values: (records) => ({ records }),
+  read: ([row]: readonly { readonly seq: number }[]) => row?.seq ?? 0,
+};
 
 /** The instant before which all records were archived. */
 export const archivedBefore: Query<undefined, Instant | undefined> = {

@@ -1,8 +1,9 @@
 /** Queries of the people and their blocks. */
 
-import type { BlockCount, BlocksQuestion, Sponsors } from '../../../application/ports/sponsors.ts';
+import { PENDING_SECONDS } from '../../../application/decisions/lift-block.ts';
+import type { BlockCount, BlocksQuestion, PendingLift, Sponsors } from '../../../application/ports/sponsors.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
+import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type BlockRow, toBlock } from '../rows/block-row.ts';
 import { LATEST, storable } from '../rows/column.ts';
@@ -70,14 +71,26 @@ interface AtTime {
   readonly now: Instant;
 }
 
-export const liftPendingUntil: Query<AtTime, Instant | undefined> = {
+interface PendingLiftRow {
+  readonly iss: string;
+  readonly sub: string;
+  readonly forget_at: Instant;
+}
+
+export const pendingLift: Query<AtTime, PendingLift | undefined> = {
   name: 'pending_lift',
-  text: 'select forget_at from pending_unblocks where sponsor_key = :sponsor_key and forget_at > :now',
+  text: 'select iss, sub, forget_at from pending_unblocks where sponsor_key = :sponsor_key and forget_at > :now',
   values: ({ sponsorKey, now }, { instant }) => ({
     sponsor_key: storable('sponsor_key', sponsorKey),
     now: instant(now),
   }),
-  read: ([row]: readonly { readonly forget_at: Instant }[]) => row?.forget_at,
+  read: ([row]: readonly PendingLiftRow[]) =>
+    row && {
+      issuer: row.iss,
+      subject: row.sub,
+      askedAt: plusSeconds(row.forget_at, -PENDING_SECONDS),
+      until: row.forget_at,
+    },
 };
 
 export function sponsors(ask: Ask): Sponsors {
@@ -85,6 +98,6 @@ export function sponsors(ask: Ask): Sponsors {
     findBlocks: (sponsorKey) => ask(findBlocks, sponsorKey),
     list: (question) => ask(listBlocks, question),
     countBlocks: (most) => ask(countBlocks, most),
-    liftPendingUntil: (sponsorKey, now) => ask(liftPendingUntil, { sponsorKey, now }),
+    pendingLift: (sponsorKey, now) => ask(pendingLift, { sponsorKey, now }),
   };
 }

@@ -116,6 +116,24 @@ export const countLiveTasks: Query<LiveTasksQuestion, LiveTaskCount> = {
   }),
 };
 
+/**
+ * Steps from one key to the next along the index by person, so a person with many tasks costs as much as one with few.
+ * Without the lower bound of the first step Postgres would not use the index, which is partial.
+ */
+export const livePeople: Query<number, readonly SponsorKey[]> = {
+  plan: 'in_order',
+  text: ({ noJoin }) => `with recursive people (sponsor_key, nth) as (
+      select (select min(sponsor_key) from tasks where sponsor_key >= ''), 1
+      union all
+      select (select min(t.sponsor_key) from tasks t where t.sponsor_key > people.sponsor_key), nth + 1
+        from people where people.sponsor_key is not null and nth < :most
+    )
+    select sponsor_key from people
+      where exists (select 1 from tasks t where t.sponsor_key = people.sponsor_key and t.state = 'live' ${noJoin})`,
+  values: (most) => ({ most }),
+  read: (rows: readonly { readonly sponsor_key: SponsorKey }[]) => rows.map(({ sponsor_key }) => sponsor_key),
+};
+
 export function tasks(ask: Ask): Tasks {
   return {
     findGrant: (agentId, grantHash) => ask(findGrant, { agentId, grantHash }),
@@ -127,6 +145,7 @@ export function tasks(ask: Ask): Tasks {
     endedOfSponsor: (sponsorKey, question) => ask(ownEndedTasks, { sponsorKey, question }),
     list: (question) => ask(listTasks, question),
     findListed: (taskId, now) => ask(findListedTask, { taskId, now }),
+    livePeople: (most) => ask(livePeople, most),
     countLive: (question) => ask(countLiveTasks, question),
   };
 }

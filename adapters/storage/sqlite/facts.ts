@@ -38,6 +38,11 @@ const readers: Readers = {
     };
   },
 
+  some_live_tasks: (run, { limit, at }) => {
+    const { rows } = run<TaskIdRow>(SOME_LIVE_TASKS, [at, limit, at]);
+    return { taskIds: rows.map((row) => row.task_id), areAll: rows.length < limit };
+  },
+
   due_tasks: (run, { overBy, limit }) => run<TaskIdRow>(dueTasks, [overBy, limit]).rows.map((row) => row.task_id),
 
   ended_tasks: (run, { endedBy, limit }) => run<TaskIdRow>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
@@ -113,15 +118,25 @@ type TaskIdRow = Pick<TaskRow, 'task_id'>;
  * overestimates their number, would read all live tasks.
  */
 function liveTasks(column: string, roots: string, more = ''): string {
+  return treeOf(`tasks where ${roots}`, `t.task_id, t.sponsor, t.${column} is ?${more} as selected`);
+}
+
+function treeOf(roots: string, columns: string): string {
   return `with recursive tree (task_id) as (
-      select task_id from tasks where ${roots}
+      select task_id from ${roots}
       union
       select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
     )
-    select t.task_id, t.sponsor, t.${column} is ?${more} as selected
+    select ${columns}
       from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
       order by t.created_at, t.task_id`;
 }
+
+/** An index on the expression has the live tasks in the order of their ids. */
+const SOME_LIVE_TASKS = treeOf(
+  "(select task_id from tasks where lower(state) = 'live' and expires_at > ? order by task_id limit ?)",
+  't.task_id',
+);
 
 const LIVE_TASKS = {
   task_id: liveTasks('task_id', 'task_id = ?'),

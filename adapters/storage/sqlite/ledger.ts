@@ -4,15 +4,19 @@
  */
 
 import type { Ledger } from '../../../application/ports/ledger.ts';
-import { archivedBefore, pageQuery, toPage } from '../queries/ledger.ts';
+import { archivedBefore, countDenials, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
 import { answer } from './answer.ts';
+import { sqliteAsk } from './ask.ts';
 import type { Connection } from './connection.ts';
 
-export function sqliteLedger({ read }: Connection): Ledger {
+export function sqliteLedger({ read }: Pick<Connection, 'read'>): Ledger {
+  const ask = sqliteAsk({ read });
   return {
     page: (query) =>
       read((run) => toPage(answer(run, pageQuery(query), query), query.limit, answer(run, archivedBefore, undefined))),
     settledThrough: () =>
       read((run) => run<{ seq: number | null }>('select max(seq) as seq from ledger').rows[0]?.seq ?? 0),
+    denials: (question) => ask(countDenials, question),
+    numberBefore: (records) => ask(numberBefore, records),
   };
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { keyGivenAsSetting, readAdminKey, withoutKeyOption } from '../../../adapters/cli/admin-key.ts';
 import type { FileProblem } from '../../../adapters/cli/agent-files/read-agent-files.ts';
 import { describeFileProblem, readAgentFiles } from '../../../adapters/cli/agent-files/read-agent-files.ts';
-import { flag, once, trustedUrl } from '../../../adapters/cli/argument.ts';
+import { flag, SERVER } from '../../../adapters/cli/argument.ts';
 import { type Command, command, counted, exitCode } from '../../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
@@ -17,7 +17,7 @@ import {
   type JudgedDeclaration,
 } from '../../../application/admin/apply-declarations.ts';
 import { judgeDraft } from '../../../application/admin/register-agent.ts';
-import { RegistryFailure } from '../../../application/ports/agent-registry.ts';
+import { AdminApiFailure } from '../../../application/ports/admin-api.ts';
 import { CERTAIN_RULES, draftOf } from '../../../domain/agents/declaration.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import { printError, runReport } from '../run-command.ts';
@@ -55,26 +55,13 @@ export function agentApplyCommand(run = agentApply): Command {
       withoutKeyOption(
         parser
           .positional('files', { type: 'string', array: true, demandOption: true, describe: 'The files, in YAML' })
-          .option('server', {
-            type: 'string',
-            demandOption: true,
-            describe: 'The address of the service: an https URL, or an http one of this machine',
-            coerce: once('--server', readServer),
-          })
+          .option('server', SERVER)
           .option('dry-run', { ...flag, describe: 'Write nothing' })
           .option('json', { ...flag, describe: 'Report as one JSON object' }),
       ),
     run: ({ files, server, 'dry-run': dryRun, json }, settings) =>
       run({ files, server: server ?? '', dryRun, json }, settings),
   });
-}
-
-function readServer(text: string): string {
-  const url = trustedUrl(text);
-  if (url === undefined || url.search !== '' || url.hash !== '') {
-    throw new Error('--server takes an https URL, or an http one of this machine, without user, query and fragment.');
-  }
-  return url.href.replace(/\/+$/, '');
 }
 
 const DONE = { created: 'created', changed: 'changed', unchanged: 'unchanged', refused: 'refused' } as const;
@@ -171,7 +158,7 @@ async function applyAll(
   adminKey: Secret,
 ): Promise<number> {
   const { server, dryRun, json } = request;
-  const registry = adminApiAgents({ server, adminKey, network: httpNetwork(), pause });
+  const registry = adminApiAgents({ server, credential: adminKey, network: httpNetwork(), pause });
   const applied: Applied[] = [];
   let failure: string | undefined;
   try {
@@ -187,7 +174,7 @@ async function applyAll(
       agents,
     );
   } catch (error) {
-    if (!(error instanceof RegistryFailure)) throw error;
+    if (!(error instanceof AdminApiFailure)) throw error;
     failure = error.message;
     printError(failure);
   }

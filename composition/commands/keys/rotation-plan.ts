@@ -5,7 +5,7 @@
  */
 
 import type { RotationStep, SettingLine } from '../../../adapters/cli/key-report.ts';
-import { formatDuration } from '../../../domain/duration.ts';
+import { durationInWords } from '../../../domain/duration.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../domain/tokens/compact-jws.ts';
 import type { SigningKeyChoice } from '../../settings/alternatives.ts';
 import { variableOf } from '../../settings/startup-error.ts';
@@ -51,8 +51,8 @@ export function rotationPlan(
   // Once the next key signs, the former key is known only because it is still configured.
   const signedBefore = isActive ? retiring.at(-1)?.kid : activeKid;
   const all = isPublished ? keys : [...keys, next];
-  const reload = formatDuration(TOOL_SERVER_CACHE + SHARED_CACHE);
-  const lastToken = formatDuration(maxTokenTtl + CLOCK_SKEW_SECONDS + TOOL_SERVER_CACHE);
+  const reload = durationInWords(TOOL_SERVER_CACHE + SHARED_CACHE);
+  const lastToken = durationInWords(maxTokenTtl + CLOCK_SKEW_SECONDS + TOOL_SERVER_CACHE);
   const steps: readonly RotationStep[] = [
     {
       number: 1,
@@ -72,7 +72,7 @@ export function rotationPlan(
       settings: signingSettings(all, next.kid),
       unset: [],
       conditions: [
-        `wait ${reload} from when step 1 had reached the last replica: tool servers keep the key set for ${formatDuration(TOOL_SERVER_CACHE)}, and caches on the way for ${formatDuration(SHARED_CACHE)}.`,
+        `wait ${reload} from when step 1 had reached the last replica: tool servers keep the key set for ${durationInWords(TOOL_SERVER_CACHE)}, and caches on the way for ${durationInWords(SHARED_CACHE)}.`,
         'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies the authentication of this service with it.',
       ],
       acts: [],

@@ -72,7 +72,7 @@ describe('In front of the application', () => {
     const surfaces = {
       log,
       randomness: systemRandomness(),
-      tracing: { start: () => ended },
+      tracing: { start: () => ended, within: (_trace: unknown, work: () => void) => work() },
       measurements: { answered: (surface: string) => answered.push(surface) },
       admission: {
         rates: undefined,

@@ -139,6 +139,7 @@ describe('openapi.json', () => {
         'listStatusLists',
         'getStatusList',
         'getMetrics',
+        'stopEverything',
         'getLogCheckpoint',
         'listLogKeys',
         'getLogTile',

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { adminApiAgents } from '../../../adapters/outbound/agent-registry.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { type AgentRegistry, RegistryFailure } from '../../../application/ports/agent-registry.ts';
+import { AdminApiFailure } from '../../../application/ports/admin-api.ts';
+import type { AgentRegistry } from '../../../application/ports/agent-registry.ts';
 import { CLEARED } from '../../../domain/agents/registration-patch.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { agentIdOf } from '../../support/domain-fixtures.ts';
@@ -25,7 +26,7 @@ describe('The agent registry over the admin API', () => {
     pauses = [];
     registry = adminApiAgents({
       server: `${server.url}/behind/a/path`,
-      adminKey: new Secret(KEY),
+      credential: new Secret(KEY),
       network: httpNetwork(),
       pause: async (milliseconds) => pauses.push(milliseconds),
     });
@@ -33,7 +34,7 @@ describe('The agent registry over the admin API', () => {
 
   async function failure(): Promise<string> {
     const thrown: unknown = await registry.find(ID).catch((error: unknown) => error);
-    if (!(thrown instanceof RegistryFailure)) throw new Error(`not a RegistryFailure: ${String(thrown)}`);
+    if (!(thrown instanceof AdminApiFailure)) throw new Error(`not a AdminApiFailure: ${String(thrown)}`);
     expect(thrown.message).not.to.contain(SECRET).and.not.to.contain(KEY);
     return thrown.message;
   }

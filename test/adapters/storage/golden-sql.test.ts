@@ -68,10 +68,25 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
       limit: 10,
     },
     'of a person within a period': { sponsor: 'ada', from: NOON, to: NOON, limit: 10 },
+    'of a task, newest first, after a position': {
+      taskId: 'task',
+      newestFirst: true,
+      after: { at: NOON, seq: 9 },
+      limit: 10,
+    },
+    'of a person within a period, newest first': { sponsor: 'ada', newestFirst: true, from: NOON, to: NOON, limit: 10 },
     'of a task, after a position': { taskId: 'task', after: { at: NOON, seq: 9 }, limit: 10 },
   },
+  countDenials: { '': { from: NOON, most: 10 } },
   limitedPageRows: {
     'of an event and an audience': { event: 'task.revoked', audience: 'https://api.example', limit: 10, mostRead: 100 },
+    'denied for a reason, newest first': {
+      decision: 'deny',
+      reason: 'task_revoked',
+      newestFirst: true,
+      limit: 10,
+      mostRead: 100,
+    },
     'of an agent, allowed': { agentId: 'agent', decision: 'allow', from: NOON, limit: 10, mostRead: 100 },
   },
 };

@@ -2,7 +2,8 @@
 
 import { expect } from 'chai';
 import { type Applied, applyDeclarations } from '../../../application/admin/apply-declarations.ts';
-import { type AgentRegistry, RegistryFailure } from '../../../application/ports/agent-registry.ts';
+import { AdminApiFailure } from '../../../application/ports/admin-api.ts';
+import type { AgentRegistry } from '../../../application/ports/agent-registry.ts';
 import type { Registration } from '../../../domain/agents/agent.ts';
 import type { Declaration } from '../../../domain/agents/declaration.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
@@ -49,7 +50,7 @@ async function applied(answers: readonly unknown[], changes: Partial<Registratio
     declared(changes),
   ]).then(
     () => 'done',
-    (error: unknown) => (error instanceof RegistryFailure ? 'failed' : String(error)),
+    (error: unknown) => (error instanceof AdminApiFailure ? 'failed' : String(error)),
   );
   return { asked: fake.asked, outcomes: seen.map(({ outcome }) => outcome), end };
 }
@@ -96,7 +97,7 @@ describe('Applying a declaration', () => {
     const failing = {
       ...fake,
       find: async (id: Parameters<AgentRegistry['find']>[0]) => {
-        if (id === agentIdOf('third')) throw new RegistryFailure('gone');
+        if (id === agentIdOf('third')) throw new AdminApiFailure('gone');
         return fake.find(id);
       },
     };
@@ -105,7 +106,7 @@ describe('Applying a declaration', () => {
       { registry: failing, dryRun: false, applied: (each) => seen.push(each) },
       all,
     ).catch((error: unknown) => error);
-    expect(thrown).to.be.instanceOf(RegistryFailure);
+    expect(thrown).to.be.instanceOf(AdminApiFailure);
     expect(seen.map(({ agentId: id, outcome }) => [id, outcome.kind])).to.deep.equal([
       ['first', 'refused'],
       ['second', 'unchanged'],

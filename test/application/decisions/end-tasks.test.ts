@@ -1,7 +1,9 @@
 import { expect } from 'chai';
-import { endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
+import { endSomeTasks, endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
 import { ask } from '../../../application/decisions/fact.ts';
+import type { TaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
+import { anAct } from '../../contract/world.ts';
 import { ADA, endEffects, liveTasks, lockNames, NO_TASKS, revoked, TASKS } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
@@ -60,5 +62,33 @@ describe('endTasks', () => {
   it('answers not_found for a task that is not stored, and writes nothing', () => {
     const judgement = { verdict: { kind: 'not_found' }, effects: [] };
     expect(endTasks.judge(ofTask, { live: NO_TASKS, task: undefined })).to.deep.equal(judgement);
+  });
+});
+
+describe('endSomeTasks', () => {
+  const input = { limit: 3, at, reason } as const;
+
+  it('takes no lock of a person or an agent, and reads some of all live tasks', () => {
+    expect(endSomeTasks.locks(input)).to.deep.equal([]);
+    expect(endSomeTasks.asks(input)).to.deep.equal({ live: ask('some_live_tasks', { limit: 3, at }) });
+  });
+
+  it('ends all of them with one reason, also delegated ones, and says whether others are left', () => {
+    for (const areAll of [true, false]) {
+      const ended = revoked(at, [taskId, reason], [child, reason], [second, reason]);
+      const judgement = { verdict: { tasks: 3, isLast: areAll }, effects: endEffects(ended) };
+      expect(endSomeTasks.judge(input, { live: { taskIds: [taskId, child, second], areAll } })).to.deep.equal(
+        judgement,
+      );
+    }
+  });
+
+  it('records the act of an operator only with tasks', () => {
+    const act = anAct('DELETE /admin/tasks');
+    const recordsFor = (taskIds: readonly TaskId[]) =>
+      endSomeTasks.judge({ ...input, act }, { live: { taskIds, areAll: true } }).effects.map(({ effect }) => effect);
+    expect(recordsFor([taskId])).to.deep.equal(['end_tasks', 'append', 'operator_act']);
+    expect(recordsFor([])).to.deep.equal([]);
+    expect([0, 1].map((tasks) => endSomeTasks.recordsAct?.({ tasks, isLast: true }))).to.deep.equal([false, true]);
   });
 });

@@ -75,7 +75,7 @@ describe('the clock of another machine', () => {
 
   it('of the database is judged with the consequence', () => {
     expect(judgeDatabaseClock(-420).sentence).to.equal(
-      "The database's clock is 420 seconds behind this machine's. That is more than 30 seconds: a service on this machine ends and deletes nothing by time.",
+      "The database's clock is 7 minutes behind this machine's. That is more than 30 seconds: a service on this machine ends and deletes nothing by time.",
     );
   });
 
@@ -84,7 +84,7 @@ describe('the clock of another machine', () => {
       "The provider's clock is 7 seconds ahead of this machine's.",
     );
     expect(judgeClock("The provider's clock", -90).sentence).to.match(
-      /^The provider's clock is 90 seconds behind this machine's\. That is more/,
+      /^The provider's clock is 1 minute 30 seconds behind this machine's\. That is more/,
     );
   });
 });

@@ -27,7 +27,7 @@ describe('The status lists in the report of doctor', () => {
     expect(judgeUsage(lists, NOON, ENTRIES)).to.deep.equal({
       status: 'ok',
       sentence:
-        'Tasks hold 22 of 4096 indices; lists: 4, the oldest opened PT1M30S ago. The fullest: 9 of 1024 for https://1.example, 8 of 1024 for https://3.example, 4 of 1024 for https://2.example.',
+        'Tasks hold 22 of 4096 indices; lists: 4, the oldest opened 1 minute 30 seconds ago. The fullest: 9 of 1024 for https://1.example, 8 of 1024 for https://3.example, 4 of 1024 for https://2.example.',
     });
     expect(judgeUsage([], NOON, ENTRIES).status).to.equal('ok');
     const long = judgeUsage([list({ audience: `${JIRA}/${'x'.repeat(500)}` })], NOON, ENTRIES);
@@ -86,7 +86,13 @@ describe('The status lists in the report of doctor', () => {
   for (const [title, index, answered, status, sentence] of [
     ['current', indexOf('https://mandate.example/status/older', uri), () => signed(10), 'ok', /current/],
     ['not there yet', indexOf(), undefined, 'ok', /no status list yet/],
-    ['kept by a cache', indexOf(uri), () => signed(71), 'warning', /71 seconds old; 5 are allowed\. A kill/],
+    [
+      'kept by a cache',
+      indexOf(uri),
+      () => signed(71),
+      'warning',
+      /1 minute 11 seconds old; 5 seconds are allowed\. A kill/,
+    ],
     ['of another type', indexOf(uri), () => signed(0, 'at+jwt'), 'warning', /no status lists of its own/],
     ['another list', indexOf(uri), () => signed(10, undefined, `${uri}x`), 'warning', /no status lists of its own/],
     [

@@ -91,7 +91,7 @@ describe('the checks of a refresh', () => {
         tasks,
         digest: sha256,
         sponsorCacheTtl: CACHE_TTL,
-        aggregation: true,
+        recordEach: false,
       },
       {
         refreshToken: GRANT,

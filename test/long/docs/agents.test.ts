@@ -10,7 +10,14 @@ import { freePort } from '../../../scripts/free-port.ts';
 import { sqliteFile } from '../../support/databases.ts';
 import { runExample, startExample } from '../../support/example-process.ts';
 import { startLoopback } from '../../support/loopback.ts';
-import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import {
+  ADMIN_KEY,
+  JIRA,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+  withService,
+} from '../../support/mandate.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 describe('the examples of docs/agents.md', () => {
@@ -136,21 +143,21 @@ describe('the examples of docs/agents.md', () => {
     expect(found.output).to.match(/^NOT VERIFIED: .+\.\n$/);
 
     // The database of a lost history, sealed with the same key, proves its own records.
-    const lost = await startMandate({ database: sqliteFile, settings: signingKey });
-    await lost.agent();
-    await lost.jobs.seal();
-    const [lostLine] = await lost.ledger();
-    const both = await startLoopback(({ path }, response) => {
-      const { url } = path.startsWith('/audit/checkpoints') ? mandate : lost;
-      void fetch(`${url}${path}`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } }).then(async (answer) => {
-        response.writeHead(answer.status).end(await answer.text());
+    await withService(startMandate({ database: sqliteFile, settings: signingKey }), async (lost) => {
+      await lost.agent();
+      await lost.jobs.seal();
+      const [lostLine] = await lost.ledger();
+      const both = await startLoopback(({ path }, response) => {
+        const { url } = path.startsWith('/audit/checkpoints') ? mandate : lost;
+        void fetch(`${url}${path}`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } }).then(async (answer) => {
+          response.writeHead(answer.status).end(await answer.text());
+        });
       });
+      const foreign = { ...given, MANDATE: both.url, RECORD: String(lostLine?.seq) };
+      const mixed = await runExample('audit-script.ts', foreign);
+      expect([mixed.code, mixed.errors]).to.deep.equal([3, '']);
+      expect(mixed.output).to.match(/^NOT VERIFIED: Checkpoint 1 has another root than the mark says/);
+      await both.close();
     });
-    const foreign = { ...given, MANDATE: both.url, RECORD: String(lostLine?.seq) };
-    const mixed = await runExample('audit-script.ts', foreign);
-    expect([mixed.code, mixed.errors]).to.deep.equal([3, '']);
-    expect(mixed.output).to.match(/^NOT VERIFIED: Checkpoint 1 has another root than the mark says/);
-    await both.close();
-    await lost.stop();
   });
 });

@@ -83,6 +83,7 @@ describe('The commands', function () {
     await writeFile(join(folder, 'secrets', 'signing-key.pem'), key.pem, { mode: 0o600 });
     await writeFile(join(place, 'token.txt'), (await provider.signIn('ada')).accessToken);
     await writeFile(join(place, 'admin-header'), `Authorization: Bearer ${ADMIN_KEY}`);
+    await writeFile(join(place, 'admin-key'), ADMIN_KEY);
     const port = await freePort();
     issuer = `http://127.0.0.1:${port}`;
     const owner = database.settings['Service:Database:MigrationConnectionString'] ?? '';

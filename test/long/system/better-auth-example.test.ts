@@ -18,7 +18,7 @@ import { freePort } from '../../../scripts/free-port.ts';
 import { browse, closeBrowser, devices } from '../../support/browser.ts';
 import { sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ADMIN_KEY, environmentOf, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
+import { ADMIN_KEY, environmentOf, fieldsOf, type Mandate, startMandate, withService } from '../../support/mandate.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
@@ -146,14 +146,14 @@ describe('The example of Better Auth', function () {
     database.prepare('delete from user').run();
     database.close();
     // An answer about the person is remembered for a while. Another instance has none.
-    const other = await mandate.another({ 'Service:Console:Port': String(await freePort()) });
-    const records = await mandate.recorded(async () => {
-      const { body } = await other.post('/oauth2/token', agent.exchangeForm({ subject_token, scope: 'jira:read' }));
-      expect(body).to.include({ error: 'access_denied', reason: 'sponsor_not_found' });
+    await withService(mandate.another({ 'Service:Console:Port': String(await freePort()) }), async (other) => {
+      const records = await mandate.recorded(async () => {
+        const { body } = await other.post('/oauth2/token', agent.exchangeForm({ subject_token, scope: 'jira:read' }));
+        expect(body).to.include({ error: 'access_denied', reason: 'sponsor_not_found' });
+      });
+      expect(fieldsOf(records, 'event', 'decision', 'reason')).to.deep.equal([
+        ['token.denied', 'deny', 'sponsor_not_found'],
+      ]);
     });
-    expect(fieldsOf(records, 'event', 'decision', 'reason')).to.deep.equal([
-      ['token.denied', 'deny', 'sponsor_not_found'],
-    ]);
-    await other.stop();
   });
 });

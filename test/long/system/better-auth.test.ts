@@ -19,7 +19,7 @@ import {
 } from '../../support/identity-provider/better-auth/with-mandate.ts';
 import { ada, grace } from '../../support/identity-provider/people.ts';
 import { answering } from '../../support/loopback.ts';
-import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
+import { fieldsOf, type RegisteredAgent, withService } from '../../support/mandate.ts';
 import { personBrowser } from '../../support/me/person-browser.ts';
 import { startUserDirectory } from '../../support/user-directory.ts';
 
@@ -122,14 +122,14 @@ describe('With Better Auth as the identity provider', function () {
       'Service:UpstreamIdp:SponsorCheck:Scope': POLL_SCOPE,
       'Service:Console:Port': String(await freePort()),
     };
-    const polling = await mandate.another(poll);
-    const form = agent.exchangeForm({ subject_token: await accessToken(), scope: 'jira:read' });
-    const issued = await polling.post('/oauth2/token', form);
-    expect(issued.status, issued.text).to.equal(200);
-    const [asked] = users.server.received;
-    expect(asked?.path).to.equal(`/users/${subjectOf(ada)}`);
-    expect(asked?.headers.authorization).to.match(/^Bearer \S{20,}$/);
-    await polling.stop();
+    await withService(mandate.another(poll), async (polling) => {
+      const form = agent.exchangeForm({ subject_token: await accessToken(), scope: 'jira:read' });
+      const issued = await polling.post('/oauth2/token', form);
+      expect(issued.status, issued.text).to.equal(200);
+      const [asked] = users.server.received;
+      expect(asked?.path).to.equal(`/users/${subjectOf(ada)}`);
+      expect(asked?.headers.authorization).to.match(/^Bearer \S{20,}$/);
+    });
     await users.server.close();
   });
 

@@ -27,7 +27,7 @@ import {
   type WithGlewlwyd,
 } from '../../support/identity-provider/with-glewlwyd.ts';
 import { answering } from '../../support/loopback.ts';
-import { environmentOf, fieldsOf, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
+import { environmentOf, fieldsOf, type Mandate, type RegisteredAgent, withService } from '../../support/mandate.ts';
 import { personBrowser } from '../../support/me/person-browser.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { startUserDirectory, type UserDirectory } from '../../support/user-directory.ts';
@@ -168,21 +168,21 @@ describe('With Glewlwyd', function () {
     });
 
     it('that names the session too ends the tasks of the person with EndTasksWithoutSession', async () => {
-      const ending = await mandate.another({ ...NO_CONSOLE, [END_TASKS_WITHOUT_SESSION]: 'true' });
-      const registered = { backchannel_logout_uri: `${mandate.issuer}/backchannel-logout` };
-      await running.glewlwyd.changeClient(PORTAL, {
-        backchannel_logout_uri: `${ending.url}/backchannel-logout`,
-        backchannel_logout_session_required: '1',
+      await withService(mandate.another({ ...NO_CONSOLE, [END_TASKS_WITHOUT_SESSION]: 'true' }), async (ending) => {
+        const registered = { backchannel_logout_uri: `${mandate.issuer}/backchannel-logout` };
+        await running.glewlwyd.changeClient(PORTAL, {
+          backchannel_logout_uri: `${ending.url}/backchannel-logout`,
+          backchannel_logout_session_required: '1',
+        });
+        const [{ issued, signOut, isLive }, other] = [await begun(), await begun(grace)];
+        const records = await signedOut(signOut);
+        expect(fieldsOf(records, 'event', 'reason', 'task_id')).to.deep.include.members([
+          ['sponsor.signal', 'sponsor_logged_out', null],
+          ['task.revoked', 'sponsor_logged_out', issued.body.task_id],
+        ]);
+        expect([await isLive(), await other.isLive()]).to.deep.equal([false, true]);
+        await running.glewlwyd.changeClient(PORTAL, { ...registered, backchannel_logout_session_required: '0' });
       });
-      const [{ issued, signOut, isLive }, other] = [await begun(), await begun(grace)];
-      const records = await signedOut(signOut);
-      expect(fieldsOf(records, 'event', 'reason', 'task_id')).to.deep.include.members([
-        ['sponsor.signal', 'sponsor_logged_out', null],
-        ['task.revoked', 'sponsor_logged_out', issued.body.task_id],
-      ]);
-      expect([await isLive(), await other.isLive()]).to.deep.equal([false, true]);
-      await running.glewlwyd.changeClient(PORTAL, { ...registered, backchannel_logout_session_required: '0' });
-      await ending.stop();
     });
   });
 
@@ -260,11 +260,11 @@ describe('With Glewlwyd', function () {
     });
 
     it('is refused if the assertion is for the issuer', async () => {
-      const other = await mandate.another({ ...NO_CONSOLE, [ASSERTION_AUDIENCE]: 'issuer' });
-      const person = personBrowser(other, ada, passGlewlwyd);
-      expect((await person.signIn()).headers.get('location')).to.equal(null);
-      expect((await other.get('/me/tasks', { cookie: person.cookies() })).status).to.equal(401);
-      await other.stop();
+      await withService(mandate.another({ ...NO_CONSOLE, [ASSERTION_AUDIENCE]: 'issuer' }), async (other) => {
+        const person = personBrowser(other, ada, passGlewlwyd);
+        expect((await person.signIn()).headers.get('location')).to.equal(null);
+        expect((await other.get('/me/tasks', { cookie: person.cookies() })).status).to.equal(401);
+      });
     });
   });
 
@@ -305,17 +305,17 @@ describe('With Glewlwyd', function () {
       };
       try {
         await eventually(async () => (await sponsorCheck(settings))?.status === 'ok', 50);
-        const service = await mandate.another({ ...NO_CONSOLE, ...settings });
-        const [adas, graces] = [await running.signIn(ada), await running.signIn(grace)];
-        await running.glewlwyd.setEnabled(grace, false);
-        expect((await exchange(adas.accessToken, service)).status).to.equal(200);
-        const records = await mandate.recorded(async () => {
-          const { body } = await exchange(graces.accessToken, service);
-          expect(body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+        await withService(mandate.another({ ...NO_CONSOLE, ...settings }), async (service) => {
+          const [adas, graces] = [await running.signIn(ada), await running.signIn(grace)];
+          await running.glewlwyd.setEnabled(grace, false);
+          expect((await exchange(adas.accessToken, service)).status).to.equal(200);
+          const records = await mandate.recorded(async () => {
+            const { body } = await exchange(graces.accessToken, service);
+            expect(body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+          });
+          expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['token.denied', 'sponsor_disabled']]);
+          await running.glewlwyd.setEnabled(grace, true);
         });
-        expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['token.denied', 'sponsor_disabled']]);
-        await running.glewlwyd.setEnabled(grace, true);
-        await service.stop();
       } finally {
         users.kill();
         await once(users, 'exit');
@@ -323,9 +323,9 @@ describe('With Glewlwyd', function () {
     });
 
     it('asks with a token for the scope that is set', async () => {
-      const service = await mandate.another({ ...NO_CONSOLE, ...withToken() });
-      expect((await exchange((await running.signIn(ada)).accessToken, service)).status).to.equal(200);
-      await service.stop();
+      await withService(mandate.another({ ...NO_CONSOLE, ...withToken() }), async (service) => {
+        expect((await exchange((await running.signIn(ada)).accessToken, service)).status).to.equal(200);
+      });
     });
 
     it('gets no token without a scope, or for the issuer, and doctor says what helps', async () => {

@@ -98,7 +98,7 @@ describe('the quickstart', function () {
 
     before(async () => {
       task = await cast.agent.startTask({
-        ...cast,
+        subjectToken: cast.subjectToken,
         resource: stage.jira.audience,
         scope: ['jira:read', 'jira:comment'],
       });

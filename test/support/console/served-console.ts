@@ -14,7 +14,7 @@ import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
 import { sharedExamination } from '../../../application/doctor/shared-examination.ts';
 import { proveRecord } from '../../../application/ledger/prove.ts';
-import { listCheckpoints, queryLedger } from '../../../application/ledger/query.ts';
+import { listCheckpoints, listNewestCheckpoints, queryLedger } from '../../../application/ledger/query.ts';
 import { recordStream } from '../../../application/ledger/record-stream.ts';
 import { sealedTrees } from '../../../application/ledger/sealed-trees.ts';
 import type { CheckpointVerifier } from '../../../application/ports/keys.ts';
@@ -49,6 +49,7 @@ export interface ServedOptions {
 /** A key that the service does not know: it can still prove. */
 const NO_KEYS: CheckpointVerifier = { verify: async () => 'unknown_key' };
 const ADVANCE_MS = 100;
+const NO_TASK = { kind: 'page', items: [], nextCursor: undefined } as const;
 
 /** *Now* shows the stream of records alone. */
 const elsewhere: Screen['show'] = async () => ({ body: renderLiveRecords(), scripts: [assets.stream] });
@@ -102,8 +103,10 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
     consoleRouter(
       {
         origin: 'http://127.0.0.1',
-        admin: {} as AdminSurface,
-        views: {} as ConsoleSurface['views'],
+        admin: { listTasks: async () => NO_TASK } as unknown as AdminSurface,
+        views: {
+          checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
+        } as ConsoleSurface['views'],
         overview: {} as ConsoleSurface['overview'],
         audit,
         sessions: {

@@ -1,9 +1,12 @@
 /** Tasks, agents and records that the tests of the console's screens show. */
 
+import type { Suggestions } from '../../../adapters/http/console/parts/suggestions.ts';
 import type { ListedTask, ShownTask } from '../../../application/ports/tasks.ts';
 import { makeTaskId, parseAgentId, parseSponsorKey } from '../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../domain-fixtures.ts';
+
+export const nothingSuggested: Suggestions = { people: [], agents: [], tasks: [], audiences: [] };
 
 let made = 0;
 

@@ -82,8 +82,8 @@ function bodyOf(
   { body }: Operation,
   { request, body: members, text }: Changes,
   example: string | undefined,
-): readonly [type?: string, text?: string] {
-  if (body === undefined) return [];
+): readonly [type: string | undefined, text: string | undefined] {
+  if (body === undefined) return [undefined, text];
   const [type = ''] = Object.keys(body.value.content ?? {});
   const examples = examplesOf(body);
   const wanted = request ?? example ?? '';

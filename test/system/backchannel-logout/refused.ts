@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { logoutDenialReasons } from '../../../domain/signals/logout-token.ts';
-import { type Answer, fieldsOf } from '../../support/mandate.ts';
+import { type Answer, fieldsOf, withService } from '../../support/mandate.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 import type { Receiver } from './receiver.ts';
 import { type Claims, PATH } from './receiver.ts';
@@ -95,16 +95,16 @@ export function testRefusedTokens(receiver: Receiver): void {
 
   it("answers 503 while the provider's keys are unavailable; together, these tests record every denial reason of logout tokens", async () => {
     const { mandate } = receiver;
-    const blind = await mandate.another(DOWN);
     const token = sign();
-    const lines = await mandate.recorded(async () => {
-      const answer = await blind.post(PATH, { logout_token: token });
-      expect(answer.status).to.equal(503);
-      expect(answer.body.error).to.equal('temporarily_unavailable');
-      expect(answer.headers.get('cache-control')).to.equal('no-store');
+    await withService(mandate.another(DOWN), async (blind) => {
+      const lines = await mandate.recorded(async () => {
+        const answer = await blind.post(PATH, { logout_token: token });
+        expect(answer.status).to.equal(503);
+        expect(answer.body.error).to.equal('temporarily_unavailable');
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
     });
-    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
-    await blind.stop();
     expectAccepted(await send(token));
     const recorded = new Set((await mandate.ledger()).map((line) => line.reason));
     expect(logoutDenialReasons.filter((reason) => !recorded.has(reason))).to.deep.equal([]);
@@ -169,16 +169,16 @@ export function testRefusedTokens(receiver: Receiver): void {
 
   it('answers 404 if the receiver is not configured, and is absent from the metadata', async () => {
     const { mandate } = receiver;
-    const without = await mandate.another({ 'Service:UpstreamIdp:BackchannelLogout:Audience': '' });
-    const task = await newTask();
-    const lines = await mandate.recorded(async () => {
-      const answer = await without.post(PATH, { logout_token: sign() });
-      expect(answer.status).to.equal(404);
-      expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+    await withService(mandate.another({ 'Service:UpstreamIdp:BackchannelLogout:Audience': '' }), async (without) => {
+      const task = await newTask();
+      const lines = await mandate.recorded(async () => {
+        const answer = await without.post(PATH, { logout_token: sign() });
+        expect(answer.status).to.equal(404);
+        expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+      });
+      expect(lines).to.deep.equal([]);
+      expect(await introspect(task)).to.deep.include({ active: true });
     });
-    expect(lines).to.deep.equal([]);
-    expect(await introspect(task)).to.deep.include({ active: true });
-    await without.stop();
     const { text } = await mandate.get('/.well-known/openid-configuration');
     expect(text).not.to.include('logout');
   });

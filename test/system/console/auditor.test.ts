@@ -39,7 +39,7 @@ for (const database of databasesByLength) {
       const shown = [...text.matchAll(/<pre [^>]*data-record="\d+">(.*?)<\/pre>/gs)].map(([, source = '']) =>
         JSON.parse(source.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')),
       );
-      expect(shown).to.deep.equal(records);
+      expect(shown).to.deep.equal(records.toReversed());
       const { proofs } = await json(`/ledger/proofs?seqs=${records.map(({ seq }) => seq).join()}`);
       const keys = JSON.parse((await mandate.get('/.well-known/jwks.json')).text);
       const { verifyRecord } = createAuditor({ keys });
@@ -89,10 +89,29 @@ for (const database of databasesByLength) {
       expect(checked(one.text)).to.be.a('string').and.equal(checked(other.text));
     });
 
+    it('begins the stream with the newest twenty records', async () => {
+      const { mandate, origin } = running;
+      for (let nth = 0; nth < 12; nth += 1) {
+        for (const method of ['PUT', 'DELETE']) await mandate.admin(method, `/admin/sponsors/twenty-${nth}/block`);
+      }
+      const newest = (await mandate.ledger())
+        .map(({ seq }) => seq)
+        .sort((one, other) => one - other)
+        .slice(-20);
+      const stream = await openEventStream(`${origin}/stream`, { cookie: auditor.cookie.join('=') });
+      await stream.until(20);
+      const later = await mandate.recorded(() => mandate.admin('PUT', '/admin/sponsors/last/block'));
+      await stream.until(20 + later.length);
+      stream.close();
+      expect(stream.events.map(({ id }) => Number(id))).to.deep.equal([...newest, ...later.map(({ seq }) => seq)]);
+    });
+
     it('streams new records to the session, without prolonging it, and not after it', async () => {
       const { mandate, origin } = running;
       const own = await running.signedIn('auditor');
-      const stream = await openEventStream(`${origin}/stream`, { cookie: own.cookie.join('=') });
+      const newest = Math.max(...(await mandate.ledger()).map(({ seq }) => seq));
+      const headers = { cookie: own.cookie.join('='), 'last-event-id': String(newest) };
+      const stream = await openEventStream(`${origin}/stream`, headers);
       expect([stream.status, stream.headers.get('cache-control')]).to.deep.equal([200, 'no-store']);
       const [record] = await mandate.recorded(() => mandate.admin('PUT', '/admin/sponsors/ida/block'));
       await stream.until(1);

@@ -25,6 +25,7 @@ const only = (...roles: readonly Role[]): readonly Role[] => roles;
 /** Who may open each screen. */
 const SCREENS: Readonly<Record<keyof typeof screens, readonly Role[]>> = {
   now: ROLES,
+  tasks: ROLES,
   delegation: ROLES,
   agents: ROLES,
   agent: ROLES,
@@ -41,6 +42,7 @@ const FORMS: Readonly<Record<string, readonly Role[]>> = {
   stopTask: only('responder'),
   stopAgent: only('responder'),
   stopPerson: only('responder'),
+  stopEverything: only('responder'),
   block: only('responder'),
   unblock: only('responder'),
   disableAgent: only('registrar'),
@@ -491,7 +493,7 @@ for (const database of databasesByLength) {
       await block('grace');
       const form = { sponsor_key: 'grace', reason: 'Her account is hers again' };
       const saysPending = async () =>
-        (await otto.get('/people?sponsor=grace')).text.includes('A second, different one must ask as well, until');
+        (await otto.get('/people?sponsor=grace')).text.includes('A second, different operator must ask as well, until');
       expect(await saysPending()).to.equal(false);
       for (let times = 0; times < 2; times += 1) {
         const first = await rosa.post('/people/unblock', form);

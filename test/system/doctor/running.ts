@@ -8,7 +8,7 @@ import { connectOutside } from '../../support/databases.ts';
 import { makeSealingKey } from '../../support/ledger/sealing-key.ts';
 import { startTampering } from '../../support/ledger/tampering.ts';
 import { startLoopback } from '../../support/loopback.ts';
-import { startMandate } from '../../support/mandate.ts';
+import { startMandate, withService } from '../../support/mandate.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
 import type { Examined } from './examined.ts';
 
@@ -20,26 +20,29 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
     const port = await freePort();
     const lists = { 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Entries': '1024' };
     const own = { ...lists, 'Service:Issuer': `http://127.0.0.1:${port}` };
-    const instance = await mandate.another({ ...own, PORT: String(port) });
-    const ofLists = async () => (await examine(own)).filter(({ check }) => check.includes('status lists'));
-    expect((await ofLists()).map(({ sentence }) => sentence)).to.deep.equal([
-      'There is no status list yet: the first task of an audience opens one.',
-      'Service:Issuer answers that there is no status list yet.',
-    ]);
-    const agent = await instance.agent();
-    for (let task = 0; task < 2; task += 1) expect((await agent.exchange()).status).to.equal(200);
-    // The service has told for `Ttl` that there is none.
-    instance.clock.advance(5);
-    const [stored, published] = await ofLists();
-    expect([stored?.status, stored?.sentence.replace(/opened .+?\. /, '')]).to.deep.equal([
-      ...['ok', 'Tasks hold 2 of 1024 indices; lists: 1, the oldest The fullest: 2 of 1024 for https://jira.example.'],
-    ]);
-    expect([published?.status, published?.sentence]).to.deep.equal([
-      ...['ok', 'Service:Issuer answers with a current status list.'],
-    ]);
-    clock.advance(3610);
-    expect((await ofLists())[1]?.sentence).to.match(/a status list that is 36\d\d seconds old/);
-    await instance.stop();
+    await withService(mandate.another({ ...own, PORT: String(port) }), async (instance) => {
+      const ofLists = async () => (await examine(own)).filter(({ check }) => check.includes('status lists'));
+      expect((await ofLists()).map(({ sentence }) => sentence)).to.deep.equal([
+        'There is no status list yet: the first task of an audience opens one.',
+        'Service:Issuer answers that there is no status list yet.',
+      ]);
+      const agent = await instance.agent();
+      for (let task = 0; task < 2; task += 1) expect((await agent.exchange()).status).to.equal(200);
+      // The service has told for `Ttl` that there is none.
+      instance.clock.advance(5);
+      const [stored, published] = await ofLists();
+      expect([stored?.status, stored?.sentence.replace(/opened .+?\. /, '')]).to.deep.equal([
+        'ok',
+        'Tasks hold 2 of 1024 indices; lists: 1, the oldest The fullest: 2 of 1024 for https://jira.example.',
+      ]);
+      expect([published?.status, published?.sentence]).to.deep.equal([
+        ...['ok', 'Service:Issuer answers with a current status list.'],
+      ]);
+      clock.advance(3610);
+      expect((await ofLists())[1]?.sentence).to.match(
+        /a status list that is 1 hour( \d+ (minutes?|seconds?))* old; 5 seconds are allowed/,
+      );
+    });
   });
 
   it('says how many checkpoints the log has, and finds one that halted, that is behind, or that has another name', async () => {
@@ -47,14 +50,13 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
     const fresh = await kind.fresh();
     const key = { ...logKeySettings(), 'Service:Audit:Log:Origin': 'mandate.example/ledger' };
     const own = { ...kind, fresh: async () => fresh };
-    const instance = await startMandate({ database: own, provider, settings: key });
-    const ofLog = async (changes = {}) => {
-      const found = (await examine({ ...fresh.settings, ...key, ...changes })).find(
-        ({ check }) => check === 'transparency log',
-      );
-      return `${found?.status}: ${found?.sentence}`;
-    };
-    try {
+    await withService(startMandate({ database: own, provider, settings: key }), async (instance) => {
+      const ofLog = async (changes = {}) => {
+        const found = (await examine({ ...fresh.settings, ...key, ...changes })).find(
+          ({ check }) => check === 'transparency log',
+        );
+        return `${found?.status}: ${found?.sentence}`;
+      };
       const add = async () => {
         await instance.block(`person-${randomUUID()}`, 'disabled');
         await instance.jobs.seal();
@@ -81,14 +83,31 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
       const { status, body } = await instance.untilReady({ accept: 'application/json' });
       expect([status, body.status]).to.deep.equal([200, 'Degraded']);
       expect(Object(body.checks).log.detail).to.equal('The log signs no further tree. A reason.');
-    } finally {
-      await instance.stop();
-    }
+    });
   });
 
   it('warns if the public address answers no status lists', async () => {
     const found = await complaints({ 'Service:StatusLists:Enabled': 'true' });
     await expectOnly(found, ['published status lists', 'warning', /^Service:Issuer could not be .*status was 404\.$/]);
+  });
+
+  it('fails if Service:Issuer is plain http on a network, outside a development host', async () => {
+    const ofSettings = async (changes: Readonly<Record<string, string>>) =>
+      (await complaints(changes)).filter(({ check }) => check === 'settings');
+    // Nothing listens at this address.
+    const onNetwork = { 'Service:Issuer': 'http://192.0.2.1:9' };
+    await expectOnly(await ofSettings(onNetwork), [
+      'settings',
+      'failed',
+      /^Service:Issuer is plain http: on the network others can read tokens and grants, and replace the published keys\.$/,
+    ]);
+    for (const accepted of [
+      { ...onNetwork, NODE_ENV: 'development' },
+      { 'Service:Issuer': 'http://127.0.0.1:9' },
+      { 'Service:Issuer': 'https://192.0.2.1:9' },
+    ]) {
+      expect(await ofSettings(accepted)).to.deep.equal([]);
+    }
   });
 
   it('warns if nothing answers at Service:Issuer, or a service with another issuer', async () => {
@@ -147,21 +166,24 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
     const fresh = await kind.fresh();
     const key = { 'Service:Signing:Keys:0:Path': good['Service:Signing:Keys:0:Path'] ?? '' };
     const own = { ...kind, fresh: async () => fresh };
-    const instance = await startMandate({ database: own, provider, issuer: 'own-address', settings: key });
-    await instance.block('ada', 'disabled');
-    await instance.jobs.seal();
-    const changes = { ...fresh.settings, 'Service:Issuer': instance.issuer };
-    expect(await complaints(changes)).to.deep.equal([]);
-    const owner = await connectOutside(fresh, 'owner');
-    const tampering = await startTampering(owner, kind.engine);
-    await tampering.sql('delete from checkpoints');
-    await instance.jobs.seal();
-    const found = await complaints(changes);
-    const readiness = found.find(({ check }) => check === 'readiness');
-    expect(readiness?.status).to.equal('failed');
-    expect(readiness?.sentence).to.include('sealing is Degraded: Nothing is sealed. Checkpoint 1 is missing');
-    await owner.close();
-    await instance.stop();
+    await withService(
+      startMandate({ database: own, provider, issuer: 'own-address', settings: key }),
+      async (instance) => {
+        await instance.block('ada', 'disabled');
+        await instance.jobs.seal();
+        const changes = { ...fresh.settings, 'Service:Issuer': instance.issuer };
+        expect(await complaints(changes)).to.deep.equal([]);
+        const owner = await connectOutside(fresh, 'owner');
+        const tampering = await startTampering(owner, kind.engine);
+        await tampering.sql('delete from checkpoints');
+        await instance.jobs.seal();
+        const found = await complaints(changes);
+        const readiness = found.find(({ check }) => check === 'readiness');
+        expect(readiness?.status).to.equal('failed');
+        expect(readiness?.sentence).to.include('sealing is Degraded: Nothing is sealed. Checkpoint 1 is missing');
+        await owner.close();
+      },
+    );
   });
 
   it('warns if what answers at Service:Issuer publishes other keys than the configured ones', async () => {

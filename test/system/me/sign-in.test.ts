@@ -215,7 +215,7 @@ for (const database of databasesByLength) {
       const person = personBrowser(keyed.mandate);
       expect((await person.signIn()).status).to.equal(302);
       const { text } = await keyed.mandate.get('/me', { accept: 'text/html', cookie: person.cookies() });
-      expect(text).to.include(`Signed in as <bdi>${ada.claims?.oid}</bdi>`);
+      expect(text).to.include(`Signed in as <bdi translate="no">${ada.claims?.oid}</bdi>`);
       await keyed.stop();
       const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
       expectNotice(await personBrowser(missing.mandate).signIn(), 403, 'Your account cannot use this page');

@@ -270,6 +270,18 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { agent_id: agent.id } });
   },
   'stopAgentTasks 404 unknown_agent': () => sent(unknown),
+  async 'stopEverything 200 ended'(world) {
+    await world.mandate.admin('DELETE', '/admin/tasks');
+    await issued(world);
+    return {};
+  },
+  'stopEverything 200 repeated': nothing,
+  'stopEverything 400 invalid_fields': () => sent({ query: { agent_id: 'jira-triage' } }),
+  'stopEverything 400 unexpected_body': () => sent({ text: '{}', headers: { 'content-type': 'application/json' } }),
+  'stopEverything 403 stop_everything_off': ({ mandate, polling }) => ({
+    url: polling.url,
+    changes: { headers: byOperator(mandate) },
+  }),
   async 'stopTask 200 ended'(world) {
     return sent({ path: { task_id: (await issued(world)).task_id ?? '' } });
   },

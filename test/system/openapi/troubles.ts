@@ -180,6 +180,15 @@ export function describeTroubles(): void {
       }
     });
 
+    it('answers stopEverything 503 if tasks are left when its time is up', async () => {
+      const { admin } = service.surfaces;
+      const stopEverything = async () => ({ kind: 'time_up', tasks: 740_000 }) as const;
+      const at = await service.serve({ admin: { ...admin, acting: undefined, stopEverything } });
+      const answer = await sendExample(at, operationOf('stopEverything'));
+      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);
+      confirm(operationOf('stopEverything'), answer, 'tasks_left');
+    });
+
     it('answers a proof 410 for an archived month and 500 for a broken seal', async () => {
       const { audit, me } = service.surfaces;
       for (const [kind, status, example] of [

@@ -5,7 +5,7 @@ import type { TestDatabase } from '../../support/databases.ts';
 import { answering } from '../../support/loopback.ts';
 import { type Mandate, type RegisteredAgent, registerAgent, startMandate } from '../../support/mandate.ts';
 import { ME_AUDIENCE, presentMeToken } from '../../support/openapi/send-example.ts';
-import { TWO_PERSONS } from '../../support/operators.ts';
+import { STOP_EVERYTHING, TWO_PERSONS } from '../../support/operators.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
@@ -20,7 +20,7 @@ export interface World {
   readonly lonely: Mandate;
   /** Has receivers whose issuers do not answer, and allows one user. */
   readonly deaf: Mandate;
-  /** Queries a user endpoint that does not answer. */
+  /** Queries a user endpoint that does not answer. No operator may end everything there. */
   readonly polling: Mandate;
   readonly metricsUrl: string;
   /** The id of the user in the examples. */
@@ -30,7 +30,7 @@ export interface World {
 
 /** Settings that turn off every receiver, and operators with names. */
 export const NO_RECEIVER = Object.fromEntries(
-  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS }).map((key) => [key, '']),
+  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...STOP_EVERYTHING }).map((key) => [key, '']),
 );
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 
@@ -51,6 +51,7 @@ export async function startWorld(database: TestDatabase): Promise<World> {
       ...logKeySettings(),
       'Service:Me:Audience': ME_AUDIENCE,
       ...TWO_PERSONS,
+      ...STOP_EVERYTHING,
     },
   });
   started.push(mandate);
@@ -71,7 +72,7 @@ export async function startWorld(database: TestDatabase): Promise<World> {
     agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
     lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
     deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUser }),
-    polling: await another(directory.settings),
+    polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
     metricsUrl: `http://127.0.0.1:${metricsPort}`,
     userId: '',
     async stop() {

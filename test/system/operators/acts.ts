@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { runMandate } from '../../support/cli-run.ts';
-import { aRegistration, type LedgerLine } from '../../support/mandate.ts';
+import { ADMIN_KEY, aRegistration, type LedgerLine } from '../../support/mandate.ts';
 import type { ServiceWithOperators } from './service.ts';
-import { detailOf, operator, WHY } from './service.ts';
+import { detailOf, operator, sendAs, WHY } from './service.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');
 
@@ -91,6 +91,8 @@ export function testActs(service: ServiceWithOperators): void {
       ['DELETE /admin/agents/NO-ID/tasks', undefined, 404, []],
       ['DELETE /admin/tasks/task_01M31S7W68TMK7WDX8YKPSYTEA', undefined, 404, []],
       ['DELETE /admin/tasks/none', undefined, 404, []],
+      ['DELETE /admin/tasks?agent_id=nobody', undefined, 400, []],
+      ['DELETE /admin/tasks', { agent_id: 'nobody' }, 400, []],
       ['DELETE /admin/sponsors/no%20key/tasks', undefined, 400, []],
       ['DELETE /admin/sponsors/without-tasks/tasks', undefined, 200, []],
       ['DELETE /admin/sponsors/not-blocked/block', undefined, 404, []],
@@ -111,6 +113,55 @@ export function testActs(service: ServiceWithOperators): void {
       const { body: listed } = await mandate.admin('GET', `/admin/acts?seq=${act.seq}`);
       expect((listed.acts as readonly object[])[0], route).to.include({ seq: act.seq, explains });
     }
+  });
+
+  it('end all tasks of all people: the act explains the records of each task, and a repetition ends none', async () => {
+    const { mandate } = service;
+    const [agent, other] = [await mandate.agent(), await mandate.agent()];
+    const issued = [await agent.exchange(), await other.exchangeFor({ sub: 'grace' }), await other.exchange()];
+    const send = operator(mandate, 'olga', 'responder');
+    const route = 'DELETE /admin/tasks';
+    const records = await mandate.recorded(async () => {
+      const { status, body } = await send(route);
+      expect(status).to.equal(200);
+      expect(body.revoked_tasks).to.be.at.least(3);
+    });
+    const act = records.at(-1) as LedgerLine;
+    expect(detailOf(act)).to.include({ sub: 'olga', role: 'responder', act: route, seq: String(records[0]?.seq) });
+    const ended = records.filter(({ event }) => event === 'task.revoked');
+    expect(ended.map(({ task_id }) => task_id)).to.include.members(issued.map(({ body }) => body.task_id));
+    expect(new Set(ended.map(({ reason }) => reason))).to.deep.equal(new Set(['operator_kill_switch']));
+    for (const { body } of issued) {
+      const { active, revocation_reason } = await mandate.introspect(String(body.access_token));
+      expect([active, revocation_reason]).to.deep.equal([false, 'operator_kill_switch']);
+    }
+    const again = await mandate.recorded(async () => {
+      expect((await send(route)).body).to.deep.equal({ revoked_tasks: 0 });
+    });
+    expect(again.map(({ event }) => event)).to.deep.equal(['operator.acted']);
+    expect((await agent.exchange()).status).to.equal(200);
+  });
+
+  it('end no task of all people without the setting, except by the key, and record each refusal', async () => {
+    const { mandate } = service;
+    const replica = await mandate.another({ 'Service:Operators:StopEverything': '' });
+    replica.clock.advance(mandate.clock.seconds() - replica.clock.seconds());
+    const agent = await mandate.agent();
+    const { body } = await agent.exchange();
+    const records = await mandate.recorded(async () => {
+      const answer = await operator(replica, 'olga', 'responder')('DELETE /admin/tasks');
+      expect(answer.status).to.equal(403);
+      expect(answer.body.detail).to.include('Service:Operators:StopEverything');
+    });
+    expect(records.map(({ event, decision, reason }) => [event, decision, reason])).to.deep.equal([
+      ['admin.denied', 'deny', 'operator_role_missing'],
+    ]);
+    const [record] = records;
+    expect(record && detailOf(record)).to.include({ sub: 'olga', act: 'DELETE /admin/tasks' });
+    expect((await mandate.introspect(String(body.access_token))).active).to.equal(true);
+    expect((await sendAs(replica, ADMIN_KEY, 'DELETE /admin/tasks')).body.revoked_tasks).to.be.at.least(1);
+    expect((await mandate.introspect(String(body.access_token))).active).to.equal(false);
+    await replica.stop();
   });
 
   it('record the admin key as key, without a name or a reason', async () => {

@@ -2,7 +2,7 @@
 
 import type { FreshDatabase, TestDatabase } from '../../support/databases.ts';
 import { type Answer, type LedgerLine, type Mandate, startMandate } from '../../support/mandate.ts';
-import { operatorToken, ROLE_VALUES, TWO_PERSONS } from '../../support/operators.ts';
+import { operatorToken, ROLE_VALUES, STOP_EVERYTHING, TWO_PERSONS } from '../../support/operators.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
 
@@ -56,7 +56,7 @@ export function serviceWithOperators(database: TestDatabase) {
     fresh = await database.fresh();
     mandate = await startMandate({
       database: { ...database, fresh: async () => fresh },
-      settings: { ...key, ...TWO_PERSONS, ...logKeySettings() },
+      settings: { ...key, ...TWO_PERSONS, ...STOP_EVERYTHING, ...logKeySettings() },
     });
     await mandate.untilReady();
   });

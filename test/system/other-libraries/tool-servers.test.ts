@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { freePort } from '../../../scripts/free-port.ts';
 import { sqliteFile } from '../../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate, withService } from '../../support/mandate.ts';
 import { signingKeySettings } from '../../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 import { foreignTokens, LOCALLY } from '../../support/tool-server/foreign-tokens.ts';
@@ -101,15 +101,18 @@ describe('Tool servers with other libraries', () => {
   }
 
   it('all accept a task token of an issuer with a path', async () => {
-    const tenant = await startMandate({ database: sqliteFile, issuer: 'own-address', issuerPath: '/tenants/one' });
-    const token = await issued({}, await tenant.agent(LOCALLY));
-    for (const [name, startServer] of Object.entries(libraries)) {
-      const server = await startServer({ MANDATE_ISSUER: tenant.issuer, AUDIENCE: JIRA });
-      const { status, text } = await call(server, token);
-      expect(status, `${name}: ${text}`).to.equal(200);
-      await server.stop();
-    }
-    await tenant.stop();
+    await withService(
+      startMandate({ database: sqliteFile, issuer: 'own-address', issuerPath: '/tenants/one' }),
+      async (tenant) => {
+        const token = await issued({}, await tenant.agent(LOCALLY));
+        for (const [name, startServer] of Object.entries(libraries)) {
+          const server = await startServer({ MANDATE_ISSUER: tenant.issuer, AUDIENCE: JIRA });
+          const { status, text } = await call(server, token);
+          expect(status, `${name}: ${text}`).to.equal(200);
+          await server.stop();
+        }
+      },
+    );
   });
 
   it('@fastify/jwt by the READMEs alone accepts a token for another server, and one of another issuer', async () => {

@@ -10,7 +10,7 @@ import { updateAgent } from '../../../application/admin/update-agent.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate, withService } from '../../support/mandate.ts';
 import { agreeing, movedClock } from '../../support/moved-clock.ts';
 import { RULES } from '../../support/registrations.ts';
 import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-postgres.ts';
@@ -157,24 +157,22 @@ describe('While Postgres', function () {
   });
 
   it('is down, a status list that was made within its ttl is served, and a later one is refused', async () => {
-    const listed = await mandate.another({
-      'Service:StatusLists:Enabled': 'true',
-      'Service:StatusLists:Ttl': 'PT1M',
+    const settings = { 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1M' };
+    await withService(mandate.another(settings), async (listed) => {
+      const issued = await listed.post('/oauth2/token', agent.exchangeForm());
+      const path = new URL(getStatusListFromJWT(String(issued.body.access_token)).uri).pathname;
+      const list = await listed.get(path);
+      await own.postgres.halt('fast');
+      try {
+        expect((await listed.get(path)).text).to.equal(list.text);
+        listed.clock.advance(60);
+        for (const target of [path, '/status']) expectUnavailable(await listed.get(target));
+      } finally {
+        await own.postgres.start();
+      }
+      await recovered();
+      expect((await listed.get(path)).status).to.equal(200);
     });
-    const issued = await listed.post('/oauth2/token', agent.exchangeForm());
-    const path = new URL(getStatusListFromJWT(String(issued.body.access_token)).uri).pathname;
-    const list = await listed.get(path);
-    await own.postgres.halt('fast');
-    try {
-      expect((await listed.get(path)).text).to.equal(list.text);
-      listed.clock.advance(60);
-      for (const target of [path, '/status']) expectUnavailable(await listed.get(target));
-    } finally {
-      await own.postgres.start();
-    }
-    await recovered();
-    expect((await listed.get(path)).status).to.equal(200);
-    await listed.stop();
   });
 
   it('has no free connection, every request is refused', async () => {

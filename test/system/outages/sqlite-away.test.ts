@@ -21,6 +21,7 @@ import {
   registerAgent,
   sendTo,
   startMandate,
+  withService,
 } from '../../support/mandate.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { connectionTo } from '../../support/replicas/connection.ts';
@@ -123,15 +124,15 @@ describe('A SQLite file that another process locked before the start', () => {
     const database = await sqliteFile.fresh();
     const other = await connectOutside(database);
     await other.sql('begin immediate');
-    const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });
-    expect((await mandate.get('/healthz')).status).to.equal(200);
-    const blocked = await mandate.admin('PUT', '/admin/sponsors/somebody/block');
-    expect([blocked.status, blocked.headers.get('retry-after')]).to.deep.equal([503, '5']);
-    await other.sql('rollback');
-    await other.close();
-    const agent = await mandate.agent();
-    expect((await agent.exchange()).status).to.equal(200);
-    await mandate.stop();
+    await withService(startMandate({ database: { ...sqliteFile, fresh: async () => database } }), async (mandate) => {
+      expect((await mandate.get('/healthz')).status).to.equal(200);
+      const blocked = await mandate.admin('PUT', '/admin/sponsors/somebody/block');
+      expect([blocked.status, blocked.headers.get('retry-after')]).to.deep.equal([503, '5']);
+      await other.sql('rollback');
+      await other.close();
+      const agent = await mandate.agent();
+      expect((await agent.exchange()).status).to.equal(200);
+    });
   });
 });
 

@@ -21,6 +21,7 @@ import {
   type Mandate,
   type RegisteredAgent,
   startMandate,
+  withService,
 } from '../../support/mandate.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
@@ -162,15 +163,15 @@ describe('A second service on a SQLite file', () => {
     expect(readFileSync(first.logFile, 'utf8')).to.not.include('another process');
     // An audit command and the doctor read the file, and serve nothing.
     const reader = await openSqliteCondition(database.settings['Service:Database:Path'] ?? '');
-    const second = await startMandate({ database: kept(database) });
-    expect(warnings(second)).to.equal(1);
-    expect((await (await second.agent()).exchange()).status).to.equal(200);
-    process.kill(first.pid, 'SIGKILL');
-    await first.ended;
-    await second.stop();
-    const third = await startMandate({ database: kept(database) });
-    expect(warnings(third)).to.equal(0);
-    await third.stop();
+    await withService(startMandate({ database: kept(database) }), async (second) => {
+      expect(warnings(second)).to.equal(1);
+      expect((await (await second.agent()).exchange()).status).to.equal(200);
+      process.kill(first.pid, 'SIGKILL');
+      await first.ended;
+    });
+    await withService(startMandate({ database: kept(database) }), async (third) => {
+      expect(warnings(third)).to.equal(0);
+    });
     await reader.close();
     await provider.stop();
     await database.drop();

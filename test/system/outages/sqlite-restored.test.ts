@@ -12,7 +12,14 @@ import { memoryOfThreads } from '../../../adapters/storage/sqlite/remembered-led
 import { runCommand } from '../../support/command-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ADMIN_KEY, type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import {
+  ADMIN_KEY,
+  type Answer,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+  withService,
+} from '../../support/mandate.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 const POLL_MS = 20;
@@ -103,12 +110,12 @@ describe('A backup of SQLite', function () {
     await expectStopped();
     // A later backup, which has the record again, does not resume it: it does not know the answers that were given in
     // between.
-    const restarted = await mandate.another({});
-    expect((await restarted.untilReady()).text).to.equal('Healthy');
-    expect((await restarted.introspect(issued)).active).to.equal(true);
-    expect((await restarted.introspect(lost)).active).to.equal(false);
-    await expectStopped();
-    await restarted.stop();
+    await withService(mandate.another({}), async (restarted) => {
+      expect((await restarted.untilReady()).text).to.equal('Healthy');
+      expect((await restarted.introspect(issued)).active).to.equal(true);
+      expect((await restarted.introspect(lost)).active).to.equal(false);
+      await expectStopped();
+    });
   });
 
   it('restored under a service that only reads is noticed too, by introspection and by /readyz', async () => {
@@ -127,13 +134,13 @@ describe('A backup of SQLite', function () {
     await agent.exchange();
     const before = await records();
     await copyDatabase(backup, path);
-    const restarted = await mandate.another({});
-    mandate.clock.advance(1);
-    const another = await restarted.agent({ agent_id: 'another-agent' });
-    await another.exchange();
-    expect(await records()).to.be.at.least(Number(before));
-    await expectStopped();
-    await restarted.stop();
+    await withService(mandate.another({}), async (restarted) => {
+      mandate.clock.advance(1);
+      const another = await restarted.agent({ agent_id: 'another-agent' });
+      await another.exchange();
+      expect(await records()).to.be.at.least(Number(before));
+      await expectStopped();
+    });
   });
 
   it('is noticed by a database thread that starts after the restore, as long as the process lives', async () => {
@@ -151,22 +158,22 @@ describe('A backup of SQLite', function () {
   });
 
   it('may be made, and the file be compacted and written by other processes, while the service decides', async () => {
-    const other = await mandate.another({});
-    const outside = await connectOutside(database);
-    for (const change of [
-      'vacuum',
-      "insert into ledger (ts, event) values (1, 'task.created')",
-      'pragma user_version = 7',
-    ]) {
-      await outside.sql(change);
-      await copyDatabase(path, backup);
-      expect((await (await other.agent()).exchange()).status, change).to.equal(200);
-      expect((await agent.exchange()).status, change).to.equal(200);
-      expect((await mandate.introspect(issued)).active, change).to.equal(true);
-      expect((await databaseCheck(mandate)).status, change).to.equal(200);
-    }
-    await outside.close();
-    await other.stop();
+    await withService(mandate.another({}), async (other) => {
+      const outside = await connectOutside(database);
+      for (const change of [
+        'vacuum',
+        "insert into ledger (ts, event) values (1, 'task.created')",
+        'pragma user_version = 7',
+      ]) {
+        await outside.sql(change);
+        await copyDatabase(path, backup);
+        expect((await (await other.agent()).exchange()).status, change).to.equal(200);
+        expect((await agent.exchange()).status, change).to.equal(200);
+        expect((await mandate.introspect(issued)).active, change).to.equal(true);
+        expect((await databaseCheck(mandate)).status, change).to.equal(200);
+      }
+      await outside.close();
+    });
   });
 
   it('beside the -wal of the killed service is refused by the start and by doctor, with the act that helps', async () => {
@@ -198,9 +205,9 @@ describe('A backup of SQLite', function () {
     // The act that the sentence names.
     for (const ending of ['-wal', '-shm']) rmSync(`${target}${ending}`);
     copyFileSync(backup, target);
-    const started = await mandate.another(restored);
-    expect((await started.untilReady()).text).to.equal('Healthy');
-    await started.stop();
+    await withService(mandate.another(restored), async (started) => {
+      expect((await started.untilReady()).text).to.equal('Healthy');
+    });
   });
 
   it('that is large and damaged is found while the service runs, which then decides and reads nothing', async () => {

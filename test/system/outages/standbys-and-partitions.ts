@@ -8,6 +8,7 @@ import { openPostgresCondition } from '../../../adapters/storage/postgres/condit
 import { capturedLog } from '../../support/captured-log.ts';
 import { runCommand } from '../../support/command-process.ts';
 import { eventually } from '../../support/eventually.ts';
+import { withService } from '../../support/mandate.ts';
 import { SUPERUSER, serverAccount } from '../../support/postgres-server.ts';
 import type { FaultyPostgres } from './faulty-postgres.ts';
 import { HEALTHY } from './faulty-postgres.ts';
@@ -97,15 +98,15 @@ export function testStandbysAndPartitions(faulty: FaultyPostgres): void {
 
   it('has no partition for this month, and a check of readiness makes the service create it', async () => {
     const { mandate } = faulty;
-    const other = await mandate.another({});
-    // The hourly upkeep runs at the start, with the time before.
-    await other.untilReady();
-    other.clock.advance(240 * DAY);
-    const unready = await readiness(other);
-    expect(unready.slice(0, 2)).to.deep.equal([503, 'Unhealthy']);
-    expect(unready[2]).to.match(/^The ledger has no partition ledger_\d{4}_\d{2}; run `mandate migrate`\.$/);
-    await eventually(async () => (await readiness(other))[1] === 'Healthy');
-    await other.stop();
+    await withService(mandate.another({}), async (other) => {
+      // The hourly upkeep runs at the start, with the time before.
+      await other.untilReady();
+      other.clock.advance(240 * DAY);
+      const unready = await readiness(other);
+      expect(unready.slice(0, 2)).to.deep.equal([503, 'Unhealthy']);
+      expect(unready[2]).to.match(/^The ledger has no partition ledger_\d{4}_\d{2}; run `mandate migrate`\.$/);
+      await eventually(async () => (await readiness(other))[1] === 'Healthy');
+    });
   });
 
   it('is a standby, nothing is decided, doctor names it, and the service goes on after its promotion', async () => {

@@ -1,7 +1,7 @@
 /** The refusals of subject tokens, people, scopes, audiences and task grants. */
 
 import { expect } from 'chai';
-import { type Form, WIKI } from '../../support/mandate.ts';
+import { type Form, WIKI, withService } from '../../support/mandate.ts';
 import {
   type Act,
   ADA,
@@ -96,27 +96,24 @@ export const casesOfPeople: readonly Case[] = [
   denied(
     'subject_keys_unavailable',
     'the identity provider was never reached',
-    async ({ mandate }) => {
-      const cut = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
-      const answer = await (await cut.agent()).exchange();
-      await cut.stop();
-      return answer;
-    },
+    ({ mandate }) =>
+      withService(mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' }), async (cut) =>
+        (await cut.agent()).exchange(),
+      ),
     null,
   ),
   denied(
     'subject_keys_unavailable',
     'the identity provider is away when a token names a kid that is not known yet',
-    async ({ mandate }) => {
-      const other = await mandate.another({});
-      const agent = await other.agent();
-      const token = mandate.provider.mintAccessToken({}, { kid: 'next-year' });
-      await mandate.provider.goDown();
-      const answer = await agent.exchange({ subject_token: token });
-      await mandate.provider.comeBack();
-      await other.stop();
-      return answer;
-    },
+    ({ mandate }) =>
+      withService(mandate.another({}), async (other) => {
+        const agent = await other.agent();
+        const token = mandate.provider.mintAccessToken({}, { kid: 'next-year' });
+        await mandate.provider.goDown();
+        const answer = await agent.exchange({ subject_token: token });
+        await mandate.provider.comeBack();
+        return answer;
+      }),
     null,
   ),
 

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { withService } from '../../support/mandate.ts';
 import { PATCH_SCHEMA, scimClient, USER_SCHEMA } from '../../support/scim-client.ts';
 import type { Directory } from './directory.ts';
 import { ENTRA_DEACTIVATION, ENTRA_FLAG_DEACTIVATION, ENTRA_REACTIVATION } from './directory.ts';
@@ -96,12 +97,12 @@ export function testEntraId(directory: Directory): void {
 
   it('have their effect at once in another process on the same database', async () => {
     const { mandate, scim } = directory;
-    const other = await mandate.another({});
-    const { sub, issued } = await working();
-    const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
-    await scim.send('PATCH', `/Users/${id}`, ENTRA_DEACTIVATION);
-    expect(await other.introspect(issued)).to.include({ active: false, revocation_reason: 'scim_deactivated' });
-    expect((await scimClient(other).send('GET', `/Users/${id}`)).body).to.include({ active: false });
-    await other.stop();
+    await withService(mandate.another({}), async (other) => {
+      const { sub, issued } = await working();
+      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
+      await scim.send('PATCH', `/Users/${id}`, ENTRA_DEACTIVATION);
+      expect(await other.introspect(issued)).to.include({ active: false, revocation_reason: 'scim_deactivated' });
+      expect((await scimClient(other).send('GET', `/Users/${id}`)).body).to.include({ active: false });
+    });
   });
 }

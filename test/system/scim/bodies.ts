@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { fieldsOf } from '../../support/mandate.ts';
+import { fieldsOf, withService } from '../../support/mandate.ts';
 import { PATCH_SCHEMA, scimClient } from '../../support/scim-client.ts';
 import type { Directory } from './directory.ts';
 import { expectError } from './directory.ts';
@@ -64,17 +64,17 @@ export function testBodies(directory: Directory): void {
 
   it('refuses a new user without userName, or without the attribute that names the person', async () => {
     const { mandate, scim } = directory;
-    const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
-    const lines = await mandate.recorded(async () => {
-      for (const members of ['{"externalId":"hunter2"}', '{"userName":"hunter2"}', '{"active":false}', '{}']) {
-        const answer = await scim.send('POST', '/Users', members);
-        expectError(answer, 400, 'invalidValue');
-        expect(answer.text).not.to.contain('hunter2');
-      }
-      expectError(await scimClient(byName).send('POST', '/Users', { externalId: 'hunter2' }), 400, 'invalidValue');
+    await withService(mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' }), async (byName) => {
+      const lines = await mandate.recorded(async () => {
+        for (const members of ['{"externalId":"hunter2"}', '{"userName":"hunter2"}', '{"active":false}', '{}']) {
+          const answer = await scim.send('POST', '/Users', members);
+          expectError(answer, 400, 'invalidValue');
+          expect(answer.text).not.to.contain('hunter2');
+        }
+        expectError(await scimClient(byName).send('POST', '/Users', { externalId: 'hunter2' }), 400, 'invalidValue');
+      });
+      expect(lines).to.deep.equal([]);
     });
-    expect(lines).to.deep.equal([]);
-    await byName.stop();
   });
 
   it('accepts an externalId of 256 UTF-16 code units', async () => {
@@ -116,34 +116,35 @@ export function testBodies(directory: Directory): void {
   it('answers 507 if a new user would exceed Service:Scim:MaxUsers', async () => {
     const { mandate, scim } = directory;
     const { body } = await scim.send('GET', '/Users?count=0');
-    const other = await mandate.another({ 'Service:Scim:MaxUsers': String(Number(body.totalResults) + 1) });
-    const last = aBody();
-    await scimClient(other).create(last);
-    const lines = await mandate.recorded(async () => {
-      expectError(await scimClient(other).send('POST', '/Users', aBody()), 507);
-      expectError(await scimClient(other).send('POST', '/Users', last), 409, 'uniqueness');
+    const oneMore = { 'Service:Scim:MaxUsers': String(Number(body.totalResults) + 1) };
+    await withService(mandate.another(oneMore), async (other) => {
+      const last = aBody();
+      await scimClient(other).create(last);
+      const lines = await mandate.recorded(async () => {
+        expectError(await scimClient(other).send('POST', '/Users', aBody()), 507);
+        expectError(await scimClient(other).send('POST', '/Users', last), 409, 'uniqueness');
+      });
+      expect(lines).to.deep.equal([]);
     });
-    expect(lines).to.deep.equal([]);
-    await other.stop();
   });
 
   it('names the person by the userName if Service:Scim:SponsorKeyAttribute says so, and then needs no externalId', async () => {
     const { mandate } = directory;
-    const other = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
-    const client = scimClient(other);
-    const name = `${randomUUID()}@Example.org`;
-    const lines = await mandate.recorded(async () => {
-      const id = await client.create({ userName: name, externalId: 'x', active: false });
-      const Operations = [{ op: 'Remove', path: 'externalId' }];
-      const answer = await client.send('PATCH', `/Users/${id}`, { schemas: [PATCH_SCHEMA], Operations });
-      expect(answer.body).not.to.have.property('externalId');
-      const put = await client.send('PUT', `/Users/${id}`, { externalId: 'y' });
-      expect(put.body).to.include({ userName: name, externalId: 'y', active: false });
-      const cleared = await client.send('PUT', `/Users/${id}`, { userName: name });
-      expect(cleared.body, 'it names nobody here').not.to.have.property('externalId');
-      expectError(await client.send('POST', '/Users', { userName: 'two words' }), 400, 'invalidValue');
+    await withService(mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' }), async (other) => {
+      const client = scimClient(other);
+      const name = `${randomUUID()}@Example.org`;
+      const lines = await mandate.recorded(async () => {
+        const id = await client.create({ userName: name, externalId: 'x', active: false });
+        const Operations = [{ op: 'Remove', path: 'externalId' }];
+        const answer = await client.send('PATCH', `/Users/${id}`, { schemas: [PATCH_SCHEMA], Operations });
+        expect(answer.body).not.to.have.property('externalId');
+        const put = await client.send('PUT', `/Users/${id}`, { externalId: 'y' });
+        expect(put.body).to.include({ userName: name, externalId: 'y', active: false });
+        const cleared = await client.send('PUT', `/Users/${id}`, { userName: name });
+        expect(cleared.body, 'it names nobody here').not.to.have.property('externalId');
+        expectError(await client.send('POST', '/Users', { userName: 'two words' }), 400, 'invalidValue');
+      });
+      expect(fieldsOf(lines, 'reason', 'sponsor')).to.deep.equal([['scim_deactivated', name]]);
     });
-    expect(fieldsOf(lines, 'reason', 'sponsor')).to.deep.equal([['scim_deactivated', name]]);
-    await other.stop();
   });
 }

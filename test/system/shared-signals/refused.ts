@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { securityEventDenialReasons } from '../../../domain/signals/security-event.ts';
-import { type Answer, fieldsOf } from '../../support/mandate.ts';
+import { type Answer, fieldsOf, withService } from '../../support/mandate.ts';
 import { rawConnection } from '../../support/raw-http.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 import { FORMER_PUSH_CREDENTIAL, PUSH_CREDENTIAL } from '../../support/transmitter.ts';
@@ -216,15 +216,15 @@ export function testRefusedEvents(stream: Stream): void {
 
   it("answers 503 while the transmitter's keys are unavailable; together, these tests record every denial reason of events", async () => {
     const { transmitter, mandate } = stream;
-    const blind = await mandate.another({ 'Service:Ssf:Issuer': 'http://127.0.0.1:9' });
     const token = transmitter.sign(revoked);
-    const lines = await mandate.recorded(async () => {
-      const answer = await push(token, blind);
-      expect(answer.status).to.equal(503);
-      expect(answer.body.description).to.match(/^keys_unavailable: /);
+    await withService(mandate.another({ 'Service:Ssf:Issuer': 'http://127.0.0.1:9' }), async (blind) => {
+      const lines = await mandate.recorded(async () => {
+        const answer = await push(token, blind);
+        expect(answer.status).to.equal(503);
+        expect(answer.body.description).to.match(/^keys_unavailable: /);
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'ssf_keys_unavailable']]);
     });
-    await blind.stop();
-    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'ssf_keys_unavailable']]);
     expectAccepted(await push(token));
     const recorded = new Set((await mandate.ledger()).map((line) => line.reason));
     expect(securityEventDenialReasons.filter((reason) => !recorded.has(reason))).to.deep.equal([]);

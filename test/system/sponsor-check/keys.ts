@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { answering, type Handler } from '../../support/loopback.ts';
-import { ADMIN_KEY } from '../../support/mandate.ts';
+import { ADMIN_KEY, withService } from '../../support/mandate.ts';
 import type { Checked } from './checked.ts';
 import { ACTIVE } from './checked.ts';
 
@@ -78,13 +78,13 @@ export function testSponsorKeys(checked: Checked): void {
 
   it('queries by sub if the sponsor key is in another claim', async () => {
     const { mandate } = checked;
-    const other = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
-    checked.users = decoding;
-    const acting = await other.agent();
-    const subject_token = mandate.provider.mintAccessToken({ sub: 'a b/c', oid: 'key-1' });
-    expect((await acting.exchange({ subject_token })).status).to.equal(200);
-    expect(questions().map(({ path }) => path)).to.deep.equal(['/users/a%20b%2Fc']);
-    await other.stop();
+    await withService(mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' }), async (other) => {
+      checked.users = decoding;
+      const acting = await other.agent();
+      const subject_token = mandate.provider.mintAccessToken({ sub: 'a b/c', oid: 'key-1' });
+      expect((await acting.exchange({ subject_token })).status).to.equal(200);
+      expect(questions().map(({ path }) => path)).to.deep.equal(['/users/a%20b%2Fc']);
+    });
   });
 
   it('refuses one dot and two dots as sponsor keys, at an exchange and in the admin API', async () => {

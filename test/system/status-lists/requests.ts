@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import type { TestDatabase } from '../../support/databases.ts';
-import { type Mandate, startMandate } from '../../support/mandate.ts';
+import { type Mandate, startMandate, withService } from '../../support/mandate.ts';
 import type { ServiceWithLists } from './service.ts';
 import { claimOf, MEDIA_TYPE, ON, pathOf, TTL } from './service.ts';
 
@@ -98,20 +98,21 @@ export function testRequests(service: ServiceWithLists, database: TestDatabase):
   });
 
   it('are all named at the endpoint that the metadata names, none before the first task', async () => {
-    const fresh = await startMandate({ database, settings: ON });
-    const { status_list_aggregation_endpoint: endpoint } = (await fresh.get('/.well-known/openid-configuration')).body;
-    expect(endpoint).to.equal('https://mandate.test/status');
-    const early = await fresh.get('/status');
-    expect(early.body).to.deep.equal({ status_lists: [] });
-    expect(early.headers.get('cache-control')).to.equal(`public, max-age=${TTL}`);
-    const first = await fresh.agent();
-    const uris = [claimOf(await first.exchange()).uri];
-    uris.push(claimOf(await first.exchange({ resource: 'https://wiki.example' })).uri);
-    // Until then the answer before is repeated.
-    expect((await fresh.get('/status')).body).to.deep.equal({ status_lists: [] });
-    fresh.clock.advance(TTL);
-    expect((await fresh.get('/status')).body).to.deep.equal({ status_lists: uris });
-    await fresh.stop();
+    await withService(startMandate({ database, settings: ON }), async (fresh) => {
+      const { status_list_aggregation_endpoint: endpoint } = (await fresh.get('/.well-known/openid-configuration'))
+        .body;
+      expect(endpoint).to.equal('https://mandate.test/status');
+      const early = await fresh.get('/status');
+      expect(early.body).to.deep.equal({ status_lists: [] });
+      expect(early.headers.get('cache-control')).to.equal(`public, max-age=${TTL}`);
+      const first = await fresh.agent();
+      const uris = [claimOf(await first.exchange()).uri];
+      uris.push(claimOf(await first.exchange({ resource: 'https://wiki.example' })).uri);
+      // Until then the answer before is repeated.
+      expect((await fresh.get('/status')).body).to.deep.equal({ status_lists: [] });
+      fresh.clock.advance(TTL);
+      expect((await fresh.get('/status')).body).to.deep.equal({ status_lists: uris });
+    });
   });
 
   it('are not there while they are off; what ended meanwhile is in them once they are on again', async () => {

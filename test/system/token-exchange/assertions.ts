@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { makeAgentKey } from '../../support/agents/agent-key.ts';
-import { fieldsOf } from '../../support/mandate.ts';
+import { fieldsOf, withService } from '../../support/mandate.ts';
 import type { Service } from './service.ts';
 
 const CLIENT_ASSERTION = {
@@ -57,12 +57,11 @@ export function testAssertions(service: Service): void {
     ]) {
       expect((await agent.exchange(form)).body.error).to.equal('invalid_client');
     }
-    const cut = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
     const unused = both();
-    expect((await cut.post('/oauth2/token', agent.exchangeForm(unused))).body.error).to.equal(
-      'temporarily_unavailable',
-    );
-    await cut.stop();
+    await withService(mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' }), async (cut) => {
+      const answer = await cut.post('/oauth2/token', agent.exchangeForm(unused));
+      expect(answer.body.error).to.equal('temporarily_unavailable');
+    });
     expect((await agent.exchange(unused)).status).to.equal(200);
   });
 
@@ -127,12 +126,12 @@ export function testAssertions(service: Service): void {
     const { mandate, agent } = service;
     const form = agent.exchangeForm();
     expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
-    const other = await mandate.another({});
-    const lines = await other.recorded(async () => {
-      const replay = await other.post('/oauth2/token', form);
-      expect(replay.status).to.equal(401);
+    await withService(mandate.another({}), async (other) => {
+      const lines = await other.recorded(async () => {
+        const replay = await other.post('/oauth2/token', form);
+        expect(replay.status).to.equal(401);
+      });
+      expect(lines.at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
     });
-    expect(lines.at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
-    await other.stop();
   });
 }

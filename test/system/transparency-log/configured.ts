@@ -3,6 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { runMandate } from '../../support/cli-run.ts';
+import { withService } from '../../support/mandate.ts';
 import { logKeySettings, pemOf, readNote } from '../../support/transparency-log.ts';
 import type { Log } from './log.ts';
 import { hex, keysIn, ORIGIN, type PublishedKey, thumbprintOf } from './log.ts';
@@ -16,12 +17,12 @@ export function testConfiguration(logged: Log): void {
     let keys: readonly PublishedKey[] = [];
     const records = await mandate.recorded(async () => {
       for (let start = 0; start < 2; start += 1) {
-        const next = await mandate.another({ ...active(1), ...nextLogKey });
-        await next.block(`start-${start}`, 'disabled');
-        await next.jobs.seal();
-        await next.jobs.growLog();
-        keys = keysIn(await next.get('/log/keys'));
-        await next.stop();
+        await withService(mandate.another({ ...active(1), ...nextLogKey }), async (next) => {
+          await next.block(`start-${start}`, 'disabled');
+          await next.jobs.seal();
+          await next.jobs.growLog();
+          keys = keysIn(await next.get('/log/keys'));
+        });
       }
     });
     mandate.clock.advance(1);
@@ -46,12 +47,11 @@ export function testConfiguration(logged: Log): void {
   it('records a key that signed while the log was off, if it is still configured', async () => {
     const { signingKeys, mandate } = logged;
     const off = { 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' };
-    const without = await mandate.another({ ...off, ...active(2) });
-    await without.block('while-off', 'disabled');
-    await without.jobs.seal();
-    await without.stop();
-    const next = await mandate.another(active(3));
-    try {
+    await withService(mandate.another({ ...off, ...active(2) }), async (without) => {
+      await without.block('while-off', 'disabled');
+      await without.jobs.seal();
+    });
+    await withService(mandate.another(active(3)), async (next) => {
       next.clock.advance(1);
       const keys = keysIn(await next.get('/log/keys')).filter(({ use }) => use === 'checkpoint');
       const found = keys.find(({ kid }) => kid === signingKeys[2]?.signer.kid);
@@ -59,9 +59,7 @@ export function testConfiguration(logged: Log): void {
       expect(keys.find(({ to }) => to === null)?.kid).to.equal(signingKeys[3]?.signer.kid);
       const records = (await next.ledger()).filter(({ detail }) => detail === found?.kid);
       expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['key.retired', 'checkpoint_key']]);
-    } finally {
-      await next.stop();
-    }
+    });
   });
 
   it('says its state at /readyz', async () => {
@@ -112,15 +110,12 @@ export function testConfiguration(logged: Log): void {
     const said = mandate.log.lines.map((line) => JSON.parse(line));
     const halt = said.find(({ message }) => message === 'the transparency log does not grow');
     expect(halt?.problem).to.include(ORIGIN).and.include('other.example/ledger');
-    const renamed = await mandate.another(other);
-    try {
+    await withService(mandate.another(other), async (renamed) => {
       const key = keysIn(await renamed.get('/log/keys')).findLast(({ use, to }) => use === 'log' && to === null);
       const note = readNote((await renamed.get('/log/checkpoint')).text, key?.vkey ?? '');
       expect([note.origin, note.size]).to.deep.equal(['other.example/ledger', before.size]);
       expect(hex(note.root)).to.equal(hex(before.root));
-    } finally {
-      await renamed.stop();
-    }
+    });
     expect((await adopt({})).code).to.equal(0);
     await mandate.jobs.growLog();
     mandate.clock.advance(1);

@@ -1,11 +1,11 @@
-// Shows decisions as they are recorded (docs/console.md). It waits while the page is hidden or paused, and continues
-// after a lost connection, at any replica, with the record that follows the last one.
+// Shows decisions as they are recorded (docs/console.md), from the newest twenty on. It waits while the page is hidden or
+// paused. After a lost connection it continues, at any replica, with the record that follows the last one.
 
 const MOST_SHOWN = 100;
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 /** The service sends something every 15 seconds. A connection that is silent for longer is dead. */
 const SILENCE_MS = 35_000;
-/** After a longer pause the records in between are not sent: the ledger has them. */
+/** After a longer pause the table begins again with the newest records: the ledger has those in between. */
 const RESUME_MS = 5 * 60_000;
 
 const panel = document.querySelector('#stream');
@@ -38,7 +38,7 @@ function lineOf(record) {
   const reason = record.reason === null ? '' : element('span', 'reason', ` ${record.reason}`);
   const count = record.count === undefined ? '' : element('span', 'quiet', ` × ${record.count}`);
   const link = element('a', 'seq', String(record.seq));
-  link.href = `/ledger?from=${encodeURIComponent(record.ts)}`;
+  link.href = `/ledger?order=oldest&from=${encodeURIComponent(record.ts)}`;
   link.setAttribute('aria-label', `Record ${record.seq} in the ledger`);
   const parties = [record.agent_id, record.sponsor]
     .filter((each) => each !== null)
@@ -97,6 +97,8 @@ async function follow(signal, heard) {
 async function connect() {
   if (connection !== undefined || isPaused || isOver || document.visibilityState !== 'visible') return;
   if (Date.now() - idleSince > RESUME_MS) lastId = undefined;
+  // The service then sends the newest records first: older lines would hide that some are missing between.
+  if (lastId === undefined) list.replaceChildren();
   const mine = new AbortController();
   connection = mine;
   let silence;
@@ -119,7 +121,7 @@ async function connect() {
     toggle.disabled = true;
     return;
   }
-  // Connecting again would take the place of another window, which would take one in turn.
+  // A new connection would end that of another window, which would then connect again and end this one.
   if (outcome === 'displaced') {
     isPaused = true;
     toggle.textContent = 'Continue';

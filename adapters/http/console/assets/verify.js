@@ -319,7 +319,7 @@ async function read(address) {
   }
 }
 
-/** Why the service gives no proof. What it says is not verified, so a sealed record without a proof is a fault. */
+/** The sentence for a record without a proof. It repeats the service's claim, so a sealed record without a proof is a fault. */
 function unproven(record, { reason, checkpoint }) {
   if (reason === 'seal_broken') {
     const { checkpoint_id: id, first_seq, last_seq } = checkpoint;

@@ -6,7 +6,7 @@
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
 import type { TaskState } from '../../../../domain/tasks/task.ts';
 
-/** More could neither be drawn in time nor read. */
+/** A larger graph takes too long to draw, and is too dense to read. */
 export const MAX_NODES = 200;
 /** If people, agents and tool servers are grouped, the picture is an overview: it should fit a few screens. */
 export const MAX_OVERVIEW_NODES = 60;
@@ -29,7 +29,7 @@ interface Counted {
   readonly tasks: number;
 }
 
-/** A group stands for what has fewer tasks than the nodes beside it. */
+/** A group replaces nodes that have fewer tasks than the others of their kind. */
 type Grouped = { readonly kind: 'other_people' | 'other_agents' | 'other_servers'; readonly members: number };
 
 export type DelegationNode = Counted &
@@ -53,7 +53,7 @@ export interface DelegationGraph {
   /** People, then agents, tasks and tool servers; the most tasks first. */
   readonly nodes: readonly DelegationNode[];
   readonly edges: readonly DelegationEdge[];
-  /** What the graph shows as one node: nothing, tasks, or also the smallest people, agents and tool servers. */
+  /** Which nodes are groups: none, tasks, or also the smallest people, agents and tool servers. */
   readonly grouped: 'nothing' | 'tasks' | 'smallest';
 }
 
@@ -78,7 +78,7 @@ export function delegationsOf(tasks: readonly DelegatedTask[]): {
   return { graph: graphOf(tasks, tally), rows: rowsOf(tally) };
 }
 
-/** What the tasks have in common. A process with many of them counts each name once, and then works with numbers. */
+/** The distinct names of the tasks. Later steps use their indexes in these lists, which are faster to compare. */
 interface Tally {
   readonly people: readonly Party[];
   readonly agents: readonly Party[];
@@ -92,7 +92,7 @@ interface Party {
   tasks: number;
 }
 
-/** The places of a person, an agent and a tool server in their lists. */
+/** The indexes of a person, an agent and a tool server in their lists. */
 interface Row {
   readonly person: number;
   readonly agent: number;
@@ -102,7 +102,7 @@ interface Row {
   newest: TaskId;
 }
 
-/** More than the tasks of a picture, so that three places make one number. */
+/** Exceeds the number of tasks of a picture, so that three indexes make one number. */
 const PLACES = 65_536;
 
 function tallied(tasks: readonly DelegatedTask[]): Tally {
@@ -235,7 +235,7 @@ function places(nodes: readonly Named[]): (id: string) => Named {
   };
 }
 
-/** The places of a kind, with the most tasks first. Equal ones by name, so that a page that is opened again looks the same. */
+/** The indexes of a kind, the most tasks first, then by name, so that the same tasks always give the same picture. */
 function ranked(parties: readonly Party[], own: readonly Named[]): readonly number[] {
   const before = (one: number, other: number): number =>
     (parties[other]?.tasks ?? 0) - (parties[one]?.tasks ?? 0) ||
@@ -243,14 +243,14 @@ function ranked(parties: readonly Party[], own: readonly Named[]): readonly numb
   return parties.map((_, place) => place).sort(before);
 }
 
-/** The nodes of a kind, with one in place of all but the largest. */
+/** The nodes of a kind: the largest ones, and one group for the rest. */
 function largest(
   own: readonly Named[],
   order: readonly number[],
   kept: number,
   kind: Grouped['kind'],
 ): readonly Named[] {
-  // A group of one would say less than the one, and take as much room.
+  // A group with one member would take as much room as that member.
   if (own.length <= kept + 1) return own;
   const group: Named = { id: kind, kind, members: own.length - kept };
   const nodes: Named[] = own.map(() => group);

@@ -14,7 +14,7 @@ export const MARGIN = 4;
 
 export const COLUMNS = ['People', 'Agents', 'Tasks', 'Tool servers'] as const;
 
-/** Looking for the order with the fewest crossings takes a tenth of a second with so many lines, and a second with 500. */
+/** The search for the order with the fewest crossings takes a tenth of a second with so many lines, and a second with 500. */
 const MOST_ORDERED = 100;
 
 export interface PlacedNode {

@@ -39,7 +39,7 @@ function line({ edge, from, to }: PlacedEdge): Html {
   return html`<path d="${path}" stroke-width="${thickness(edge.tasks)}"/>`;
 }
 
-/** Ten times the tasks, one and a half more. */
+/** A line for ten times as many tasks is 1.5 wider. */
 function thickness(tasks: number): string {
   return (1 + 1.5 * Math.log10(tasks)).toFixed(1);
 }
@@ -50,7 +50,7 @@ interface NodeWords {
   /** The second line. */
   readonly about: string;
   readonly to: string | undefined;
-  /** `undefined` for what no kill switch ends. */
+  /** `undefined` for a node whose tasks the kill switch cannot end. */
   readonly stop: { readonly to: string; readonly label: string } | undefined;
 }
 

@@ -2,23 +2,28 @@
 
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
-import { MAX_REASON, MIN_REASON } from '../../admin/operators.ts';
+import { MAX_REASON, MIN_REASON } from '../../../../domain/operators/reason.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
-import type { FormResult } from '../context.ts';
+import type { FormResult, ScreenContext } from '../context.ts';
+
+/** The texts of a refused form, which its fields show again. */
+export function typedInto({ refused }: ScreenContext, { path }: { readonly path: string }): FormField {
+  return (name) => (refused?.path === path ? refused.field(name) : undefined);
+}
 
 /** The field that every form of a change has. @param id unique in the page */
-export function reasonField(id: string): Html {
+export function reasonField(id: string, typed: FormField): Html {
   return html`<p class="field"><label for="${id}">Reason</label>
-<input id="${id}" name="reason" required minlength="${MIN_REASON}" maxlength="${MAX_REASON}" autocomplete="off" aria-describedby="${id}-help">
+<input id="${id}" name="reason" value="${typed('reason') ?? ''}" required minlength="${MIN_REASON}" maxlength="${MAX_REASON}" autocomplete="off" aria-describedby="${id}-help">
 <span class="quiet" id="${id}-help">${MIN_REASON} to ${MAX_REASON} characters. The ledger keeps its hash, and auditors read it.</span></p>`;
 }
 
 /** For acts that end tasks or block a person: the operator types `expected`, and the service compares it. */
-export function typedNameField(id: string, expected: string): Html {
+export function typedNameField(id: string, expected: string, typed: FormField): Html {
   return html`<p class="field"><label for="${id}">Type <bdi class="code">${expected}</bdi> to confirm</label>
-<input id="${id}" name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
+<input id="${id}" name="typed" value="${typed('typed') ?? ''}" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
 }
 
 /** The person whom a form is about, or the refusal. */

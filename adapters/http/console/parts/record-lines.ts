@@ -6,7 +6,7 @@ import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/reco
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { visibleJson } from './visible-json.ts';
 
-/** The field of a search, and the words for its link. */
+/** The links below a record: the field of the search, the words of the link, and the value. */
 const FILTERS = [
   ['task_id', 'this task', ({ taskId }) => taskId],
   ['agent_id', 'this agent', ({ agentId }) => agentId],

@@ -1,4 +1,4 @@
-/** The four columns of a scope: did the person have it, may the agent, was it asked for, was it granted. */
+/** A row for each scope: whether the person had it, the agent may have it, the request asked for it, and it was granted. */
 
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';

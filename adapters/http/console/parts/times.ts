@@ -1,4 +1,4 @@
-/** Times of the console: in UTC, as records have them, with the distance to now. */
+/** Times as the console shows them: in UTC, as in records, and relative to now. */
 
 import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
 import { type Html, html } from '../../browser/html.ts';

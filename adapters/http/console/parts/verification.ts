@@ -1,4 +1,4 @@
-/** The part of a screen where auditors verify what it shows, in their browser. verify.js does it, and reads these feeds. */
+/** The form with which auditors verify the records of a screen in their browser. verify.js verifies, and reads these feeds. */
 
 import type { BlockMemory, ProofOutcome } from '../../../../application/ledger/prove.ts';
 import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
@@ -34,7 +34,7 @@ ${hasRecords && html`<button name="what" value="records">Verify the records on t
 const MOST_PROOFS = 100;
 const SEQS_SENTENCE = `Must be 1 to ${MOST_PROOFS} numbers of records, with commas between them.`;
 
-/** Many in one request: one request for each would use up what the rate limit grants. */
+/** Proves many records in one request: one request for each would exceed the rate limit. */
 const answerProofs: AnswerScript = async ({ audit }, request, response) => {
   const query = readQuery(request.originalUrl, ['seqs']);
   const seqs = query.read('seqs', parseSeqs, SEQS_SENTENCE);

@@ -1,4 +1,4 @@
-/** JSON as an auditor sees what is verified: invisible characters, and those that change the direction of writing, are escaped. */
+/** JSON for auditors. It escapes invisible characters and those that change the direction of writing. */
 
 import { visibleJson as escaped } from '../../../../domain/visible.ts';
 

@@ -11,16 +11,31 @@ export function code(text: string): Html {
   return html`<bdi class="code">${text}</bdi>`;
 }
 
-/** A table that may be wider than the page scrolls by itself, also by keyboard. */
-export function wide(label: string, table: Html): Html {
-  return html`<div class="wide" role="region" aria-label="${label}" tabindex="0">${table}</div>`;
+/**
+ * A table that may be wider than the page scrolls by itself, also by keyboard. On a phone the page says so.
+ *
+ * @param id keeps how far the table is scrolled when its page renews itself
+ */
+export function wide(label: string, table: Html, id?: string): Html {
+  return html`<p class="sideways quiet">Scroll the table sideways to see all columns.</p>
+<div class="scroll" role="group" aria-label="${label}" tabindex="0"${id !== undefined && html` id="${id}"`}>${table}</div>`;
+}
+
+/** The addresses of the pages beside one page of a list. */
+export interface Pages {
+  /** `undefined` on the first page. */
+  readonly first?: string | undefined;
+  /** `undefined` on the last page. */
+  readonly next: string | undefined;
 }
 
 /** @param label of the navigation */
-export function nextPage(label: string, to: string | undefined): Html | undefined {
-  return to === undefined
-    ? undefined
-    : html`<nav class="pages" aria-label="${label}"><a class="button" href="${to}">Next page</a></nav>`;
+export function pages(label: string, { first, next }: Pages): Html | undefined {
+  if (first === undefined && next === undefined) return undefined;
+  return html`<nav class="pages" aria-label="${label}">
+${first !== undefined && html`<a class="button" href="${first}">First page</a>`}
+${next !== undefined && html`<a class="button" rel="next" href="${next}">Next page</a>`}
+</nav>`;
 }
 
 /** `100,000 or more` where counting stopped. */

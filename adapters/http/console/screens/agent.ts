@@ -1,6 +1,5 @@
 /** *Agent*: one registration, its keys and its live tasks; a registrar disables and enables it. */
 
-import type { Request } from 'express';
 import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
@@ -10,12 +9,13 @@ import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
 import { form, isolated, placeOf } from '../../browser/words.ts';
-import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath } from '../addresses.ts';
-import type { ChangeByForm, Page, Screen, ScreenContext } from '../context.ts';
+import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath, tasksPath } from '../addresses.ts';
+import type { ChangeByForm, Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { compareSection } from '../parts/comparison.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
-import { reasonField } from '../parts/form-fields.ts';
+import { reasonField, typedInto } from '../parts/form-fields.ts';
 import { moment } from '../parts/times.ts';
+import { unknownAgent } from '../parts/unknown-names.ts';
 import { code, wide } from '../parts/words.ts';
 
 interface AgentView {
@@ -28,6 +28,8 @@ interface AgentView {
   /** Whether the operator is a responder. */
   readonly mayStop: boolean;
   readonly formToken: string;
+  /** The texts of the refused form that disables or enables the agent. */
+  readonly typed: FormField;
   readonly now: Instant;
 }
 
@@ -59,7 +61,7 @@ function codes(texts: readonly string[]): Html {
   return html`<ul class="inline">${texts.map((text) => html`<li>${code(text)}</li>`)}</ul>`;
 }
 
-function actions({ agent, mayChange, mayStop, formToken }: AgentView): Insert {
+function actions({ agent, mayChange, mayStop, formToken, typed }: AgentView): Insert {
   if (!mayChange && !mayStop) return undefined;
   const { agentId, enabled } = agent;
   const change = enabled ? agentScreen.forms.disableAgent : agentScreen.forms.enableAgent;
@@ -67,12 +69,12 @@ function actions({ agent, mayChange, mayStop, formToken }: AgentView): Insert {
   return html`<div class="actions">
 ${
   mayChange &&
-  html`<details class="ask"><summary class="button">${label}…</summary>
+  html`<details class="ask"${typed('reason') !== undefined && html` open`}><summary class="button">${label}…</summary>
 <p>${enabled ? 'It is refused from its next request on. Its live tasks stay live: stop them too, if that is what you want.' : 'It may start and renew tasks again.'}</p>
 ${form(
   formToken,
   change.path,
-  html`<input type="hidden" name="agent_id" value="${agentId}">${reasonField('change-reason')}<p><button class="${enabled ? 'danger' : 'main'}">${label}</button></p>`,
+  html`<input type="hidden" name="agent_id" value="${agentId}">${reasonField('change-reason', typed)}<p><button class="${enabled ? 'danger' : 'main'}">${label}</button></p>`,
 )}</details>`
 }
 ${mayStop && html`<p><a class="button stop" href="${stopPath({ agent_id: agentId })}">Stop all its tasks…</a></p>`}
@@ -106,20 +108,21 @@ function tasksPart({ agent, tasks, hasMoreTasks, now }: AgentView): Html {
         html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td><td>${isolated(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
     )}</tbody></table>`,
   )}
-<p>${hasMoreTasks && `These are the newest ${tasks.length}. `}<a href="${delegationPath({ agent_id: agent.agentId })}">See them as a picture</a></p>`;
+<p>${hasMoreTasks && `These are the newest ${tasks.length}. `}<a href="${tasksPath({ agent_id: agent.agentId })}">All its live tasks</a> · <a href="${delegationPath({ agent_id: agent.agentId })}">as a picture</a></p>`;
 }
 
 /** The newest live tasks. */
 const TASKS_OF_AGENT = 50;
 
-async function showAgent(context: ScreenContext, request: Request): Promise<Page> {
+async function showAgent(context: ScreenContext, request: ScreenRequest): Promise<Page> {
   const query = readFilters(request, []);
   const agentId = parseAgentId(String(request.params.agentId));
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.agents);
   const [agent, page] =
     agentId === undefined ? [] : await Promise.all([context.admin.find(agentId), liveTasksOf(context, agentId)]);
   if (agent === undefined || page === undefined) {
-    return notFound('There is no such agent', 'It was never registered, or has been deleted.', screenPaths.agents);
+    const said = await unknownAgent(context, String(request.params.agentId));
+    return notFound('There is no such agent', said, screenPaths.agents);
   }
   return {
     title: agent.displayName,
@@ -129,6 +132,7 @@ async function showAgent(context: ScreenContext, request: Request): Promise<Page
       hasMoreTasks: page.hasMore,
       mayChange: context.may('registrar'),
       mayStop: context.may('responder'),
+      typed: typedInto(context, agent.enabled ? agentScreen.forms.disableAgent : agentScreen.forms.enableAgent),
       formToken: context.formToken,
       now: context.now,
     }),
@@ -184,6 +188,11 @@ function changeEnabled(enabled: boolean): ChangeByForm {
   };
 }
 
+function toAgent(field: FormField): string | undefined {
+  const agentId = parseAgentId(field('agent_id') ?? '');
+  return agentId && agentPath(agentId);
+}
+
 export const agentScreen = {
   path: '/agents/:agentId',
   title: 'Agent',
@@ -197,12 +206,14 @@ export const agentScreen = {
       path: '/agent/disable',
       route: 'PATCH /admin/agents/{agent_id}',
       work: 'revoking',
+      back: toAgent,
       change: changeEnabled(false),
     },
     enableAgent: {
       path: '/agent/enable',
       route: 'PATCH /admin/agents/{agent_id}',
       work: 'revoking',
+      back: toAgent,
       change: changeEnabled(true),
     },
   },

@@ -1,45 +1,67 @@
 /** *Agents*: the registrations, and their difference from a file. */
 
-import type { Request } from 'express';
 import type { Agent } from '../../../../domain/agents/agent.ts';
+import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseAgentId } from '../../../../domain/identifiers.ts';
 import { type Instant, secondsBetween } from '../../../../domain/instant.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
 import { isolated } from '../../browser/words.ts';
 import { agentPath, screenPaths, withQuery } from '../addresses.ts';
-import type { Page, ReadFile, Screen, ScreenContext } from '../context.ts';
+import type { Page, ReadFile, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { COMPARE_PATH, compareSection, renderComparison } from '../parts/comparison.ts';
-import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { AGENT_ID_SENTENCE, readFilters, refusedFilters } from '../parts/filters.ts';
+import { suggestionList } from '../parts/suggestions.ts';
 import { moment } from '../parts/times.ts';
-import { code, count, nextPage, wide } from '../parts/words.ts';
+import { unknownAgent } from '../parts/unknown-names.ts';
+import { code, count, pages, wide } from '../parts/words.ts';
 
 interface AgentsView {
   /** In the order of their ids. */
   readonly agents: readonly Agent[];
+  /** The id after which this page begins; `undefined` on the first page. */
+  readonly after: string | undefined;
+  /** The text of the search field. */
+  readonly typed?: string | undefined;
+  /** The warning if no registration has the name. */
+  readonly unknown?: Html | undefined;
   /** Continues after this id; `undefined` on the last page. */
   readonly nextAfter: string | undefined;
   readonly formToken: string;
   readonly now: Instant;
 }
 
-function renderAgents({ agents, nextAfter, formToken, now }: AgentsView): Html {
-  return html`${
-    agents.length === 0
-      ? html`<p>No agent is registered${nextAfter === undefined && ' here'}.</p>`
-      : wide(
-          'Registered agents',
-          html`<table><thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Scopes</th><th scope="col">Tool servers</th><th scope="col">Keys</th><th scope="col">Age of keys</th><th scope="col">Changed</th></tr></thead>
+function renderAgents({ agents, after, nextAfter, typed, unknown, formToken, now }: AgentsView): Html {
+  return html`${agentSearch(agents, typed)}
+${
+  agents.length === 0
+    ? (unknown ?? html`<p>No agent is registered${after !== undefined && ' after that one'}.</p>`)
+    : wide(
+        'Registered agents',
+        html`<table><thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Scopes</th><th scope="col">Tool servers</th><th scope="col">Keys</th><th scope="col">Age of keys</th><th scope="col">Changed</th></tr></thead>
 <tbody>${agents.map(
-            (
-              agent,
-            ) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${isolated(agent.displayName)}</a><br>${code(agent.agentId)}</th>
+          (
+            agent,
+          ) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${isolated(agent.displayName)}</a><br>${code(agent.agentId)}</th>
 <td>${stateOf(agent)}</td><td>${agent.allowedScopes.length}</td><td>${agent.allowedAudiences.length}</td><td>${keysOf(agent)}</td><td>${ageOf(agent, now)}</td><td>${moment(agent.updatedAt, now)}</td></tr>`,
-          )}</tbody></table>`,
-        )
-  }
-${nextPage('Pages of agents', nextAfter && withQuery(screenPaths.agents, { after: nextAfter }))}
+        )}</tbody></table>`,
+      )
+}
+${pages('Pages of agents', {
+  first: after === undefined ? undefined : screenPaths.agents,
+  next: nextAfter && withQuery(screenPaths.agents, { after: nextAfter }),
+})}
 ${compareSection(formToken)}`;
+}
+
+/** The field suggests the agents of this page. */
+function agentSearch(agents: readonly Agent[], typed: string | undefined): Html {
+  return html`<form class="search" method="get" action="${screenPaths.agents}" role="search"><label for="agent">Agent (agent_id)</label>
+<input id="agent" name="agent_id" required maxlength="128" list="agents" autocomplete="off" autocapitalize="off" spellcheck="false" value="${typed ?? ''}"><button>Open</button></form>
+${suggestionList(
+  'agents',
+  agents.map(({ agentId }) => agentId),
+)}`;
 }
 
 function stateOf({ enabled }: Agent): Html {
@@ -56,17 +78,26 @@ function ageOf({ keysSince }: Agent, now: Instant): string {
   return duration('en', Math.max(0, Math.floor(secondsBetween(keysSince, now))));
 }
 
-const AGENT_ID_SENTENCE = 'Must be an agent_id.';
-
 /** As many as fit a page that people read. */
 const AGENTS_PER_PAGE = 100;
 
-async function showAgents(context: ScreenContext, request: Request): Promise<Page> {
-  const query = readFilters(request, ['after']);
+async function showAgents(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+  const query = readFilters(request, ['after', 'agent_id']);
   const after = query.read('after', parseAgentId, AGENT_ID_SENTENCE);
-  if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.agents);
+  const agentId = query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE);
+  const { now, formToken } = context;
+  const typed = query.typed.agent_id;
+  const isAmbiguous = after !== undefined && agentId !== undefined;
+  const errors = [...query.errors, ...(isAmbiguous ? fieldErrors('agent_id', 'Must be the only filter.') : [])];
+  if (errors.length > 0) return refusedFilters(errors, screenPaths.agents, agentSearch([], typed));
+  if (agentId !== undefined) {
+    const agent = await context.admin.find(agentId);
+    const unknown = agent === undefined ? await unknownAgent(context, agentId) : undefined;
+    const agents = agent === undefined ? [] : [agent];
+    return { body: renderAgents({ agents, after, nextAfter: undefined, typed, unknown, formToken, now }) };
+  }
   const { agents, nextAfter } = await context.admin.list({ after, limit: AGENTS_PER_PAGE });
-  return { body: renderAgents({ agents, nextAfter, formToken: context.formToken, now: context.now }) };
+  return { body: renderAgents({ agents, after, nextAfter, formToken, now }) };
 }
 
 const compare: ReadFile = async (context, file) => ({

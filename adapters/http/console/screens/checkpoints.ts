@@ -1,16 +1,18 @@
-/** *Checkpoints*: which records each one seals, and the verification of the whole chain in the browser. Its parameters are those of `GET /audit/checkpoints`. */
+/** *Checkpoints*: which records each one seals, the newest first, and the verification of the whole chain in the browser. */
 
-import type { Request } from 'express';
 import type { FieldError } from '../../../../domain/field-error.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../../message/query.ts';
+import { screenPaths, withQuery } from '../addresses.ts';
 import { assets } from '../assets.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import { problemBanner } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
 import { chain, renderVerification } from '../parts/verification.ts';
 import { visibleJson } from '../parts/visible-json.ts';
+import { pages, wide } from '../parts/words.ts';
 
 interface CheckpointsView {
   readonly now: Instant;
@@ -19,34 +21,31 @@ interface CheckpointsView {
     | {
         readonly kind: 'page';
         readonly checkpoints: readonly Checkpoint[];
-        /** The id after which this page begins. */
-        readonly after: number;
+        /** The id before which this page begins; `undefined` on the first page. */
+        readonly before: number | undefined;
         /** `undefined` on the last page. */
-        readonly nextAfter: number | undefined;
+        readonly nextBefore: number | undefined;
       };
 }
 
 export function renderCheckpoints({ now, outcome }: CheckpointsView): Html {
-  if (outcome.kind === 'invalid') {
-    return html`<div class="banner warn" role="alert"><h2>This page cannot be shown</h2>
-<ul class="points">${outcome.errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul></div>`;
-  }
-  const { checkpoints, after, nextAfter } = outcome;
-  return html`<p class="lead">A checkpoint signs the root of its records, and links to the checkpoint before it. <a href="/ledger">Ledger</a></p>
+  if (outcome.kind === 'invalid') return problemBanner('This page cannot be shown', outcome.errors);
+  const { checkpoints, before, nextBefore } = outcome;
+  return html`<p class="lead">A checkpoint signs the root of its records, and links to the checkpoint before it. <a href="${screenPaths.ledger}">Ledger</a></p>
 ${
   checkpoints.length === 0
-    ? html`<p class="card">${after === 0 ? 'There is no checkpoint yet.' : 'There is no later checkpoint.'}</p>`
-    : html`<div class="scroll" role="region" aria-label="Checkpoints" tabindex="0"><table>
+    ? html`<p class="card">${before === undefined ? 'There is no checkpoint yet.' : 'There is no earlier checkpoint.'}</p>`
+    : wide(
+        'Checkpoints',
+        html`<table>
 <thead><tr><th scope="col">Checkpoint</th><th scope="col">Closed</th><th scope="col">Numbers</th><th scope="col">Records</th><th scope="col">Root and key</th></tr></thead>
-<tbody>${checkpoints.map((each) => row(each, now))}</tbody></table></div>`
+<tbody>${checkpoints.map((each) => row(each, now))}</tbody></table>`,
+      )
 }
-${
-  (after > 0 || nextAfter !== undefined) &&
-  html`<nav class="pages" aria-label="Pages">
-${after > 0 && html`<a class="button" href="/ledger/checkpoints">First page</a>`}
-${nextAfter !== undefined && html`<a class="button" rel="next" href="/ledger/checkpoints?after=${nextAfter}">Next page</a>`}
-</nav>`
-}
+${pages('Pages of checkpoints', {
+  first: before === undefined ? undefined : screenPaths.checkpoints,
+  next: nextBefore === undefined ? undefined : withQuery(screenPaths.checkpoints, { before: String(nextBefore) }),
+})}
 ${renderVerification({ hasRecords: false })}`;
 }
 
@@ -58,20 +57,20 @@ function row(checkpoint: Checkpoint, now: Instant): Html {
 <pre tabindex="0" aria-label="Checkpoint ${checkpointId} as JSON">${visibleJson(presentCheckpoint(checkpoint))}</pre></details></td></tr>`;
 }
 
-async function showCheckpoints({ audit, now }: ScreenContext, { originalUrl }: Request): Promise<Page> {
-  const query = readQuery(originalUrl, ['after', 'limit']);
-  const after = query.read('after', parseOrdinal, 'Must be a checkpoint_id.') ?? 0;
+async function showCheckpoints({ views, now }: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {
+  const query = readQuery(originalUrl, ['before', 'limit']);
+  const before = query.read('before', parseOrdinal, 'Must be a checkpoint_id.');
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
   if (query.errors.length > 0) {
     const body = renderCheckpoints({ now, outcome: { kind: 'invalid', errors: query.errors } });
     return { status: 400, reason: 'invalid_fields', body };
   }
-  const page = await audit.checkpoints({ after, limit });
-  return { body: renderCheckpoints({ now, outcome: { kind: 'page', after, ...page } }), scripts: [assets.verify] };
+  const page = await views.checkpoints({ before, limit });
+  return { body: renderCheckpoints({ now, outcome: { kind: 'page', before, ...page } }), scripts: [assets.verify] };
 }
 
 export const checkpointsScreen = {
-  path: '/ledger/checkpoints',
+  path: screenPaths.checkpoints,
   title: 'Checkpoints',
   route: 'GET /audit/checkpoints',
   work: 'other',

@@ -1,6 +1,5 @@
 /** *Delegation*: who acts through what, as a picture and as a table. */
 
-import type { Request } from 'express';
 import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
 import { parseAgentId, parseSponsorKey } from '../../../../domain/identifiers.ts';
 import { type Instant, toShortText } from '../../../../domain/instant.ts';
@@ -12,25 +11,30 @@ import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { isolated, placeOf } from '../../browser/words.ts';
 import { AUDIENCE_SENTENCE, parseAudience } from '../../message/query.ts';
-import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath, withQuery } from '../addresses.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import {
+  agentPath,
+  delegationPath,
+  personPath,
+  screenPaths,
+  stopPath,
+  taskPath,
+  tasksPath,
+  withQuery,
+} from '../addresses.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { type DelegationGraph, type DelegationRow, delegationsOf } from '../delegation/graph.ts';
 import { drawDelegations } from '../delegation/picture.ts';
-import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { AGENT_ID_SENTENCE, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
+import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
 import { count, wide } from '../parts/words.ts';
 
-interface DelegationFilters {
-  readonly sponsor?: string | undefined;
-  readonly agent_id?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly state?: string | undefined;
-}
+const FIELDS = ['sponsor', 'agent_id', 'audience', 'from', 'to', 'state'] as const;
+type DelegationFilters = Typed<(typeof FIELDS)[number]>;
 
 export interface DelegationView {
   /** As the address has them. */
   readonly filters: DelegationFilters;
+  readonly suggested: Suggestions;
   readonly graph: DelegationGraph;
   readonly rows: readonly DelegationRow[];
   readonly tasks: number;
@@ -40,7 +44,7 @@ export interface DelegationView {
   readonly now: Instant;
 }
 
-/** More rows than anyone reads. */
+/** A longer table is not read. The list of tasks has pages. */
 const MAX_ROWS = 200;
 
 export function renderDelegation(view: DelegationView): Html {
@@ -49,10 +53,10 @@ export function renderDelegation(view: DelegationView): Html {
 <p class="summary">${summary(view)}</p>
 ${
   tasks > 0 &&
-  html`<div class="wide picture" role="region" aria-label="Picture of delegations" tabindex="0">${drawDelegations(graph, view.mayStop)}</div>
+  html`<div class="scroll picture" role="region" aria-label="Picture of delegations" tabindex="0">${drawDelegations(graph, view.mayStop)}</div>
 <details class="more"><summary>The same as a table</summary>
 ${rowsTable(view)}
-${rows.length > MAX_ROWS && html`<p class="quiet">And ${count(rows.length - MAX_ROWS, 'more row')}.</p>`}
+${rows.length > MAX_ROWS && html`<p class="quiet">And ${count(rows.length - MAX_ROWS, 'more row')}: narrow the search, or read the <a href="${screenPaths.tasks}">list of tasks</a>.</p>`}
 </details>`
 }`;
 }
@@ -71,7 +75,7 @@ function summary({ tasks, isComplete, graph, filters }: DelegationView): Insert 
   return html`<strong>${what}</strong>.${grouped}${!isComplete && ' These are the newest: older ones were not read. Narrow the search to see them.'}`;
 }
 
-function scopeForm({ filters, now }: DelegationView): Html {
+function scopeForm({ filters, suggested, now }: Pick<DelegationView, 'filters' | 'suggested' | 'now'>): Html {
   const input = (name: keyof DelegationFilters, label: string, more: Html) =>
     html`<p class="field"><label for="scope-${name}">${label}</label><input id="scope-${name}" name="${name}" value="${filters[name] ?? ''}" autocomplete="off" spellcheck="false"${more}></p>`;
   const isoHelp = html` placeholder="2026-11-24T02:00:00Z" aria-describedby="scope-times"`;
@@ -82,16 +86,17 @@ function scopeForm({ filters, now }: DelegationView): Html {
     return html`<li><a href="${withQuery(screenPaths.delegation, { ...about, from })}">${label}</a></li>`;
   });
   return html`<form class="filters" method="get" action="${screenPaths.delegation}" role="search" aria-label="Scope of the picture">
-${input('sponsor', 'Person', html``)}
-${input('agent_id', 'Agent', html``)}
-${input('audience', 'Tool server', html``)}
+${input('sponsor', 'Person', html` list="people"`)}
+${input('agent_id', 'Agent', html` list="agents"`)}
+${input('audience', 'Tool server', html` list="audiences"`)}
 ${input('from', 'Ran from', isoHelp)}
 ${input('to', 'until', isoHelp)}
 <p class="field"><label for="scope-state">State</label><select id="scope-state" name="state"><option value="">${'live, or any in a time'}</option>${taskStates.map((state) => html`<option value="${state}"${filters.state === state && html` selected`}>${state}</option>`)}</select></p>
 <p class="field"><button class="main">Show</button>${isNarrowed && html` <a class="button plain" href="${screenPaths.delegation}">All live tasks</a>`}</p>
 <p class="quiet help" id="scope-times">Times in UTC. A day covers all of it.</p>
 <ul class="shortcuts" aria-label="Tasks that ran">${recent}</ul>
-</form>`;
+</form>
+${suggestions(suggested, ['people', 'agents', 'audiences'])}`;
 }
 
 const RECENT = [
@@ -100,7 +105,7 @@ const RECENT = [
   ['last 24 hours', 86_400],
 ] as const;
 
-function rowsTable({ rows, mayStop }: DelegationView): Html {
+function rowsTable({ rows, mayStop, filters: { from, state } }: DelegationView): Html {
   return wide(
     'Table of delegations',
     html`<table>
@@ -111,17 +116,15 @@ function rowsTable({ rows, mayStop }: DelegationView): Html {
       return html`<tr><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td>
 <td><a href="${agentPath(agentId)}">${isolated(displayName)}</a></td>
 <td><a href="${delegationPath({ audience })}">${isolated(placeOf(audience))}</a></td>
-<td>${tasks === 1 ? html`<a href="${taskPath(newest)}">1 task</a>` : html`<a href="${delegationPath(about)}">${count(tasks, 'task')}</a>`}</td>
+<td>${tasks === 1 ? html`<a href="${taskPath(newest)}">1 task</a>` : html`<a href="${from === undefined ? tasksPath({ ...about, state }) : delegationPath({ ...about })}">${count(tasks, 'task')}</a>`}</td>
 ${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>, <a href="${stopPath({ agent_id: agentId })}">agent</a>${tasks === 1 && html`, <a href="${stopPath({ task_id: newest })}">task</a>`}</td>`}</tr>`;
     })}</tbody>
 </table>`,
   );
 }
 
-const AGENT_ID_SENTENCE = 'Must be an agent_id.';
-
-async function showDelegation(context: ScreenContext, request: Request): Promise<Page> {
-  const query = readFilters(request, ['sponsor', 'agent_id', 'audience', 'from', 'to', 'state']);
+async function showDelegation(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+  const query = readFilters(request, FIELDS);
   const filters = {
     sponsorKey: query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE),
     agentId: query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE),
@@ -130,21 +133,19 @@ async function showDelegation(context: ScreenContext, request: Request): Promise
   };
   const from = query.read('from', parseRangeStart, POINT_SENTENCE);
   const to = query.read('to', parseRangeEnd, POINT_SENTENCE);
-  const raw = (name: keyof DelegationFilters) => query.read(name, (text) => text, '');
   const errors = [...query.errors, ...wrongWindow(from, to)];
-  if (errors.length > 0) return refusedFilters(errors, screenPaths.delegation);
+  const { typed } = query;
+  const suggested = await readSuggestions(context);
+  if (errors.length > 0) {
+    const form = scopeForm({ filters: typed, suggested, now: context.now });
+    return refusedFilters(errors, screenPaths.delegation, form);
+  }
   const window = from === undefined ? undefined : { from, to: to ?? context.now };
   const { tasks, isComplete } = await context.views.delegations({ ...filters, window });
   return {
     body: renderDelegation({
-      filters: {
-        sponsor: raw('sponsor'),
-        agent_id: raw('agent_id'),
-        audience: raw('audience'),
-        from: raw('from'),
-        to: raw('to'),
-        state: raw('state'),
-      },
+      filters: typed,
+      suggested,
       ...delegationsOf(tasks),
       tasks: tasks.length,
       isComplete,

@@ -14,8 +14,9 @@ interface DoctorView {
   readonly now: Instant;
 }
 
-/** What needs an operator comes first. */
-const ORDER: readonly FindingStatus[] = ['failed', 'warning', 'ok', 'skipped'];
+/** Findings with these need an operator: they come first, and are not folded. */
+const OPEN: readonly FindingStatus[] = ['failed', 'warning'];
+const FOLDED: readonly FindingStatus[] = ['ok', 'skipped'];
 
 export function renderDoctor({ findings, at, now }: DoctorView): Html {
   const count = (status: FindingStatus) => findings.filter((finding) => finding.status === status).length;
@@ -24,12 +25,19 @@ export function renderDoctor({ findings, at, now }: DoctorView): Html {
     failed > 0
       ? html`<p class="banner fault"><strong>${number(failed, 'check')} failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`
       : html`<p class="banner ${warnings > 0 ? 'warn' : 'good'}"><strong>No check failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`;
-  const sorted = ORDER.flatMap((status) => findings.filter((finding) => finding.status === status));
+  const sorted = (order: readonly FindingStatus[]) =>
+    order.flatMap((status) => findings.filter((finding) => finding.status === status));
+  const [open, folded] = [sorted(OPEN), sorted(FOLDED)];
   return html`${verdict}
 <p class="quiet">Checked ${moment(at, now)}, by the replica that answered. <a href="/doctor">Check again</a></p>
-<div class="scroll" role="region" aria-label="Findings" tabindex="0"><table class="findings">
+${open.length > 0 && table('Findings that need you', open)}
+${folded.length > 0 && html`<details class="more" id="well"><summary>${number(count('ok'), 'check')} found nothing wrong, ${count('skipped')} skipped</summary>${table('Other findings', folded)}</details>`}`;
+}
+
+function table(label: string, findings: readonly NamedFinding[]): Html {
+  return html`<div class="scroll" role="group" aria-label="${label}" tabindex="0"><table class="findings">
 <thead><tr><th scope="col">Status</th><th scope="col">Check</th><th scope="col">Finding, and what to do</th></tr></thead>
-<tbody>${sorted.map(row)}</tbody></table></div>`;
+<tbody>${findings.map(row)}</tbody></table></div>`;
 }
 
 function row({ check, status, sentence, remedy }: NamedFinding): Html {

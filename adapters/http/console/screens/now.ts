@@ -1,23 +1,29 @@
 /** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. For an auditor also each decision, live. */
 
-import { type RecentDenials, recentDenials } from '../../../../application/admin/recent-denials.ts';
+import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
 import type { BlockCount } from '../../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../../application/ports/storage.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
-import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
+import {
+  type Instant,
+  plusSeconds,
+  secondsBetween,
+  toMillisecondText,
+  toShortText,
+} from '../../../../domain/instant.ts';
 import { holderOf, streamRecords } from '../../admin/audit-stream.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { FORM_PAGE_HEADERS } from '../../browser/page-headers.ts';
 import { duration } from '../../browser/times.ts';
 import { answerInvalid } from '../../message/problem-details.ts';
 import { readQuery } from '../../message/query.ts';
-import { screenPaths } from '../addresses.ts';
+import { ledgerPath, screenPaths, withQuery } from '../addresses.ts';
 import { assets } from '../assets.ts';
 import { type AnswerScript, MOST_COUNTED, type Screen, type ScreenContext, type ShowPage } from '../context.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { taskTable } from '../parts/task-table.ts';
 import { clock, moment } from '../parts/times.ts';
-import { amount } from '../parts/words.ts';
+import { amount, wide } from '../parts/words.ts';
 
 interface NowView {
   readonly now: Instant;
@@ -27,12 +33,12 @@ interface NowView {
   readonly blocked: BlockCount;
   readonly backlog: Backlog;
   readonly hasSink: boolean;
-  /** `undefined` for an operator who is no auditor. */
+  /** `undefined` for an operator who is no auditor, and reads no record. */
   readonly denials: RecentDenials | undefined;
   readonly mayStop: boolean;
 }
 
-/** @param stream the place of the stream of decisions, for an auditor */
+/** @param stream the table of the live stream, for an auditor */
 export function renderNow(view: NowView, stream: Insert): Html {
   return html`<div data-renew-from="${nowScreen.feeds.now.path}">
 <p class="banner warn" id="offline" role="status" hidden>This page could not be renewed: what it shows is old. It tries again every 15 seconds.</p>
@@ -65,7 +71,8 @@ ${denials !== undefined && denialsSection(denials, now)}
 }
 
 function newestTasks(view: NowView): Html {
-  return html`<section id="newest-tasks" data-renewed aria-labelledby="newest"><div class="heading"><h2 id="newest">Newest live tasks</h2></div>
+  const more = view.newest.length < view.live.tasks;
+  return html`<section id="newest-tasks" data-renewed aria-labelledby="newest"><div class="heading"><h2 id="newest">Newest live tasks</h2>${more && html` <a href="${screenPaths.tasks}">All live tasks</a>`}</div>
 ${taskTable(view.newest, view)}
 </section>`;
 }
@@ -76,36 +83,48 @@ function time(at: Instant, words: string): Html {
 
 function figure(id: string, label: string, value: Insert, more: Insert, isLate = false): Html {
   return html`<section class="figure${isLate ? ' late' : ''}" aria-labelledby="${id}"><h2 id="${id}">${label}</h2>
-<p class="value">${value}</p><p class="quiet">${more}</p></section>`;
+<p class="value">${value}</p><div class="quiet">${more}</div></section>`;
 }
 
 function liveFigure({ live, now }: NowView): Html {
   const { tasks, lastExpiry } = live;
   const more = lastExpiry === undefined ? 'Nothing runs.' : html`the last ends ${moment(lastExpiry, now)}`;
-  return figure('live', 'Live tasks', amount(tasks), more);
+  return figure('live', 'Live tasks', html`<a href="${screenPaths.tasks}">${amount(tasks)}</a>`, more);
 }
 
 function blockedFigure({ blocked: { people, bySource } }: NowView): Html {
-  const sources = Object.entries(bySource).map(([source, blocks]) => `${source} ${blocks}`);
+  const sources = Object.entries(bySource).map(
+    ([source, blocks]) =>
+      html`<li><a href="${withQuery(screenPaths.people, { source })}">${source} ${blocks.toLocaleString('en')}</a></li>`,
+  );
   const isCut = Object.values(bySource).reduce((sum, blocks) => sum + blocks, 0) >= MOST_COUNTED;
   return figure(
     'blocked',
     'Blocked people',
-    html`<a href="/people">${people.toLocaleString('en')}${isCut && ' or more'}</a>`,
-    sources.join(' · ') || 'by no source',
+    html`<a href="${screenPaths.people}">${people.toLocaleString('en')}${isCut && ' or more'}</a>`,
+    sources.length === 0 ? 'by no source' : html`<ul class="inline">${sources}</ul>`,
   );
 }
 
 /** A minute is the usual interval of checkpoints. */
 const LATE_SECONDS = 5 * 60;
 
-function sealingFigure({ backlog: { sealing }, now }: NowView): Html {
+function sealingFigure({ backlog: { sealing }, now, denials }: NowView): Html {
   const { oldestUnsealedAt: oldest, unsealed, newestCheckpoint } = sealing;
-  const more = html`${amount(unsealed)} unsealed${newestCheckpoint !== undefined && html`; checkpoint ${newestCheckpoint.checkpointId} ${moment(newestCheckpoint.closedAt, now)}`}`;
-  return figure('sealing', 'Oldest unsealed record', age(oldest, now, 'all sealed'), more, isLate(oldest, now));
+  const isAuditor = denials !== undefined;
+  const id = newestCheckpoint && `checkpoint ${newestCheckpoint.checkpointId}`;
+  const more = html`${amount(unsealed)} unsealed${newestCheckpoint !== undefined && html`; ${isAuditor ? html`<a href="${screenPaths.checkpoints}">${id}</a>` : id} ${moment(newestCheckpoint.closedAt, now)}`}`;
+  const value = recordsFrom(oldest, age(oldest, now, 'all sealed'), isAuditor);
+  return figure('sealing', 'Oldest unsealed record', value, more, isLate(oldest, now));
 }
 
-function outboxFigure({ backlog: { outbox }, hasSink, now }: NowView): Html {
+/** An auditor can read the records from that time on. */
+function recordsFrom(oldest: Instant | undefined, value: Insert, isAuditor: boolean): Insert {
+  if (oldest === undefined || !isAuditor) return value;
+  return html`<a href="${ledgerPath({ from: toMillisecondText(oldest), order: 'oldest' })}">${value}</a>`;
+}
+
+function outboxFigure({ backlog: { outbox }, hasSink, now, denials }: NowView): Html {
   const more =
     hasSink || outbox.waiting > 0
       ? `${amount(outbox.waiting)} waiting, ${amount(outbox.failing)} refused before`
@@ -113,7 +132,7 @@ function outboxFigure({ backlog: { outbox }, hasSink, now }: NowView): Html {
   return figure(
     'outbox',
     'Oldest undelivered record',
-    age(outbox.oldestAt, now, 'none waits'),
+    recordsFrom(outbox.oldestAt, age(outbox.oldestAt, now, 'none waits'), denials !== undefined),
     more,
     isLate(outbox.oldestAt, now),
   );
@@ -128,16 +147,35 @@ function age(oldest: Instant | undefined, now: Instant, none: string): Insert {
   return time(oldest, duration('en', Math.max(0, Math.floor(secondsBetween(oldest, now)))));
 }
 
-/** The newest minute first: a phone shows the first columns only. */
-function denialsSection({ minutes, reasons, isCut }: RecentDenials, now: Instant): Html {
+/** The newest minute first: a phone shows the first columns only. Each figure links to the records that it counts. */
+function denialsSection({ minutes, reasons, completeFrom }: RecentDenials, now: Instant): Html {
   const minute = (at: Instant) => toMillisecondText(at).slice('2026-11-24T'.length, '2026-11-24T09:30'.length);
+  const [from = now] = minutes;
+  const link = (amount: number, reason: string | undefined, since: Instant, until?: Instant) =>
+    html`<a href="${ledgerPath({ from: toShortText(since), ...(until !== undefined && { to: toShortText(until) }), decision: 'deny', ...(reason !== undefined && { reason }) })}">${amount.toLocaleString('en')}</a>`;
+  const figureOf = (amount: number, reason: string | undefined, nth: number) => {
+    const at = minutes[nth] ?? now;
+    const isIncomplete = completeFrom !== undefined && at < completeFrom;
+    if (amount === 0) return isIncomplete ? html`<td class="number">?</td>` : html`<td class="number zero">0</td>`;
+    // Records of a clock that is ahead count to the last minute.
+    const until = nth === minutes.length - 1 ? undefined : plusSeconds(at, 60);
+    return html`<td class="number">${link(amount, reason, at, until)}${isIncomplete && ' or more'}</td>`;
+  };
+  const newestFirst = [...minutes.keys()].reverse();
   const body =
     reasons.length === 0
       ? html`<p class="quiet">Nothing was refused in the last ${minutes.length} minutes.</p>`
-      : html`<div class="scroll" id="denials-table" role="group" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th><th scope="col" class="number">Sum</th>${minutes.toReversed().map((at) => html`<th scope="col" class="number">${minute(at)}</th>`)}</tr></thead>
-<tbody>${reasons.map(({ reason, counts, total }) => html`<tr><th scope="row"><code>${reason}</code></th><td class="number">${total}</td>${counts.toReversed().map((count) => html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`)}</tr>`)}</tbody></table></div>`;
+      : wide(
+          'Denials a minute, by reason',
+          html`<table class="counts"><thead><tr><th scope="col">Reason</th><th scope="col" class="number">Sum</th>${newestFirst.map((nth) => html`<th scope="col" class="number">${minute(minutes[nth] ?? now)}</th>`)}</tr></thead>
+<tbody>${reasons.map(
+            ({ reason, counts, total }) =>
+              html`<tr><th scope="row"><code>${reason ?? 'no reason'}</code></th><td class="number">${link(total, reason, from)}</td>${newestFirst.map((nth) => figureOf(counts[nth] ?? 0, reason, nth))}</tr>`,
+          )}</tbody></table>`,
+          'denials-table',
+        );
   return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, newest first, until ${minute(now)}</span></div>
-${isCut && html`<p class="banner warn">There are more denials than are counted here: the newest minutes are too low.</p>`}
+${completeFrom !== undefined && html`<p class="banner warn">There are more denials than are counted at once. Those from ${minute(completeFrom)} on are complete, earlier ones are not.</p>`}
 ${body}</section>`;
 }
 
@@ -159,13 +197,13 @@ const renewNow: AnswerScript = async (context, request, response) => {
   response.set(FORM_PAGE_HEADERS).send(renderRenewed(await readNow(context)).toString());
 };
 
-async function readNow({ admin, audit, overview, now, may }: ScreenContext): Promise<NowView> {
+async function readNow({ admin, views, overview, now, may }: ScreenContext): Promise<NowView> {
   const [live, newest, blocked, backlog, denials] = await Promise.all([
     overview.countLive(undefined),
     admin.listTasks({ filters: { state: 'live' }, limit: NEWEST, cursor: undefined }),
     overview.sponsors.countBlocks(MOST_COUNTED),
     overview.backlog(),
-    may('auditor') ? recentDenials((question) => audit.query(question), now) : undefined,
+    may('auditor') ? views.denials(now) : undefined,
   ]);
   return {
     now,
@@ -188,10 +226,17 @@ export function renderLiveRecords(): Html {
 </section>`;
 }
 
+/** The table of records begins with so many. */
+const FIRST_RECORDS = 20;
+
 const stream: AnswerScript = async ({ audit, holder, lasts }, request, response) => {
   const { streaming } = audit;
   if (streaming === undefined) throw new Error('the console runs without the stream of records');
-  await streamRecords(streaming, request, response, holderOf('console', holder), lasts);
+  await streamRecords(streaming, request, response, {
+    holder: holderOf('console', holder),
+    lasts,
+    more: FIRST_RECORDS,
+  });
 };
 
 export const nowScreen = {

@@ -1,10 +1,13 @@
 /** *People*: who is blocked and by whom; and one person, with blocks, live tasks, and the forms of a responder. */
 
+import type { PendingLift } from '../../../../application/ports/sponsors.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
-import { fieldErrors } from '../../../../domain/field-error.ts';
+import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
-import type { Instant } from '../../../../domain/instant.ts';
+import { type Instant, toMillisecondText } from '../../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import { parseListCursor } from '../../../../domain/list-cursor.ts';
+import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
 import {
   type BlockSource,
   blockSources,
@@ -12,16 +15,20 @@ import {
   type SponsorBlock,
 } from '../../../../domain/sponsors/block.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { form } from '../../browser/words.ts';
+import { form, isolated } from '../../browser/words.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
-import { personPath, screenPaths, stopPath } from '../addresses.ts';
+import { ledgerPath, personPath, screenPaths, stopPath, tasksPath, withQuery } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
+import { actLines, actsOf, quoted, reasonOf } from '../parts/acts.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
-import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { readSuggestions, type Suggestions, suggestionList } from '../parts/suggestions.ts';
 import { taskTable } from '../parts/task-table.ts';
 import { moment } from '../parts/times.ts';
-import { amount } from '../parts/words.ts';
+import { unknownPerson } from '../parts/unknown-names.ts';
+import { amount, code, pages, wide } from '../parts/words.ts';
 
 const BY: Readonly<Record<BlockSource, string>> = {
   admin: 'operators (admin)',
@@ -32,23 +39,32 @@ const BY: Readonly<Record<BlockSource, string>> = {
 
 interface PeopleView {
   readonly now: Instant;
-  /** The filter. */
+  /** The filter by who placed the blocks. */
   readonly source: BlockSource | undefined;
+  /** The names that the search suggests. */
+  readonly people: readonly string[];
   readonly blocks: readonly SponsorBlock[];
+  readonly isFirst: boolean;
   readonly nextCursor: string | undefined;
 }
 
-function renderPeople({ now, source, blocks, nextCursor }: PeopleView): Html {
-  return html`${personSearch(undefined)}
+function renderPeople({ now, source, people, blocks, isFirst, nextCursor }: PeopleView): Html {
+  return html`${personSearch(undefined, people)}
 <section aria-labelledby="blocks"><div class="heading"><h2 id="blocks">Blocks</h2></div>
 <ul class="filters" aria-label="Placed by">${[undefined, ...blockSources].map((each) => html`<li>${sourceLink(each, source)}</li>`)}</ul>
 ${
   blocks.length === 0
     ? html`<p class="quiet">No block${source !== undefined && html` by ${BY[source]}`}.</p>`
-    : html`<div class="scroll" role="group" aria-labelledby="blocks" tabindex="0"><table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
-<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi>${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table></div>`
+    : wide(
+        'Blocks',
+        html`<table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
+<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi>${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table>`,
+      )
 }
-${nextCursor !== undefined && html`<nav class="pages" aria-label="Pages"><a class="button" href="/people?${new URLSearchParams({ ...(source && { source }), cursor: nextCursor }).toString()}">Next page</a></nav>`}
+${pages('Pages of blocks', {
+  first: isFirst ? undefined : withQuery(screenPaths.people, { source }),
+  next: nextCursor && withQuery(screenPaths.people, { source, cursor: nextCursor }),
+})}
 </section>`;
 }
 
@@ -59,56 +75,109 @@ function sourceLink(source: BlockSource | undefined, current: BlockSource | unde
     : html`<a href="${path}">${label}</a>`;
 }
 
-function personSearch(sponsorKey: string | undefined): Html {
-  return html`<form class="search" method="get" action="/people" role="search"><label for="sponsor">Person (sponsor key)</label>
-<input id="sponsor" name="sponsor" required maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" value="${sponsorKey ?? ''}"><button>Open</button></form>`;
+function personSearch(typed: string | undefined, people: readonly string[]): Html {
+  return html`<form class="search" method="get" action="${screenPaths.people}" role="search"><label for="sponsor">Person (sponsor key)</label>
+<input id="sponsor" name="sponsor" required maxlength="256" list="people" autocomplete="off" autocapitalize="off" spellcheck="false" value="${typed ?? ''}"><button>Open</button></form>
+${suggestionList('people', people)}`;
+}
+
+/** A block, and for an auditor who placed it and why. */
+interface ExplainedBlock extends SponsorBlock {
+  readonly acts: readonly StoredAct[];
+}
+
+/** The first of two operators who must ask to lift a block, and why: for a responder, who may be the second, and an auditor. */
+type ExplainedLift =
+  | { readonly kind: 'hidden'; readonly until: Instant }
+  /** `reason` is `undefined` once erased. */
+  | ({ readonly kind: 'shown'; readonly reason: string | undefined } & PendingLift);
+
+/** A record about the person's blocks, and who asked for the change. */
+interface ExplainedRecord {
+  readonly record: LedgerRecord;
+  readonly acts: readonly StoredAct[];
 }
 
 interface PersonView {
   readonly now: Instant;
   readonly sponsorKey: SponsorKey;
-  readonly blocks: readonly SponsorBlock[];
+  readonly suggested: Suggestions;
+  readonly blocks: readonly ExplainedBlock[];
+  /** The newest records about the person's blocks, the newest first. `undefined` without the role to read them. */
+  readonly history: readonly ExplainedRecord[] | undefined;
   readonly live: LiveTaskCount;
   /** The newest live tasks. */
   readonly newest: readonly ListedTask[];
+  /** The warning if no task, block or record names the person. */
+  readonly unknown: Html | undefined;
   readonly mayRespond: boolean;
   /** Whether two operators must ask to lift a block. */
   readonly twoPersons: boolean;
-  /** The time at which the first operator's request expires. `undefined` without a request. */
-  readonly pendingUntil: Instant | undefined;
+  /** `undefined` without a first request. */
+  readonly pending: ExplainedLift | undefined;
   readonly formToken: string;
+  typed(form: { readonly path: string }): FormField;
 }
 
 export function renderPerson(view: PersonView): Html {
-  const { now, sponsorKey, blocks, pendingUntil, live, newest, mayRespond } = view;
-  const isBlocked = blocks.length > 0;
-  return html`${personSearch(sponsorKey)}
+  const { now, sponsorKey, blocks, pending, live, newest, mayRespond, unknown, suggested } = view;
+  return html`${personSearch(sponsorKey, suggested.people)}
 <section aria-labelledby="state"><div class="heading"><h2 id="state"><bdi>${sponsorKey}</bdi></h2></div>
-${
-  isBlocked
-    ? html`<ul class="points">${blocks.map((block) => html`<li>Blocked by ${BY[block.source]} as ${block.kind} since ${moment(block.blockedAt, now)}</li>`)}</ul>`
-    : html`<p>Not blocked: agents may act for this person.</p>`
-}
-${pendingUntil !== undefined && html`<p class="banner warn">An operator has asked to lift the operators' block. A second, different one must ask as well, until ${moment(pendingUntil, now)}.</p>`}
-<p>${amount(live.tasks)} live ${live.tasks === 1 ? 'task' : 'tasks'}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}.</p>
+${blocks.length > 0 ? blockBanner(view) : (unknown ?? html`<p>Not blocked: agents may act for this person.</p>`)}
+${pending !== undefined && pendingBanner(pending, now)}
+<p>${liveTasks(view)}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}. <a href="${tasksPath({ sponsor: sponsorKey, state: 'revoked' })}">Revoked tasks</a></p>
 </section>
 ${mayRespond && responses(view)}
-<section aria-labelledby="tasks"><div class="heading"><h2 id="tasks">Live tasks</h2>${newest.length < live.tasks && html`<span class="quiet">the newest ${newest.length}</span>`}</div>
+<section aria-labelledby="tasks"><div class="heading"><h2 id="tasks">Live tasks</h2>${newest.length < live.tasks && html`<span class="quiet">the newest ${newest.length}</span> <a href="${tasksPath({ sponsor: sponsorKey })}">All</a>`}</div>
 ${taskTable(newest, { now, mayStop: mayRespond })}
-</section>`;
+</section>
+${historySection(view)}`;
+}
+
+function liveTasks({ sponsorKey, live }: PersonView): Html {
+  const words = `${amount(live.tasks)} live ${live.tasks === 1 ? 'task' : 'tasks'}`;
+  return live.tasks === 0 ? html`${words}` : html`<a href="${tasksPath({ sponsor: sponsorKey })}">${words}</a>`;
+}
+
+function blockBanner({ blocks, history, now }: PersonView): Html {
+  return html`<div class="banner bad"><p><strong>Blocked.</strong> No agent gets a token for this person.</p>
+${blocks.map(
+  ({ source, kind, blockedAt, acts }) =>
+    html`<p>Blocked by ${BY[source]} as ${kind} since ${moment(blockedAt, now)}.</p>${actLines(acts, now)}`,
+)}
+${history === undefined && html`<p>Auditors can read who placed an operators’ block, and why.</p>`}</div>`;
+}
+
+function pendingBanner(lift: ExplainedLift, now: Instant): Html {
+  const asked =
+    lift.kind === 'hidden'
+      ? "An operator has asked to lift the operators' block."
+      : html`<strong title="${lift.issuer}">${isolated(lift.subject)}</strong> has asked to lift the operators' block, ${moment(lift.askedAt, now)}: ${quoted(lift.reason)}`;
+  return html`<div class="banner warn"><p>${asked}</p>
+<p>A second, different operator must ask as well, until ${moment(lift.until, now)}.</p></div>`;
+}
+
+function historySection({ history, sponsorKey, now }: PersonView): Insert {
+  if (history === undefined || history.length === 0) return undefined;
+  return html`<section aria-labelledby="history"><h2 id="history">Blocks and lifts, the newest first</h2>
+<ul class="points">${history.map(
+    ({ record: { seq, at, event, decision, reason }, acts }) =>
+      html`<li>${moment(at, now)} ${event === 'sponsor.blocked' ? 'Blocked' : 'Lift of a block'}: ${decision} ${code(reason ?? '')} <a href="${ledgerPath({ sponsor: sponsorKey, event, from: toMillisecondText(at), order: 'oldest' })}">record ${seq}</a>${actLines(acts, now)}</li>`,
+  )}</ul></section>`;
 }
 
 function responses(view: PersonView): Html {
   const { sponsorKey, live, blocks, formToken } = view;
   const key = html`<input type="hidden" name="sponsor_key" value="${sponsorKey}">`;
   const isBlocked = blocks.some(({ source }) => source === 'admin');
+  const typed = view.typed(peopleScreen.forms.block);
   return html`<section aria-labelledby="respond"><div class="heading"><h2 id="respond">Respond</h2></div><div class="cards">
 ${live.tasks > 0 && html`<div class="card"><h3>End tasks</h3><p>Ends all tasks. Agents may start new ones at once.</p><p><a class="button stop" href="${stopPath({ sponsor: sponsorKey })}">End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'} …</a></p></div>`}
 ${
   isBlocked
     ? liftForm(view, key)
     : html`<div class="card"><h3>Block</h3><p>No agent gets a token for this person until the block is lifted. ${blockEnds(live)}</p>
-${form(formToken, peopleScreen.forms.block.path, html`${key}${typedNameField('block-typed', sponsorKey)}${reasonField('block-reason')}<button class="danger">Block</button>`)}</div>`
+${form(formToken, peopleScreen.forms.block.path, html`${key}${typedNameField('block-typed', sponsorKey, typed)}${reasonField('block-reason', typed)}<button class="danger">Block</button>`)}</div>`
 }
 </div></section>`;
 }
@@ -117,14 +186,14 @@ function blockEnds({ tasks }: LiveTaskCount): string {
   return tasks === 0 ? 'No live task ends.' : `Ends ${amount(tasks)} live ${tasks === 1 ? 'task' : 'tasks'} now.`;
 }
 
-function liftForm({ formToken, twoPersons, blocks }: PersonView, key: Insert): Html {
+function liftForm({ formToken, twoPersons, blocks, typed }: PersonView, key: Insert): Html {
   const means =
     blocks.length > 1
       ? 'Agents still may not act for this person: the blocks of other sources stay, and each source lifts its own.'
       : 'Agents may act for this person again.';
   const two = twoPersons && ' It takes two operators: the block is lifted once a second one asks within an hour.';
   return html`<div class="card"><h3>Lift the operators' block</h3><p>${means}${two}</p>
-${form(formToken, peopleScreen.forms.unblock.path, html`${key}${reasonField('unblock-reason')}<button>Lift the block</button>`)}</div>`;
+${form(formToken, peopleScreen.forms.unblock.path, html`${key}${reasonField('unblock-reason', typed(peopleScreen.forms.unblock))}<button>Lift the block</button>`)}</div>`;
 }
 
 const PAGE = 100;
@@ -138,34 +207,88 @@ const showPeople: ShowPage = async (context, request) => {
   const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
   const isAmbiguous = sponsorKey !== undefined && (source !== undefined || cursor !== undefined);
   const errors = [...query.errors, ...(isAmbiguous ? fieldErrors('sponsor', 'Must be the only filter.') : [])];
-  if (errors.length > 0) return refusedFilters(errors, '/people');
-  if (sponsorKey !== undefined) return showPerson(context, sponsorKey);
+  const suggested = await readSuggestions(context);
+  const refused = (errors: readonly FieldError[]) =>
+    refusedFilters(errors, screenPaths.people, personSearch(query.typed.sponsor, suggested.people));
+  if (errors.length > 0) return refused(errors);
+  if (sponsorKey !== undefined) return showPerson(context, sponsorKey, suggested);
   const page = await context.admin.listBlocks({ source, limit: PAGE, cursor });
-  if (page.kind === 'foreign_cursor') return refusedFilters(fieldErrors(CURSOR, FOREIGN_CURSOR_SENTENCE), '/people');
+  if (page.kind === 'foreign_cursor') return refused(fieldErrors(CURSOR, FOREIGN_CURSOR_SENTENCE));
   const { items: blocks, nextCursor } = page;
-  return { body: renderPeople({ now: context.now, source, blocks, nextCursor }) };
+  const people = [...new Set([...blocks.map(({ sponsorKey }) => sponsorKey), ...suggested.people])];
+  return {
+    body: renderPeople({ now: context.now, source, people, blocks, isFirst: cursor === undefined, nextCursor }),
+  };
 };
 
-async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promise<Page> {
+async function showPerson(context: ScreenContext, sponsorKey: SponsorKey, suggested: Suggestions): Promise<Page> {
   const { admin, overview, now, formToken } = context;
-  const [blocks, pendingUntil, live, newest] = await Promise.all([
+  const [blocks, pending, live, newest] = await Promise.all([
     admin.findBlocks(sponsorKey),
-    overview.twoPersons ? overview.sponsors.liftPendingUntil(sponsorKey, await overview.earliest()) : undefined,
+    overview.twoPersons ? overview.sponsors.pendingLift(sponsorKey, await overview.earliest()) : undefined,
     overview.countLive({ sponsorKey }),
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
+  ]);
+  const [explained, history, unknown] = await Promise.all([
+    Promise.all(blocks.map(async (block) => ({ ...block, acts: await actsOfBlock(context, block) }))),
+    historyOf(context, sponsorKey),
+    blocks.length === 0 && live.tasks === 0 ? unknownPerson(context, sponsorKey) : undefined,
   ]);
   const view = {
     now,
     sponsorKey,
-    blocks,
+    suggested,
     live,
     formToken,
+    history,
+    unknown,
+    blocks: explained,
     mayRespond: context.may('responder'),
     twoPersons: overview.twoPersons,
-    pendingUntil,
+    pending: pending && (await explainedLift(context, pending)),
     newest: newest.kind === 'page' ? newest.items : [],
+    typed: (form: { readonly path: string }) => typedInto(context, form),
   };
   return { title: 'Person', body: renderPerson(view) };
+}
+
+async function explainedLift(context: ScreenContext, pending: PendingLift): Promise<ExplainedLift> {
+  const mayRead = context.may('responder') || context.may('auditor');
+  if (!mayRead) return { kind: 'hidden', until: pending.until };
+  return { kind: 'shown', ...pending, reason: await reasonOf(context, pending) };
+}
+
+/** The number of records that are searched for a block's: other sources may have placed theirs at the same time. */
+const AT_ONCE = 5;
+
+/** Who placed an operators' block, and why. */
+async function actsOfBlock(context: ScreenContext, block: SponsorBlock): Promise<readonly StoredAct[]> {
+  if (block.source !== 'admin' || !context.may('auditor')) return [];
+  const { sponsorKey: sponsor, blockedAt: from } = block;
+  const filters = { sponsor, event: 'sponsor.blocked', from, decision: 'allow' } as const;
+  const page = await context.audit.query({ filters, limit: AT_ONCE, cursor: undefined });
+  const records = page.kind === 'page' ? page.records : [];
+  for (const record of records) {
+    const acts = await actsOf(context, record);
+    if (acts.length > 0) return acts;
+  }
+  return [];
+}
+
+/** The number of records of each event that the page shows. */
+const HISTORY = 5;
+
+async function historyOf(context: ScreenContext, sponsor: SponsorKey): Promise<readonly ExplainedRecord[] | undefined> {
+  if (!context.may('auditor')) return undefined;
+  const found = await Promise.all(
+    (['sponsor.blocked', 'sponsor.unblocked'] as const).map(async (event) => {
+      const filters = { sponsor, event, newestFirst: true };
+      const page = await context.audit.query({ filters, limit: HISTORY, cursor: undefined });
+      return page.kind === 'page' ? page.records : [];
+    }),
+  );
+  const newestFirst = found.flat().sort((one, other) => other.at - one.at || other.seq - one.seq);
+  return Promise.all(newestFirst.map(async (record) => ({ record, acts: await actsOf(context, record) })));
 }
 
 const block: ChangeByForm = async ({ admin }, field) => {
@@ -175,6 +298,11 @@ const block: ChangeByForm = async ({ admin }, field) => {
   if (mistyped !== undefined) return mistyped;
   const { revokedTasks } = await admin.block(sponsorKey);
   return { kind: 'done', to: personPath(sponsorKey), notice: { kind: 'blocked', amount: revokedTasks } };
+};
+
+const toPerson = (field: FormField) => {
+  const sponsorKey = parseSponsorKey(field('sponsor_key') ?? '');
+  return sponsorKey && personPath(sponsorKey);
 };
 
 const unblock: ChangeByForm = async ({ admin }, field) => {
@@ -219,12 +347,14 @@ export const peopleScreen = {
       path: '/people/block',
       route: 'PUT /admin/sponsors/{sponsor_key}/block',
       work: 'revoking',
+      back: toPerson,
       change: block,
     },
     unblock: {
       path: '/people/unblock',
       route: 'DELETE /admin/sponsors/{sponsor_key}/block',
       work: 'revoking',
+      back: toPerson,
       change: unblock,
     },
   },

@@ -1,14 +1,16 @@
 /** *Record*: a record of a task with its proof, which an auditor can verify without the service. */
 
-import type { Request } from 'express';
 import type { ProofOutcome } from '../../../../application/ledger/prove.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
+import type { Instant } from '../../../../domain/instant.ts';
 import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import { type Html, html } from '../../browser/html.ts';
+import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { parseOrdinal } from '../../message/query.ts';
 import { screenPaths, taskPath } from '../addresses.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import { actLines, actsOf } from '../parts/acts.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { recordsOf } from '../parts/records-of-task.ts';
 import { visibleJson } from '../parts/visible-json.ts';
@@ -18,16 +20,29 @@ interface RecordView {
   readonly taskId: string;
   readonly record: LedgerRecord;
   readonly proof: ProofOutcome;
+  /** The acts that may explain it. */
+  readonly acts: readonly StoredAct[];
+  readonly now: Instant;
 }
 
-export function renderRecord({ taskId, record, proof }: RecordView): Html {
+export function renderRecord({ taskId, record, proof, acts, now }: RecordView): Html {
   return html`<p>Record ${record.seq} of <a href="${taskPath(taskId)}">${code(taskId)}</a></p>
+${acts.length > 0 && html`<section aria-labelledby="act"><h2 id="act">Who asked for it, and why</h2>${actLines(acts, now)}</section>`}
+${detailSection(record.detail)}
 <section aria-labelledby="record"><h2 id="record">As it is published</h2>
 ${json('The record', presentRecord(record))}
 </section>
 <section aria-labelledby="proof"><h2 id="proof">Proof</h2>
 ${proofPart(proof)}
 </section>`;
+}
+
+/** The fields of a form-encoded `detail`. Other details are read as they are. */
+function detailSection(detail: string | undefined): Insert {
+  if (detail === undefined) return undefined;
+  const fields = /^[a-z_]+=/.test(detail) ? [...new URLSearchParams(detail)] : [];
+  return html`<section aria-labelledby="detail"><h2 id="detail">Its detail</h2>
+${fields.length === 0 ? html`<p>${code(detail)}</p>` : html`<dl class="facts">${fields.map(([name, value]) => html`<dt>${name}</dt><dd>${code(value)}</dd>`)}</dl>`}</section>`;
 }
 
 function proofPart(outcome: ProofOutcome): Html {
@@ -50,7 +65,7 @@ function json(label: string, value: unknown): Html {
   return html`<pre tabindex="0" aria-label="${label}">${visibleJson(value)}</pre>`;
 }
 
-async function showRecord(context: ScreenContext, request: Request): Promise<Page> {
+async function showRecord(context: ScreenContext, request: ScreenRequest): Promise<Page> {
   const query = readFilters(request, []);
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.delegation);
   const taskId = parseTaskId(String(request.params.taskId));
@@ -63,7 +78,13 @@ async function showRecord(context: ScreenContext, request: Request): Promise<Pag
   }
   return {
     title: `Record ${found.seq}`,
-    body: renderRecord({ taskId, record: found, proof: await context.audit.prove(found.seq) }),
+    body: renderRecord({
+      taskId,
+      record: found,
+      proof: await context.audit.prove(found.seq),
+      acts: await actsOf(context, found),
+      now: context.now,
+    }),
   };
 }
 

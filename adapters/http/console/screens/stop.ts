@@ -1,5 +1,6 @@
-/** The kill switch: says first how many tasks end and what keeps working until when, then asks for a name and a reason. */
+/** The kill switch. It first says how many tasks end, and until when tokens still work; then it asks for a name and a reason. */
 
+import type { EverythingOutcome } from '../../../../application/admin/stop-everything.ts';
 import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
@@ -13,51 +14,74 @@ import {
 import type { Instant } from '../../../../domain/instant.ts';
 import { worksUntil } from '../../../../domain/tasks/lifetime.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
 import { form } from '../../browser/words.ts';
 import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
-import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
-import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { AGENT_ID_SENTENCE, notFound, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
+import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
 import { moment } from '../parts/times.ts';
+import { unknownAgent, unknownPerson, unknownTask } from '../parts/unknown-names.ts';
 import { amount } from '../parts/words.ts';
 
 /** Whose tasks end. */
 export type StopTarget =
   | { readonly kind: 'task'; readonly task: ListedTask }
   | { readonly kind: 'agent'; readonly agentId: AgentId; readonly displayName: string }
-  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey };
+  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
+  | { readonly kind: 'everything' };
+
+/** The operator types these two words to end all tasks of all people. */
+const EVERYTHING = 'stop everything';
 
 interface StopView {
   readonly now: Instant;
   readonly target: StopTarget;
-  /** What ends. */
+  /** The tasks that end. */
   readonly live: LiveTaskCount;
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
   readonly formToken: string;
+  /** The warning if no task, block or record names the person. */
+  readonly unknown?: Html | undefined;
+  typed(form: { readonly path: string }): FormField;
 }
 
-/** Without a target: the operator says whose tasks end. */
-function renderStopChoice(): Html {
+/** Without a target: asks whose tasks end. @param typed texts that the filters refused */
+function renderStopChoice({ suggested, mayStopEverything }: ChoiceView, typed: Typed<Choice> = {}): Html {
+  const choice = (id: string, title: string, label: string, name: Choice, max: number, list: keyof Suggestions) =>
+    html`<form class="card" method="get" action="${screenPaths.stop}"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="${name}" value="${typed[name] ?? ''}" required maxlength="${max}" list="${list}" autocomplete="off" autocapitalize="off" spellcheck="false"></p><button>Look first</button></form>`;
   return html`<p>Whose tasks shall end? The next page says how many there are, and what keeps working. Nothing ends before that.</p>
 <div class="cards">
-${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256)}
-${choice('agent', 'An agent', 'Agent (agent_id)', 'agent_id', 128)}
-${choice('task', 'One task', 'Task (task_id)', 'task_id', 31)}
-</div>`;
+${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256, 'people')}
+${choice('agent', 'An agent', 'Agent (agent_id)', 'agent_id', 128, 'agents')}
+${choice('task', 'One task', 'Task (task_id)', 'task_id', 31, 'tasks')}
+${mayStopEverything && html`<div class="card"><h2>Everything</h2><p>All tasks of all people, with every agent.</p><p><a class="button stop" href="${stopPath({ everything: 'yes' })}">Look first</a></p></div>`}
+</div>
+${suggestions(suggested, ['people', 'agents', 'tasks'])}`;
 }
 
-function choice(id: string, title: string, label: string, name: string, max: number): Html {
-  return html`<form class="card" method="get" action="/stop"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" required maxlength="${max}" autocomplete="off" autocapitalize="off" spellcheck="false"></p><button>Look first</button></form>`;
+interface ChoiceView {
+  readonly suggested: Suggestions;
+  /** `Service:Operators:StopEverything`. */
+  readonly mayStopEverything: boolean;
+}
+
+const CHOICES = ['task_id', 'agent_id', 'sponsor'] as const;
+type Choice = (typeof CHOICES)[number];
+
+async function choiceOf(context: ScreenContext): Promise<ChoiceView> {
+  return { suggested: await readSuggestions(context), mayStopEverything: context.overview.mayStopEverything };
 }
 
 export function renderStop(view: StopView): Html {
   const { live } = view;
   return html`<p class="lead">${subject(view)}</p>
-${live.tasks === 0 ? html`<p>No live task: there is nothing to end.</p>` : consequences(view)}
+${live.tasks === 0 ? (view.unknown ?? html`<p>No live task: there is nothing to end.</p>`) : consequences(view)}
 ${live.tasks > 0 && stopForm(view)}
 <p><a class="button" href="/">Back to Now</a></p>`;
 }
@@ -68,6 +92,7 @@ function subject({ target, now }: StopView): Html {
   if (target.kind === 'agent') {
     return html`All tasks of the agent <strong><bdi>${target.displayName}</bdi></strong> (<code>${target.agentId}</code>), for every person.`;
   }
+  if (target.kind === 'everything') return html`<strong>All tasks of all people</strong>, with every agent.`;
   const { task } = target;
   return html`The task <code>${task.taskId}</code>: <strong><bdi>${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi>${task.sponsorKey}</bdi></strong> at <bdi>${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
 }
@@ -91,61 +116,64 @@ function prevention(target: StopTarget): Html {
       return person(target.sponsorKey);
     case 'agent':
       return agent(target.agentId);
+    case 'everything':
+      return html`disable the <a href="${screenPaths.agents}">agents</a> or block the <a href="${screenPaths.people}">people</a>`;
     case 'task':
       return html`${person(target.task.sponsorKey)} or ${agent(target.task.agentId)}`;
   }
 }
 
-function stopForm({ target, live, formToken }: StopView): Html {
+function stopForm({ target, live, formToken, typed }: StopView): Html {
   const label = `End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'}`;
-  const button = html`<button class="danger">${label}</button>`;
+  const { to, hidden, word } = formOf(target);
+  const before = typed(to);
+  const fields = html`${hidden !== undefined && html`<input type="hidden" name="${hidden[0]}" value="${hidden[1]}">`}${typedNameField('typed', word, before)}${reasonField('reason', before)}<button class="danger">${label}</button>`;
+  return html`<div class="card">${form(formToken, to.path, fields)}</div>`;
+}
+
+interface TargetForm {
+  readonly to: { readonly path: string };
+  readonly hidden: readonly [name: string, value: string] | undefined;
+  /** The operator types it. */
+  readonly word: string;
+}
+
+/** The form of a target. */
+function formOf(target: StopTarget): TargetForm {
+  const { stopTask, stopAgent, stopPerson, stopEverything } = stopScreen.forms;
   switch (target.kind) {
     case 'task':
-      return card(
-        form(
-          formToken,
-          stopScreen.forms.stopTask.path,
-          html`<input type="hidden" name="task_id" value="${target.task.taskId}">${typedNameField('typed', target.task.agentId)}${reasonField('reason')}${button}`,
-        ),
-      );
+      return { to: stopTask, hidden: ['task_id', target.task.taskId], word: target.task.agentId };
     case 'agent':
-      return card(
-        form(
-          formToken,
-          stopScreen.forms.stopAgent.path,
-          html`<input type="hidden" name="agent_id" value="${target.agentId}">${typedNameField('typed', target.agentId)}${reasonField('reason')}${button}`,
-        ),
-      );
+      return { to: stopAgent, hidden: ['agent_id', target.agentId], word: target.agentId };
     case 'person':
-      return card(
-        form(
-          formToken,
-          stopScreen.forms.stopPerson.path,
-          html`<input type="hidden" name="sponsor_key" value="${target.sponsorKey}">${typedNameField('typed', target.sponsorKey)}${reasonField('reason')}${button}`,
-        ),
-      );
+      return { to: stopPerson, hidden: ['sponsor_key', target.sponsorKey], word: target.sponsorKey };
+    case 'everything':
+      return { to: stopEverything, hidden: undefined, word: EVERYTHING };
   }
 }
 
-function card(content: Html): Html {
-  return html`<div class="card">${content}</div>`;
-}
-
 const showStop: ShowPage = async (context, request) => {
-  const query = readFilters(request, ['task_id', 'agent_id', 'sponsor']);
+  const { mayStopEverything } = context.overview;
+  // Switched off, the parameter is as unknown as any other.
+  const query = readFilters(request, mayStopEverything ? [...CHOICES, 'everything'] : CHOICES);
+  const everything = query.read('everything', (text) => (text === 'yes' ? text : undefined), 'Must be yes.');
   const taskId = query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.');
-  const agentId = query.read('agent_id', parseAgentId, 'Must be an agent_id.');
+  const agentId = query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE);
   const sponsorKey = query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE);
-  const given = [taskId, agentId, sponsorKey].filter((each) => each !== undefined);
-  const several =
-    given.length > 1 ? fieldErrors('sponsor', 'Must be the only one of task_id, agent_id and sponsor.') : [];
+  const given = [taskId, agentId, sponsorKey, everything].filter((each) => each !== undefined);
+  const several = given.length > 1 ? fieldErrors('sponsor', 'Must be the only filter.') : [];
   const errors = [...query.errors, ...several];
-  if (errors.length > 0) return refusedFilters(errors, '/stop');
+  if (errors.length > 0) {
+    return refusedFilters(errors, screenPaths.stop, renderStopChoice(await choiceOf(context), query.typed));
+  }
   const { overview, admin } = context;
   if (taskId !== undefined) {
     const found = await admin.showTask(taskId);
-    if (found === undefined)
-      return notFound('There is no such task', 'It never was, or it ended and was deleted.', '/stop');
+    if (found === undefined) {
+      const said = await unknownTask(context, taskId, (id) => stopPath({ task_id: id }));
+      return notFound('There is no such task', said, screenPaths.stop);
+    }
     const { task } = found;
     const agent = await admin.find(task.agentId);
     const isLive = task.state.kind === 'live';
@@ -154,22 +182,30 @@ const showStop: ShowPage = async (context, request) => {
   }
   if (agentId !== undefined) {
     const agent = await admin.find(agentId);
-    if (agent === undefined)
-      return notFound('There is no such agent', 'No agent is registered under this id.', '/stop');
+    if (agent === undefined) {
+      const said = await unknownAgent(context, agentId, (id) => stopPath({ agent_id: id }));
+      return notFound('There is no such agent', said, screenPaths.stop);
+    }
     const live = await overview.countLive({ agentId });
     return targetPage(context, { target: { kind: 'agent', agentId, displayName: agent.displayName }, live });
   }
   if (sponsorKey !== undefined) {
-    return targetPage(context, {
-      target: { kind: 'person', sponsorKey },
-      live: await overview.countLive({ sponsorKey }),
-    });
+    const [live, blocks] = await Promise.all([overview.countLive({ sponsorKey }), admin.findBlocks(sponsorKey)]);
+    const isIdle = live.tasks === 0 && blocks.length === 0;
+    const toStop = (key: string) => stopPath({ sponsor: key });
+    const unknown = isIdle ? await unknownPerson(context, sponsorKey, toStop) : undefined;
+    return targetPage(context, { target: { kind: 'person', sponsorKey }, live, unknown });
   }
-  return { body: renderStopChoice() };
+  if (everything !== undefined) {
+    return targetPage(context, { target: { kind: 'everything' }, live: await overview.countLive(undefined) });
+  }
+  return { body: renderStopChoice(await choiceOf(context)) };
 };
 
-function targetPage({ now, formToken, overview }: ScreenContext, view: Pick<StopView, 'target' | 'live'>): Page {
-  return { body: renderStop({ ...view, now, formToken, statusLists: overview.statusLists }) };
+function targetPage(context: ScreenContext, view: Pick<StopView, 'target' | 'live' | 'unknown'>): Page {
+  const { now, formToken, overview } = context;
+  const typed: StopView['typed'] = (form) => typedInto(context, form);
+  return { body: renderStop({ ...view, now, formToken, typed, statusLists: overview.statusLists }) };
 }
 
 const stopTask: ChangeByForm = async ({ admin }, field) => {
@@ -195,7 +231,23 @@ const stopPerson: ChangeByForm = async ({ admin }, field) => {
   return mistyped ?? ended(await admin.stop({ kind: 'sponsor', sponsorKey }));
 };
 
-function ended(outcome: StopOutcome | undefined): FormResult {
+const stopEverything: ChangeByForm = async ({ admin }, field) => {
+  const back = stopPath({ everything: 'yes' });
+  const mistyped = typedWrong(field, EVERYTHING, back);
+  if (mistyped !== undefined) return mistyped;
+  const outcome = await admin.stopEverything();
+  if (outcome.kind === 'ended') return ended(outcome);
+  return {
+    kind: 'refused',
+    status: 503,
+    reason: 'tasks_left',
+    back,
+    title: 'More tasks are left',
+    text: `Ended ${amount(outcome.tasks)} tasks. Time was up before all had ended: send the form again to end the rest.`,
+  };
+};
+
+function ended(outcome: StopOutcome | EverythingOutcome | undefined): FormResult {
   if (outcome?.kind === 'ended') return { kind: 'done', to: '/', notice: { kind: 'stopped', amount: outcome.tasks } };
   return {
     kind: 'refused',
@@ -214,18 +266,33 @@ export const stopScreen = {
   inNavigation: false,
   show: showStop,
   forms: {
-    stopTask: { path: '/stop/task', route: 'DELETE /admin/tasks/{task_id}', work: 'revoking', change: stopTask },
+    stopTask: {
+      path: '/stop/task',
+      route: 'DELETE /admin/tasks/{task_id}',
+      work: 'revoking',
+      back: (field) => stopPath({ task_id: parseTaskId(field('task_id') ?? '') }),
+      change: stopTask,
+    },
     stopAgent: {
       path: '/stop/agent',
       route: 'DELETE /admin/agents/{agent_id}/tasks',
       work: 'revoking',
+      back: (field) => stopPath({ agent_id: parseAgentId(field('agent_id') ?? '') }),
       change: stopAgent,
     },
     stopPerson: {
       path: '/stop/person',
       route: 'DELETE /admin/sponsors/{sponsor_key}/tasks',
       work: 'revoking',
+      back: (field) => stopPath({ sponsor: parseSponsorKey(field('sponsor_key') ?? '') }),
       change: stopPerson,
+    },
+    stopEverything: {
+      path: '/stop/everything',
+      route: 'DELETE /admin/tasks',
+      work: 'revoking',
+      back: () => stopPath({ everything: 'yes' }),
+      change: stopEverything,
     },
   },
 } as const satisfies Screen;

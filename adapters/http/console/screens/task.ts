@@ -1,11 +1,12 @@
-/** *Task*: its life in time, what its scope came from, and its records. */
+/** *Task*: the timeline of one task, the origin of its scope, and its records. */
 
-import type { Request } from 'express';
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
+import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
+import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
 import { isolated, placeOf } from '../../browser/words.ts';
@@ -19,12 +20,14 @@ import {
   stopPath,
   taskPath,
 } from '../addresses.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import { actLines, actsOf } from '../parts/acts.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { recordsOf } from '../parts/records-of-task.ts';
 import { type ScopeOrigins, scopeTable } from '../parts/scope-table.ts';
 import { drawTimeline, MOST_BARS } from '../parts/timeline-bars.ts';
 import { moment } from '../parts/times.ts';
+import { unknownTask } from '../parts/unknown-names.ts';
 import { visibleJson } from '../parts/visible-json.ts';
 import { code, count, wide } from '../parts/words.ts';
 import { type Timeline, type TimelineEvent, timelineOf } from '../timeline.ts';
@@ -41,6 +44,8 @@ export interface TaskView extends ScopeOrigins {
   readonly hasMoreRecords: boolean;
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
+  /** The acts that may have ended it, for an auditor. */
+  readonly endedBy: readonly StoredAct[];
   readonly mayStop: boolean;
   readonly now: Instant;
 }
@@ -64,6 +69,9 @@ ${facts(view)}
 ${rawRecords(view)}`;
 }
 
+/** An operator's kill switch, or block of the person. */
+const BY_OPERATORS: ReadonlySet<string> = new Set<EndReason>(['operator_kill_switch', 'sponsor_blocked']);
+
 function standing(view: TaskView): Html {
   const { task, now, mayStop } = view;
   const { state } = task;
@@ -73,7 +81,9 @@ function standing(view: TaskView): Html {
 ${mayStop && html`<p><a class="button stop" href="${stopPath({ task_id: task.taskId })}">Stop this task…</a></p>`}`;
   }
   const why = state.kind === 'revoked' ? html`Revoked: ${code(state.reason)},` : 'Its time was up';
+  const isHidden = view.records === undefined && state.kind === 'revoked' && BY_OPERATORS.has(state.reason);
   return html`<div class="banner warn"><p><strong>Ended.</strong> ${why} ${moment(state.at, now)}.</p>
+${actLines(view.endedBy, now)}${isHidden && html`<p>Auditors can read who ended it, and why.</p>`}
 <p>${worksUntil(view)}</p></div>`;
 }
 
@@ -161,7 +171,7 @@ function rawRecords({ records, task, hasMoreRecords }: TaskView): Insert {
 ${wide(
   'Records of the task',
   html`<table><thead><tr><th scope="col">Number</th><th scope="col">Event</th><th scope="col">Decision</th><th scope="col">Sealed by</th><th scope="col">Proof</th></tr></thead>
-<tbody>${records.map(
+<tbody>${records.toReversed().map(
     ({
       seq,
       event,
@@ -172,25 +182,25 @@ ${wide(
 <td>${checkpoint === undefined ? html`<span class="quiet">not yet</span>` : `checkpoint ${checkpoint}`}</td><td><a href="${recordPath(task.taskId, seq)}">Record ${seq}</a></td></tr>`,
   )}</tbody></table>`,
 )}
-<p>${hasMoreRecords && `These are the oldest ${records.length.toLocaleString('en')}. `}<a href="${ledgerPath(task.taskId)}">Verify them in the ledger</a></p>
+<p>${hasMoreRecords && html`These are the oldest ${records.length.toLocaleString('en')}. <a href="${ledgerPath({ task_id: task.taskId })}">The newest are in the ledger.</a> `}<a href="${ledgerPath({ task_id: task.taskId, order: 'oldest' })}">Verify them in the ledger</a></p>
 <details class="more"><summary>As JSON, as <code>GET /audit</code> shows them</summary>
 ${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq}">${visibleJson(presentRecord(record))}</pre>`)}
 </details>
 </section>`;
 }
 
-async function showTask(context: ScreenContext, request: Request): Promise<Page> {
+async function showTask(context: ScreenContext, request: ScreenRequest): Promise<Page> {
   const query = readFilters(request, []);
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.delegation);
   const taskId = parseTaskId(String(request.params.taskId));
   const shown = taskId && (await context.admin.showTask(taskId));
   if (shown === undefined) {
-    const text =
-      'It was never issued, or it ended so long ago that it has been deleted. Its records stay in the ledger.';
-    return notFound('There is no such task', text, screenPaths.delegation);
+    const said = await unknownTask(context, String(request.params.taskId));
+    return notFound('There is no such task', said, screenPaths.tasks);
   }
   const { task } = shown;
   const [agent, records] = await Promise.all([context.admin.find(task.agentId), recordsOf(context, task.taskId)]);
+  const end = records?.find(({ event, decision }) => event === 'task.revoked' && decision === 'allow');
   const ttl = { registered: agent?.maxTokenTtl, since: agent?.updatedAt, longest: context.views.longestTokenTtl };
   return {
     body: renderTask({
@@ -201,6 +211,7 @@ async function showTask(context: ScreenContext, request: Request): Promise<Page>
       hasMoreRecords: shown.nextCursor !== undefined,
       timeline: timelineOf(task, ttl, records, context.now),
       statusLists: context.views.statusLists,
+      endedBy: end === undefined ? [] : await actsOf(context, end),
       mayStop: context.may('responder'),
       now: context.now,
     }),

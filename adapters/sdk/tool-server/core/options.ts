@@ -3,6 +3,7 @@
 import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../../../domain/tasks/status-list.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import { trimOws } from '../../../../domain/trim-ows.ts';
 import {
   anyObject,
   type Check,
@@ -94,7 +95,7 @@ const CHECKS: Checks<ToolServerOptions> = {
   timeoutMs: optional(wholeNumber(1, MAX_TIMEOUT_MS)),
   realm: optional(
     must('be printable ASCII and not blank', (value) => {
-      return typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value);
+      return typeof value === 'string' && trimOws(value) !== '' && HEADER_TEXT.test(value);
     }),
   ),
   statusList: optional(

@@ -32,7 +32,7 @@ describe('The stream of records', () => {
   let newest = 0;
   const streamOf = () =>
     recordStream({
-      ledger: { settledThrough: async () => newest },
+      ledger: { settledThrough: async () => newest, numberBefore: async (records) => Math.max(0, newest - records) },
       checkpoints: {
         records: async ({ lastSeq }, after, limit) =>
           Array.from({ length: Math.min(limit, lastSeq - after) }, (_, nth) => record(after + 1 + nth)),
@@ -193,7 +193,7 @@ describe('The stream of records', () => {
   it('reads the ledger once for all listeners, and not at all without one', async () => {
     let reads = 0;
     const counted = recordStream({
-      ledger: { settledThrough: async () => newest },
+      ledger: { settledThrough: async () => newest, numberBefore: async (records) => Math.max(0, newest - records) },
       checkpoints: {
         records: async ({ lastSeq }, after) => {
           reads += 1;

@@ -300,15 +300,18 @@ for (const database of databasesByLength) {
           await ledger.append({ event: 'token.denied', decision: 'deny', reason: `reason_${reason}`, sponsor: 'ada' });
         }
       };
-      const first = 18;
+      const down = (newest: number, oldest: number) =>
+        Array.from({ length: newest - oldest + 1 }, (_, nth) => newest - nth);
+      const shows = (page: Page, newest: number, oldest: number) =>
+        eventually(async () => String(await numbers(page)) === String(down(newest, oldest)));
 
       it('shows each new decision, the newest on top, and does not prolong the session', async () => {
         const page = await open('/');
         await page.getByText('Live', { exact: true }).waitFor();
         const before = served.uses();
+        await shows(page, 17, 1);
         await write(3);
-        await eventually(async () => (await numbers(page)).length === 3);
-        expect(await numbers(page)).to.deep.equal([first + 2, first + 1, first]);
+        await shows(page, 20, 1);
         expect(await page.locator('#stream li').first().innerText()).to.match(/token\.denied\s+deny reason_3/);
         expect(served.uses()).to.equal(before);
         expect(await accessibilityFaults(page)).to.deep.equal([]);
@@ -320,31 +323,27 @@ for (const database of databasesByLength) {
         const page = await open('/');
         await page.getByText('Live', { exact: true }).waitFor();
         await write(2);
-        await eventually(async () => (await numbers(page)).length === 2);
+        await shows(page, 22, 1);
         const { port } = served;
         await served.stop();
         await eventually(async () => (await state(page)).startsWith('The connection is lost'));
         await write(3);
         served = await serveConsole({ storage: ledger.storage, now: shortlyAfter(ledger), port });
-        await eventually(async () => (await numbers(page)).length >= 5);
+        await shows(page, 25, 1);
         await write(1);
-        await eventually(async () => (await numbers(page)).length >= 6);
-        expect(await numbers(page)).to.deep.equal([26, 25, 24, 23, 22, 21].map((seq) => seq));
+        await shows(page, 26, 1);
         expect(await state(page)).to.equal('Live');
         await page.context().close();
       });
 
       it('pauses by its button and while the page is hidden, and then shows what it missed', async () => {
         const page = await open('/');
-        await page.getByText('Live', { exact: true }).waitFor();
+        await shows(page, 26, 7);
         await page.getByRole('button', { name: 'Pause' }).click();
         await eventually(async () => (await state(page)) === 'Paused');
         await write(2);
         await page.getByRole('button', { name: 'Continue' }).click();
-        // Nothing was shown before the pause, so the stream begins with the newest record.
-        await page.getByText('Live', { exact: true }).waitFor();
-        await write(1);
-        await eventually(async () => (await numbers(page)).length === 1);
+        await shows(page, 28, 7);
         const see = (visibility: string) =>
           page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${visibility}', configurable: true });
             document.dispatchEvent(new Event('visibilitychange'));`);
@@ -352,9 +351,22 @@ for (const database of databasesByLength) {
         expect(await state(page)).to.equal('Waiting: the page is hidden');
         await write(2);
         await see('visible');
-        await eventually(async () => (await numbers(page)).length === 3);
-        expect(await numbers(page)).to.deep.equal([31, 30, 29]);
+        await shows(page, 30, 7);
         await page.context().close();
+      });
+
+      it('begins again with the newest twenty after more than five minutes, without the older lines', async () => {
+        const context = await browse({ ...devices.desktop });
+        const page = await context.newPage();
+        await page.clock.install();
+        await page.goto(`${served.origin}/`);
+        await shows(page, 30, 11);
+        await page.getByRole('button', { name: 'Pause' }).click();
+        await write(30);
+        await page.clock.setSystemTime(Date.now() + 6 * 60_000);
+        await page.getByRole('button', { name: 'Continue' }).click();
+        await shows(page, 60, 41);
+        await context.close();
       });
 
       it('stops in the oldest of six windows, and goes on there by its button', async () => {

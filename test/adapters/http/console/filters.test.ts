@@ -25,7 +25,10 @@ describe('The empty fields of a search', () => {
     ['Stop', stopScreen.show],
   ] as const) {
     it(`are not excused on ${screen} if the search has no such field`, async () => {
-      const shown = await show({ now: 0 } as never, { originalUrl: '/?sponsr=' } as never);
+      const shown = await show(
+        { now: 0, overview: {}, admin: { listTasks: async () => ({}) } } as never,
+        { originalUrl: '/?sponsr=' } as never,
+      );
       expect(shown).to.include({ status: 400, reason: 'invalid_fields' });
       expect(`${shown.body}`).to.include('sponsr');
     });

@@ -7,14 +7,14 @@ import { type DelegationView, renderDelegation } from '../../../../adapters/http
 import { renderTask, type TaskView } from '../../../../adapters/http/console/screens/task.ts';
 import { timelineOf } from '../../../../adapters/http/console/timeline.ts';
 import { plusSeconds, toMillisecondText } from '../../../../domain/instant.ts';
-import { aListedTask } from '../../../support/console/views.ts';
+import { aListedTask, nothingSuggested } from '../../../support/console/views.ts';
 import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
 
 const now = plusSeconds(NOON, 700);
 
 function delegation(tasks: readonly ReturnType<typeof aListedTask>[], changes: Partial<DelegationView> = {}): string {
-  return `${renderDelegation({ filters: {}, ...delegationsOf(tasks), tasks: tasks.length, isComplete: true, mayStop: false, now, ...changes })}`;
+  return `${renderDelegation({ filters: {}, suggested: nothingSuggested, ...delegationsOf(tasks), tasks: tasks.length, isComplete: true, mayStop: false, now, ...changes })}`;
 }
 
 const many = (count: number) =>
@@ -93,6 +93,7 @@ describe('the screen Task', () => {
       recordCount: 2,
       hasMoreRecords: false,
       statusLists: undefined,
+      endedBy: [],
       mayStop: false,
       now,
       ...view,
@@ -155,7 +156,7 @@ describe('the screen Task', () => {
       .to.include(`href="/tasks/${task.taskId}/records/7"`)
       .and.include('checkpoint 3')
       .and.include('&quot;seq&quot;: 7');
-    expect(shown).to.include(`href="/ledger?task_id=${task.taskId}"`);
+    expect(shown).to.include(`href="/ledger?task_id=${task.taskId}&amp;order=oldest"`);
     expect(page({ task })).not.to.include('/records/').and.not.include('/ledger').and.not.include('<pre');
   });
 
@@ -170,7 +171,7 @@ describe('the screen Task', () => {
 describe('the screen Agent', () => {
   const agent = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } }, keysSince: plusSeconds(NOON, 100) });
   const page = (mayChange: boolean, mayStop: boolean, enabled = true) =>
-    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], hasMoreTasks: false, mayChange, mayStop, formToken: 't', now })}`;
+    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], hasMoreTasks: false, mayChange, mayStop, formToken: 't', typed: () => undefined, now })}`;
 
   it('offers a registrar to disable or enable it, and a responder to stop its tasks', () => {
     const has = (text: string) =>

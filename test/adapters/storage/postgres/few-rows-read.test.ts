@@ -15,7 +15,7 @@ import { postgresFreeing } from '../../../../adapters/storage/postgres/sweeping.
 import { sweeping as sweepingOf } from '../../../../adapters/storage/queries/sweeping.ts';
 import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
-import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { endSomeTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
 import { openTask } from '../../../../application/decisions/open-task.ts';
 import { placeBlock } from '../../../../application/decisions/place-block.ts';
@@ -35,6 +35,8 @@ import type { Storage } from '../../../support/storage.ts';
 const LIVE = 3000;
 /** The maximum number of rows read for a task and its delegated task. */
 const FEW = 30;
+/** Fewer than all live tasks. */
+const SOME = 5;
 /** Postgres may cache a statement's plan from its sixth execution. */
 const OFTEN = 12;
 const AT = plusSeconds(NOON, 3);
@@ -237,6 +239,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
         ),
         () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
         () => sweeping.forget(plusSeconds(AT, 5), 100),
+        () => decisions.decide(endSomeTasks, { limit: SOME, ...KILL }),
       ];
       for (const act of acts) for (let time = 0; time < OFTEN; time++) await act();
       await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
@@ -395,5 +398,17 @@ for (const [where, mode] of Object.entries(KEPT)) {
         expect(measured.scans).to.equal(0);
       });
     }
+
+    it('are read by the end of some tasks, not all live tasks', async () => {
+      // Tasks that have ended come first in the order of ids.
+      const ended = `task_${String(LIVE - 100).padStart(26, '0')}`;
+      await outside.sql(`update tasks set parent_task_id = null, state = case when task_id < '${ended}' then 'expired' else state end,
+        ended_at = case when task_id < '${ended}' then expires_at end where agent_id like 'agent\\_%'`);
+      asked = { tables: TASKS, query: `select count(*)::integer as ended from tasks where state = 'revoked'` };
+      await decisions.decide(endSomeTasks, { limit: SOME, ...KILL });
+      expect(measured.answer).to.deep.equal([{ ended: SOME }]);
+      expect(measured.rows).to.be.at.most(SOME * FEW);
+      expect(measured.scans).to.equal(0);
+    });
   });
 }

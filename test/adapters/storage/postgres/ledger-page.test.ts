@@ -127,6 +127,23 @@ describe('The ledger on Postgres', () => {
       });
     }
 
+    it(`reads at most ${FEW} rows for a page of ${LIMIT} records by ${name}, newest first, also for the next one`, async () => {
+      const newest = { [name]: names[name], mostRead, newestFirst: true };
+      const after = { at: second(8_000), seq: 8_001 };
+      for (const [first, query] of [
+        [RECORDS - NAMES, {}],
+        [10_992, { to: second(11_000), from: second(400) }],
+        [7_992, { after }],
+        [7_992, { after, from: second(400), to: second(11_000) }],
+      ] as const) {
+        const { page, rows } = await read({ ...newest, ...query });
+        expect(page.records.map(({ at }) => at)).to.deep.equal(
+          Array.from({ length: LIMIT }, (_, nth) => second(first - nth * NAMES)),
+        );
+        expect(rows).to.be.within(LIMIT, FEW);
+      }
+    });
+
     // Without the bounds, Postgres before 18 would read all records of the name in the month. Postgres 18 skips them.
     it(`reads the index by ${name} only from the beginning to the end of a period`, async () => {
       const conditions = await indexConditions({

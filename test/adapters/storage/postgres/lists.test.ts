@@ -153,6 +153,12 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
       }
     }
 
+    it(`reads at most ${FEW} rows to name ${NAMES} people with live tasks, however many tasks they have`, async () => {
+      const [people, rows] = await rowsReadBy(() => tasks.livePeople(TASKS));
+      expect(people).to.deep.equal(Array.from({ length: NAMES }, (_, nth) => `person-${nth}`));
+      expect(rows).to.be.within(NAMES, FEW);
+    });
+
     it(`reads ${MOST_READ} blocks to count at most ${MOST_READ}, and all only to count them all`, async () => {
       for (const most of [MOST_READ, TASKS]) {
         const [{ people }, rows] = await rowsReadBy(() => sponsors.countBlocks(most));

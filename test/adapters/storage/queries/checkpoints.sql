@@ -20,6 +20,12 @@ select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.pre
 -- sqlite
 select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id > cast(? as bigint) order by c.checkpoint_id limit ?;
 
+-- listCheckpointsBefore
+-- postgres
+select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < cast($1 as bigint) order by c.checkpoint_id desc limit $2;
+-- sqlite
+select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < cast(? as bigint) order by c.checkpoint_id desc limit ?;
+
 -- newestCheckpoint
 -- postgres
 select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c order by c.checkpoint_id desc limit 1;

@@ -4,6 +4,22 @@ select max(archived_before) as archived_before from ledger_archives;
 -- sqlite
 select max(archived_before) as archived_before from ledger_archives;
 
+-- countDenials
+-- postgres
+select minute, reason, count(*) as records, sum(denials) as denials
+  from (
+  select date_trunc('minute', ts) as minute, reason, coalesce(count, 1) as denials from ledger
+  where decision = 'deny' and ts >= $1 order by ts desc, seq desc limit $2
+  ) counted
+  group by minute, reason;
+-- sqlite
+select minute, reason, count(*) as records, sum(denials) as denials
+  from (
+  select ts - ts % 60000000 as minute, reason, coalesce(count, 1) as denials from ledger
+  where decision = 'deny' and ts >= ? order by ts desc, seq desc limit ?
+  ) counted
+  group by minute, reason;
+
 -- limitedPageRows: of an event and an audience
 -- postgres
 select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint, (audience = $1) as matches, nth = $2 as is_last_read
@@ -21,6 +37,24 @@ select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegat
   ) ledger
   where (+audience = ?) or nth = ?
   order by ts, seq limit ?;
+
+-- limitedPageRows: denied for a reason, newest first
+-- postgres
+select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint, (reason = $1) as matches, nth = $2 as is_last_read
+  from (
+  select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, row_number() over (order by ts desc, seq desc) as nth from ledger where decision = 'deny'
+  order by ts desc, seq desc limit $2
+  ) ledger
+  where (reason = $1) or nth = $2
+  order by ts desc, seq desc limit $3;
+-- sqlite
+select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint, (+reason = ?) as matches, nth = ? as is_last_read
+  from (
+  select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, row_number() over (order by ts desc, seq desc) as nth from ledger where decision = 'deny'
+  order by ts desc, seq desc limit ?
+  ) ledger
+  where (+reason = ?) or nth = ?
+  order by ts desc, seq desc limit ?;
 
 -- limitedPageRows: of an agent, allowed
 -- postgres
@@ -46,6 +80,12 @@ select 1 as found from ledger where event = 'sponsor.signal' and reason = $1 and
 -- sqlite
 select 1 as found from ledger where event = 'sponsor.signal' and reason = ? and ts >= ? limit 1;
 
+-- numberBefore
+-- postgres
+select seq from ledger order by seq desc limit 1 offset $1;
+-- sqlite
+select seq from ledger order by seq desc limit 1 offset ?;
+
 -- pageRows: all records
 -- postgres
 select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger
@@ -69,6 +109,22 @@ select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegat
 -- sqlite
 select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where sponsor = ? and ts >= ? and ts < ?
   order by ts, seq limit ?;
+
+-- pageRows: of a task, newest first, after a position
+-- postgres
+select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where task_id is not null and task_id >= $1 and (task_id, ts, seq) < ($1, $2, $3)
+  order by task_id desc, ts desc, seq desc limit $4;
+-- sqlite
+select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where task_id = ? and (ts, seq) < (?, ?)
+  order by ts desc, seq desc limit ?;
+
+-- pageRows: of a person within a period, newest first
+-- postgres
+select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where sponsor is not null and (sponsor, ts) >= ($1, $2) and (sponsor, ts) < ($1, $3) and ts >= $2 and ts < $3
+  order by sponsor desc, ts desc, seq desc limit $4;
+-- sqlite
+select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where sponsor = ? and ts >= ? and ts < ?
+  order by ts desc, seq desc limit ?;
 
 -- pageRows: of a task, after a position
 -- postgres

@@ -14,12 +14,6 @@ select sponsor_key, source, kind, blocked_at from sponsor_blocks where sponsor_k
 -- sqlite
 select sponsor_key, source, kind, blocked_at from sponsor_blocks where sponsor_key = ? order by blocked_at, source;
 
--- liftPendingUntil
--- postgres
-select forget_at from pending_unblocks where sponsor_key = $1 and forget_at > $2;
--- sqlite
-select forget_at from pending_unblocks where sponsor_key = ? and forget_at > ?;
-
 -- listBlocks: of all sources
 -- postgres
 select sponsor_key, source, kind, blocked_at from sponsor_blocks
@@ -39,3 +33,9 @@ select sponsor_key, source, kind, blocked_at from sponsor_blocks
 select sponsor_key, source, kind, blocked_at from sponsor_blocks
   where source = ? and (blocked_at, sponsor_key) < (?, ?)
   order by blocked_at desc, sponsor_key desc limit ?;
+
+-- pendingLift
+-- postgres
+select iss, sub, forget_at from pending_unblocks where sponsor_key = $1 and forget_at > $2;
+-- sqlite
+select iss, sub, forget_at from pending_unblocks where sponsor_key = ? and forget_at > ?;

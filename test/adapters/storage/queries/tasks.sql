@@ -54,6 +54,26 @@ select sponsor_key from tasks where task_id = $1;
 -- sqlite
 select sponsor_key from tasks where task_id = ?;
 
+-- livePeople
+-- postgres
+with recursive people (sponsor_key, nth) as (
+  select (select min(sponsor_key) from tasks where sponsor_key >= ''), 1
+  union all
+  select (select min(t.sponsor_key) from tasks t where t.sponsor_key > people.sponsor_key), nth + 1
+  from people where people.sponsor_key is not null and nth < $1
+  )
+  select sponsor_key from people
+  where exists (select 1 from tasks t where t.sponsor_key = people.sponsor_key and t.state = 'live' offset 0);
+-- sqlite
+with recursive people (sponsor_key, nth) as (
+  select (select min(sponsor_key) from tasks where sponsor_key >= ''), 1
+  union all
+  select (select min(t.sponsor_key) from tasks t where t.sponsor_key > people.sponsor_key), nth + 1
+  from people where people.sponsor_key is not null and nth < ?
+  )
+  select sponsor_key from people
+  where exists (select 1 from tasks t where t.sponsor_key = people.sponsor_key and t.state = 'live' );
+
 -- tokenFacts
 -- postgres
 select t.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t

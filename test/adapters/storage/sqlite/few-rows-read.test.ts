@@ -15,6 +15,7 @@ import type { Run } from '../../../../adapters/storage/sqlite/handle.ts';
 import { sqliteLedger } from '../../../../adapters/storage/sqlite/ledger.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
+import { endSomeTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/tasks.ts';
@@ -257,6 +258,19 @@ describe('SQLite', () => {
     });
   }
 
+  it('finds some of all live tasks in the order of an index, and those delegated from them by key', async () => {
+    const { task } = await openedTask(storage);
+    run = new Set();
+    const { tasks } = await storage.decide(endSomeTasks, { limit: 1000, ...KILL });
+    expect(tasks).to.be.at.least(1);
+    expect((await storage.tasks.findListed(task.taskId, LATER))?.state.kind).to.equal('revoked');
+    // Of the read tasks, whose number is limited.
+    const more = (await readMore()).filter((step) => !/^SCAN \(subquery-\d+\)/.test(step));
+    expect(more).to.deep.equal([]);
+    const plan = await planOf([...run].find((text) => text.includes('limit ?')) ?? '');
+    expect(plan, plan.join('\n')).to.include('SEARCH tasks USING INDEX tasks_by_state (<expr>=?)');
+  });
+
   const countOf = (of: LiveTasksQuestion['of']) => storage.tasks.countLive({ of, now: NOON, most: 10 });
   const COUNTS: Readonly<Record<string, readonly [() => Promise<unknown>, string]>> = {
     'all live tasks': [() => countOf(undefined), 'SEARCH t USING INDEX tasks_live_by_expiry (expires_at>?)'],
@@ -285,6 +299,16 @@ describe('SQLite', () => {
     });
   }
 
+  it('names people with live tasks by one step along an index for each, whatever the number of their tasks', async () => {
+    await storage.tasks.livePeople(10);
+    const plan = (await planOf([...run].join())).filter((one) => /^(SCAN|SEARCH) (tasks|t)\b/.test(one));
+    expect(plan).to.deep.equal([
+      'SEARCH tasks USING COVERING INDEX tasks_by_sponsor (sponsor_key>?)',
+      'SEARCH t USING COVERING INDEX tasks_by_sponsor (sponsor_key>?)',
+      'SEARCH t EXISTS USING COVERING INDEX tasks_by_sponsor (sponsor_key=? AND state=?)',
+    ]);
+  });
+
   const planOf = (text: string): Promise<readonly string[]> => {
     const values = [...text.matchAll(/\?/g)].map(() => '0');
     return connection.read((real) =>
@@ -294,6 +318,11 @@ describe('SQLite', () => {
 
   const AUDIT = {
     'all denials': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
+    'all records, newest first': [{ newestFirst: true }, 'SCAN ledger USING INDEX ledger_by_time'],
+    'the denials for a reason, newest first': [
+      { decision: 'deny', reason: 'task_revoked', newestFirst: true, mostRead: 100 },
+      'CO-ROUTINE ledger',
+    ],
     'the records of an event': [{ event: 'task.revoked' }, 'SEARCH ledger USING INDEX ledger_by_event (event=?)'],
     'the records of an audience and an event': [
       { event: 'task.revoked', audience: 'x' },

@@ -73,9 +73,9 @@ describe('The plan of a key rotation', () => {
   it('waits before step 2 until caches have expired, and before a removal until the last old token has expired', () => {
     const [, second_, third] = plan([first], 'kid-a').steps;
     // Ten minutes in the cache of a tool server, and five in an HTTP cache.
-    expect(second_?.conditions[0]).to.match(/^wait PT15M from when step 1/);
+    expect(second_?.conditions[0]).to.match(/^wait 15 minutes from when step 1/);
     expect(third?.conditions[0]).to.match(/^step 2 has reached every replica/);
     // The lifetime of a token, the clock skew, and ten minutes in the cache of a tool server.
-    expect(third?.afterwards).to.match(/ may be removed PT41M after step 2 .* a checkpoint by the next key/);
+    expect(third?.afterwards).to.match(/ may be removed 41 minutes after step 2 .* a checkpoint by the next key/);
   });
 });

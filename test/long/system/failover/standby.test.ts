@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { CONNECTIONS_PER_PROCESS } from '../../../../adapters/storage/postgres/limits.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { Answer, Mandate } from '../../../support/mandate.ts';
+import { withService } from '../../../support/mandate.ts';
 import { copyOfData } from '../../../support/postgres-pair.ts';
 import { type Load, startLoad } from './load.ts';
 import { SERVING, startWorld, type World } from './world.ts';
@@ -123,9 +124,9 @@ describe('A process of the service', function () {
     const mallory = { subject_token: agent.subjectToken({ sub: 'mallory' }) };
     expectUnavailable(await mandate.post('/oauth2/token', agent.exchangeForm(mallory)));
     expectUnavailable(await mandate.post('/oauth2/introspect', { token: String(lost.body.access_token) }));
-    const restarted = await mandate.another({}, undefined, { clock: mandate.clock });
-    await served(restarted);
-    await restarted.stop();
+    await withService(mandate.another({}, undefined, { clock: mandate.clock }), async (restarted) => {
+      await served(restarted);
+    });
   });
 
   it('can still stop tasks while others take all connections of the server', async () => {

@@ -7,6 +7,7 @@ import { type LedgerView, renderLedger } from '../../../../../adapters/http/cons
 import { failed, ok, skipped, warning } from '../../../../../application/doctor/examine.ts';
 import { plusSeconds, toMillisecondText } from '../../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../../domain/ledger/record.ts';
+import { nothingSuggested } from '../../../../support/console/views.ts';
 import { NOON } from '../../../../support/domain-fixtures.ts';
 
 const MARKUP = `"><script>alert('&')</script>`;
@@ -27,6 +28,7 @@ const ledger = (page: Partial<Page>, search: LedgerView['search'] = {}) =>
   renderLedger({
     now: plusSeconds(NOON, 60),
     search,
+    suggested: nothingSuggested,
     outcome: { kind: 'page', records: [], next: undefined, first: undefined, archivedBefore: undefined, ...page },
   }).toString();
 
@@ -84,20 +86,20 @@ describe('The screen Ledger', () => {
 
   it('names each field that cannot be read, and shows no records', () => {
     const outcome = { kind: 'invalid', errors: [{ field: MARKUP, sentence: 'Is not a parameter here.' }] } as const;
-    const shown = renderLedger({ now: NOON, search: {}, outcome }).toString();
+    const shown = renderLedger({ now: NOON, search: {}, suggested: nothingSuggested, outcome }).toString();
     expect(shown).to.include(`<code>${ESCAPED}</code>: Is not a parameter here.`).and.not.include('records-title');
   });
 });
 
 describe('The screen Checkpoints', () => {
-  it('says that there is none yet, or none later', () => {
-    const shown = (after: number) =>
+  it('says that there is none yet, or none earlier', () => {
+    const shown = (before: number | undefined) =>
       renderCheckpoints({
         now: NOON,
-        outcome: { kind: 'page', checkpoints: [], after, nextAfter: undefined },
+        outcome: { kind: 'page', checkpoints: [], before, nextBefore: undefined },
       }).toString();
-    expect(shown(0)).to.include('There is no checkpoint yet.').and.not.include('First page');
-    expect(shown(3)).to.include('There is no later checkpoint.').and.include('First page');
+    expect(shown(undefined)).to.include('There is no checkpoint yet.').and.not.include('First page');
+    expect(shown(3)).to.include('There is no earlier checkpoint.').and.include('First page');
   });
 });
 

@@ -5,13 +5,15 @@ import { taskTable } from '../../../../../adapters/http/console/parts/task-table
 import { renderNow } from '../../../../../adapters/http/console/screens/now.ts';
 import { renderPerson } from '../../../../../adapters/http/console/screens/people.ts';
 import { renderStop, type StopTarget } from '../../../../../adapters/http/console/screens/stop.ts';
+import type { RecentDenials } from '../../../../../application/admin/recent-denials.ts';
 import { parseAgentId, parseSponsorKey, type SponsorKey } from '../../../../../domain/identifiers.ts';
-import { plusSeconds } from '../../../../../domain/instant.ts';
+import { plusSeconds, toShortText } from '../../../../../domain/instant.ts';
 import type { BlockSource } from '../../../../../domain/sponsors/block.ts';
-import { aListedTask } from '../../../../support/console/views.ts';
+import { aListedTask, nothingSuggested } from '../../../../support/console/views.ts';
 import { agentIdOf, NOON } from '../../../../support/domain-fixtures.ts';
 
 const LIVE = { tasks: 2, lastExpiry: plusSeconds(NOON, 600), longestTokenTtl: 300 };
+const nothingTyped = () => () => undefined;
 const ada = parseSponsorKey('ada') as SponsorKey;
 
 describe('The kill switch', () => {
@@ -24,7 +26,7 @@ describe('The kill switch', () => {
       [{ kind: 'task', task }, ['/people?sponsor=key-of-ada', agent]],
     ];
     for (const [target, links] of targets) {
-      const text = `${renderStop({ now: NOON, target, live: LIVE, statusLists: undefined, formToken: 't' })}`;
+      const text = `${renderStop({ now: NOON, target, live: LIVE, statusLists: undefined, formToken: 't', typed: nothingTyped })}`;
       const list = text.slice(text.indexOf('<ul'), text.indexOf('</ul>'));
       expect([...list.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).to.deep.equal(links);
     }
@@ -34,14 +36,18 @@ describe('The kill switch', () => {
 describe('The screen of a person', () => {
   const page = (...sources: readonly BlockSource[]) =>
     `${renderPerson({
-      blocks: sources.map((source) => ({ sponsorKey: ada, source, kind: 'disabled', blockedAt: NOON })),
+      blocks: sources.map((source) => ({ sponsorKey: ada, source, kind: 'disabled', blockedAt: NOON, acts: [] })),
       now: NOON,
       sponsorKey: ada,
       live: { ...LIVE, tasks: 0 },
       newest: [],
       mayRespond: true,
       twoPersons: false,
-      pendingUntil: undefined,
+      pending: undefined,
+      suggested: nothingSuggested,
+      history: undefined,
+      unknown: undefined,
+      typed: nothingTyped,
       formToken: 't',
     })}`;
 
@@ -73,19 +79,40 @@ describe('A table of tasks', () => {
 });
 
 describe('The denials on Now', () => {
-  it('begin with the sum and the newest minute, which a phone must show', () => {
-    const denials = {
-      minutes: [NOON, plusSeconds(NOON, 60)],
-      reasons: [{ reason: 'scope_widened', counts: [3, 4], total: 7 }],
-      isCut: false,
-    };
-    const backlog = {
-      sealing: { unsealed: 0, oldestUnsealedAt: undefined, newestCheckpoint: undefined },
-      outbox: { waiting: 0, failing: 0, oldestAt: undefined },
-    };
-    const view = { now: NOON, live: LIVE, newest: [], blocked: { people: 0, bySource: {} }, backlog, denials };
+  const backlog = {
+    sealing: { unsealed: 0, oldestUnsealedAt: undefined, newestCheckpoint: undefined },
+    outbox: { waiting: 0, failing: 0, oldestAt: undefined },
+  };
+  const denials = {
+    minutes: [NOON, plusSeconds(NOON, 60), plusSeconds(NOON, 120)],
+    reasons: [{ reason: 'scope_widened', counts: [0, 3, 4], total: 7 }],
+    completeFrom: undefined,
+  };
+  const rowOf = (shown: RecentDenials) => {
+    const view = { now: NOON, live: LIVE, newest: [], blocked: { people: 0, bySource: {} }, backlog, denials: shown };
     const text = `${renderNow({ ...view, hasSink: false, mayStop: false } as never, undefined)}`;
     const row = /<code>scope_widened<\/code>.*?<\/tr>/.exec(text)?.[0] ?? '';
-    expect([...row.matchAll(/<td[^>]*>(\d+)</g)].map(([, count]) => count)).to.deep.equal(['7', '4', '3']);
+    const cells = [...row.matchAll(/<td[^>]*>(.*?)<\/td>/g)].map(([, cell = '']) => cell);
+    return { cells: cells.map((cell) => cell.replace(/<[^>]*>/g, '')), links: cells.flatMap(linksIn), text };
+  };
+  const linksIn = (cell: string) =>
+    [...cell.matchAll(/href="([^"]+)"/g)].map(([, to = '']) => to.replaceAll('&amp;', '&'));
+
+  it('begin with the sum and the newest minute, which a phone must show, and link to the records', () => {
+    const { cells, links } = rowOf(denials);
+    expect(cells).to.deep.equal(['7', '4', '3', '0']);
+    const at = (nth: number) => encodeURIComponent(toShortText(plusSeconds(NOON, 60 * nth)));
+    const why = 'decision=deny&reason=scope_widened';
+    expect(links).to.deep.equal([
+      `/ledger?from=${at(0)}&${why}`,
+      `/ledger?from=${at(2)}&${why}`,
+      `/ledger?from=${at(1)}&to=${at(2)}&${why}`,
+    ]);
+  });
+
+  it('show no 0 for a minute that was not counted completely', () => {
+    const { cells, text } = rowOf({ ...denials, completeFrom: plusSeconds(NOON, 120) });
+    expect(cells).to.deep.equal(['7', '4', '3 or more', '?']);
+    expect(text).to.include('There are more denials than are counted at once.');
   });
 });

@@ -40,7 +40,7 @@ const checkpoint: Checkpoint = {
 const proof = { kind: 'proof', proof: { seq: 7, checkpoint, leafIndex: 2, auditPath: [] } } as const;
 const screens: Readonly<Record<string, readonly [page: () => string, shown: readonly unknown[]]>> = {
   Record: [
-    () => renderRecord({ taskId: task.taskId, record, proof }).toString(),
+    () => renderRecord({ taskId: task.taskId, record, proof, acts: [], now: NOON }).toString(),
     [presentRecord(record), { seq: 7, checkpoint: presentCheckpoint(checkpoint), leaf_index: 2, audit_path: [] }],
   ],
   Task: [
@@ -54,6 +54,7 @@ const screens: Readonly<Record<string, readonly [page: () => string, shown: read
         now: NOON,
         timeline: timelineOf(task, { registered: 300, since: NOON, longest: 3600 }, [record], NOON),
         statusLists: undefined,
+        endedBy: [],
         mayStop: false,
       }).toString(),
     [presentRecord(record)],
@@ -62,7 +63,7 @@ const screens: Readonly<Record<string, readonly [page: () => string, shown: read
     () =>
       renderCheckpoints({
         now: NOON,
-        outcome: { kind: 'page', checkpoints: [checkpoint], after: 0, nextAfter: undefined },
+        outcome: { kind: 'page', checkpoints: [checkpoint], before: undefined, nextBefore: undefined },
       }).toString(),
     [presentCheckpoint(checkpoint)],
   ],

@@ -3,7 +3,14 @@
 import { expect } from 'chai';
 import { type AccessEvent, createToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { databases } from '../../../../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../../../../support/mandate.ts';
+import {
+  JIRA,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+  WIKI,
+  withService,
+} from '../../../../support/mandate.ts';
 import { sharedSigningKey } from '../../../../support/shared-signing-key.ts';
 import { frameworks, type GuardedApp } from '../../../../support/tool-server/guarded-apps.ts';
 
@@ -151,16 +158,13 @@ describe('A tool server with the real service', () => {
     const read = policy({ scope: ['jira:read'], highRisk: true });
     const spring = await tokenOf(mandate);
     expect((await authorize({ token: spring, route: 'x', policy: read })).kind).to.equal('allowed');
-    const changed = await mandate.another({ 'Service:Signing:ActiveKid': 'summer' });
-    try {
+    await withService(mandate.another({ 'Service:Signing:ActiveKid': 'summer' }), async (changed) => {
       const summer = await tokenOf(changed);
       expect(Buffer.from(summer.split('.')[0] ?? '', 'base64url').toString()).to.include('"summer"');
       for (const token of [summer, spring]) {
         expect((await authorize({ token, route: 'x', policy: read })).kind).to.equal('allowed');
       }
-    } finally {
-      await changed.stop();
-    }
+    });
   });
 
   it('uses its cached keys while the service is down, and answers 503 where it introspects', async () => {

@@ -1,0 +1,71 @@
+/** The options of the commands that send an emergency's change to a running service. */
+
+import type { Argv } from 'yargs';
+import { parseAgentId, parseSponsorKey, parseTaskId } from '../../domain/identifiers.ts';
+import { parseReason, REASON_SENTENCE } from '../../domain/operators/reason.ts';
+import { withoutKeyOption } from './admin-key.ts';
+import { flag, once, SERVER } from './argument.ts';
+
+export interface Emergency {
+  /** Without a trailing slash. */
+  readonly server: string;
+  readonly reason: string | undefined;
+  readonly keyFile: string | undefined;
+  readonly yes: boolean;
+}
+
+interface EmergencyOptions {
+  readonly server: string | undefined;
+  readonly reason: string | undefined;
+  readonly 'key-file': string | undefined;
+  readonly yes: boolean;
+}
+
+/** The options of all of them. */
+export function emergencyOptions<Options>(parser: Argv<Options>): Argv<Options & EmergencyOptions> {
+  return withoutKeyOption(
+    parser
+      .option('server', SERVER)
+      .option('reason', {
+        type: 'string',
+        describe: "Why, in 3 to 200 characters; needed with an operator's token, not recorded with the admin key",
+        coerce: once('--reason', readReason),
+      })
+      .option('key-file', {
+        type: 'string',
+        describe:
+          "A file with the admin key, or an operator's access token; without it MANDATE_ADMIN_KEY, MANDATE_OPERATOR_TOKEN or standard input",
+        coerce: once('--key-file', (path) => path),
+      })
+      .option('yes', { ...flag, describe: 'Do not ask' }),
+  ) as unknown as Argv<Options & EmergencyOptions>;
+}
+
+export function emergencyOf({ server, reason, 'key-file': keyFile, yes }: EmergencyOptions): Emergency {
+  return { server: server ?? '', reason, keyFile, yes };
+}
+
+function readReason(text: string): string {
+  const reason = parseReason(text);
+  if (reason === undefined) throw new Error(`--reason is not usable. ${REASON_SENTENCE}`);
+  return reason;
+}
+
+/** @throws Error with the refusal as its message, like the next two */
+export const readAgentArgument = readAs(
+  parseAgentId,
+  'An agent_id has 1 to 128 lowercase letters, digits, "-", "_", ".".',
+);
+export const readTaskArgument = readAs(parseTaskId, 'A task_id is task_ with 26 characters.');
+export const readPersonArgument = readAs(
+  parseSponsorKey,
+  'A person is named by their sponsor key. It has 1 to 256 characters, none of them white space.',
+);
+
+function readAs<Value>(parse: (text: string) => Value | undefined, sentence: string): (text: string) => Value {
+  return (text) => {
+    const value = parse(text);
+    if (value === undefined) throw new Error(sentence);
+    return value;
+  };
+}

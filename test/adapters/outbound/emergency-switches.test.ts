@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { emergencySwitches } from '../../../adapters/outbound/emergency-switches.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { AdminApiFailure, type EmergencySwitches } from '../../../application/ports/admin-api.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import { Secret } from '../../../domain/secret.ts';
+import { agentIdOf } from '../../support/domain-fixtures.ts';
+import { answering, type Handler, loopbackForSuite } from '../../support/loopback.ts';
+import { aRegistrationBody } from '../../support/registrations.ts';
+import { thrownBy } from '../../support/thrown-by.ts';
+
+const ADA = 'ada/é?' as SponsorKey;
+const AGENT = agentIdOf('jira-triage');
+
+const problem = (status: number, more: object = {}): Handler =>
+  answering(JSON.stringify({ type: 'about:blank', title: 'Title', status, ...more }), status);
+const busy = (more: object = {}) => problem(503, { error: 'temporarily_unavailable', ...more });
+const json = (body: object): Handler => answering(JSON.stringify(body));
+const agent = (max_token_ttl: string) => ({ ...aRegistrationBody(), jwks_uri: null, enabled: true, max_token_ttl });
+
+describe('The emergency switches over the admin API', () => {
+  const server = loopbackForSuite(json({}));
+  let pauses: number;
+  let switches: EmergencySwitches;
+  beforeEach(() => {
+    pauses = 0;
+    const pause = async () => pauses++;
+    const access = { server: server.url, credential: new Secret('x'.repeat(32)), network: httpNetwork(), pause };
+    switches = emergencySwitches(access, 'Ärger 100%');
+  });
+  /** Answers the requests in this order, and then always with the last. */
+  const answer = (...all: readonly Handler[]) => {
+    const left = [...all];
+    server.answer = (request, response) => (left.length > 1 ? left.shift() : left[0])?.(request, response);
+  };
+  const sentence = async (work: Promise<unknown>) => {
+    const thrown = await thrownBy(work);
+    expect(thrown).to.be.instanceOf(AdminApiFailure);
+    return (thrown as Error).message;
+  };
+
+  it('send the path of each target, with the reason percent-encoded', async () => {
+    answer(json({ revoked_tasks: 3 }));
+    const [sent] = [server.received.length];
+    for (const target of [
+      { kind: 'agent', agentId: AGENT },
+      { kind: 'person', sponsorKey: ADA },
+      { kind: 'everything' },
+    ] as const) {
+      expect(await switches.stop(target)).to.deep.equal({ kind: 'ended', tasks: 3 });
+    }
+    expect(await switches.block(ADA)).to.deep.equal({ tasks: 3 });
+    const received = server.received.slice(sent);
+    expect(received.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+      'DELETE /admin/agents/jira-triage/tasks',
+      'DELETE /admin/sponsors/ada%2F%C3%A9%3F/tasks',
+      'DELETE /admin/tasks',
+      'PUT /admin/sponsors/ada%2F%C3%A9%3F/block',
+    ]);
+    for (const { headers, body } of received) {
+      expect([headers['mandate-reason'], body]).to.deep.equal(['%C3%84rger%20100%25', '']);
+    }
+  });
+
+  it('repeat the end of everything while it makes progress, and count all tasks', async () => {
+    answer(...Array.from({ length: 7 }, () => busy({ revoked_tasks: 5 })), json({ revoked_tasks: 2 }));
+    expect(await switches.stop({ kind: 'everything' })).to.deep.equal({ kind: 'ended', tasks: 37 });
+    expect(pauses).to.equal(7);
+  });
+
+  it('give up after five answers of a busy service', async () => {
+    answer(busy());
+    expect(await sentence(switches.stop({ kind: 'everything' }))).to.include('too busy for too long');
+    expect(pauses).to.equal(4);
+  });
+
+  it('say what a lift of a block has brought about', async () => {
+    const outcomes: readonly (readonly [string, ...Handler[]])[] = [
+      ['lifted', answering('', 204), problem(404)],
+      ['refused', answering('', 204), json({ source: 'scim' })],
+      ['pending', answering('{"pending":true}', 202)],
+      ['not_blocked', problem(404)],
+      ['not_owned', problem(409)],
+    ];
+    for (const [outcome, ...answers] of outcomes) {
+      answer(...answers);
+      expect(await switches.unblock(ADA)).to.equal(outcome);
+    }
+  });
+
+  it('know an agent or a task that does not exist', async () => {
+    answer(problem(404));
+    expect(await switches.stop({ kind: 'agent', agentId: AGENT })).to.deep.equal({ kind: 'not_found' });
+    expect(await switches.disable(AGENT)).to.equal('not_found');
+  });
+
+  it('read the longest life of a token, of one agent or over all pages of agents', async () => {
+    answer(json(agent('PT4M')));
+    expect(await switches.longestTokenTtl(AGENT)).to.equal(240);
+    const pages = [
+      { agents: [agent('PT1M'), agent('PT10M')], next_after: 'b' },
+      { agents: [agent('PT5M')], next_after: null },
+    ];
+    answer(...pages.map(json));
+    expect(await switches.longestTokenTtl()).to.equal(600);
+    expect(server.received.at(-1)?.path).to.equal('/admin/agents?limit=50&after=b');
+    answer(json({ agents: [{ newer: 'form' }], next_after: null }));
+    expect(await switches.longestTokenTtl()).to.equal(undefined);
+  });
+
+  it('fail with the reason of the service, made visible, and without it if there is none', async () => {
+    answer(problem(403, { detail: 'This needs the role responder.\u202e' }));
+    expect(await sentence(switches.block(ADA))).to.equal(
+      'The service refused: This needs the role responder.\\u{202e}',
+    );
+    answer(problem(401));
+    expect(await sentence(switches.block(ADA))).to.equal('The service does not accept this admin key or access token.');
+    answer(problem(500));
+    expect(await sentence(switches.disable(AGENT))).to.equal('The admin API answered with status 500.');
+    answer(json({}));
+    expect(await sentence(switches.block(ADA))).to.equal('The admin API answered with status 200.');
+  });
+});

@@ -1,0 +1,201 @@
+/** `mandate stop`, `block`, `unblock` and `agent disable` against a running service. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { expect } from 'chai';
+import { confirm } from '../../adapters/cli/confirm.ts';
+import { runLine } from '../../composition/commands/run-line.ts';
+import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
+import { sqliteFile } from '../support/databases.ts';
+import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../support/mandate.ts';
+import { operatorToken, ROLE_VALUES, STOP_EVERYTHING, TWO_PERSONS } from '../support/operators.ts';
+
+const WHY = 'Incident 4711: “é”';
+const UNTIL = /The rest accept the last tokens until \d{4}-\d\d-\d\dT[\d:.]+Z at the latest\./;
+
+describe('The emergency commands', function () {
+  this.timeout(30_000);
+  let mandate: Mandate;
+  before(async () => {
+    mandate = await startMandate({ database: sqliteFile, settings: { ...TWO_PERSONS, ...STOP_EVERYTHING } });
+    await mandate.untilReady();
+  });
+  after(() => mandate.stop());
+
+  /** Runs the line in this process, whose standard input is no terminal. */
+  async function run(line: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
+    const { result, out, err } = await capturingOutput(() => withEnvironment(environment, () => runLine(line)));
+    for (const secret of Object.values(environment)) if (secret) expect(`${out}${err}`).not.to.contain(secret);
+    return { code: result, out, err };
+  }
+  const byKey = (...line: readonly string[]) =>
+    run([...line, '--server', mandate.url, '--yes'], { MANDATE_ADMIN_KEY: ADMIN_KEY });
+  const by = (sub: string, role: keyof typeof ROLE_VALUES, ...line: readonly string[]) =>
+    run([...line, '--server', mandate.url, '--yes'], {
+      MANDATE_OPERATOR_TOKEN: operatorToken(mandate, { sub, roles: [ROLE_VALUES[role]] }),
+    });
+  const recorded = async (act: () => Promise<unknown>) =>
+    fieldsOf(await mandate.recorded(act), 'event', 'task_id', 'reason');
+  const acted = (what: string) => [what, null, null];
+
+  it('end a task, an agent’s tasks, a person’s and everything, and say what keeps working until when', async () => {
+    const agent = await mandate.agent();
+    const targets: readonly (readonly [string, (task: string) => readonly string[]])[] = [
+      ['task', (task) => ['--task', task]],
+      ['agent', () => ['--agent', agent.id]],
+      ['person', () => ['--person', 'ada']],
+      ['everything', () => ['--everything']],
+    ];
+    for (const [what, target] of targets) {
+      const { body } = await agent.exchange();
+      const task = String(body.task_id);
+      const records = await recorded(async () => {
+        const { code, out, err } = await byKey('stop', ...target(task));
+        expect([code, err], what).to.deep.equal([0, '']);
+        expect(out, what)
+          .to.match(/^1 task ended\. .*at once/)
+          .and.to.match(UNTIL);
+      });
+      expect(records, what).to.deep.equal([['task.revoked', task, 'operator_kill_switch'], acted('operator.acted')]);
+      const again = await byKey('stop', ...target(task));
+      expect([again.code, again.out.split('.')[0]], what).to.deep.equal([0, 'No task was live']);
+    }
+    expect((await agent.exchange()).status).to.equal(200);
+  });
+
+  it('disable an agent, block and unblock a person, each with its record', async () => {
+    const agent = await mandate.agent();
+    const person = 'grace-hopper@x/é';
+    const { body } = await agent.exchangeFor({ sub: person });
+    const blocked = await mandate.recorded(async () => {
+      const { code, out } = await byKey('block', person);
+      expect(code).to.equal(0);
+      expect(out).to.include(`${person} is blocked, 1 task ended.`).and.to.match(UNTIL);
+    });
+    expect(blocked.map(({ event }) => event)).to.include.members(['sponsor.blocked', 'task.revoked']);
+    expect(blocked.find(({ event }) => event === 'task.revoked')?.task_id).to.equal(body.task_id);
+    expect((await mandate.admin('GET', `/admin/sponsors/${encodeURIComponent(person)}`)).status).to.equal(200);
+    const lifted = await mandate.recorded(async () => expect((await byKey('unblock', person)).code).to.equal(0));
+    expect(lifted.map(({ event }) => event)).to.include('sponsor.unblocked');
+    expect((await byKey('unblock', person)).code).to.equal(3);
+
+    const disabled = await mandate.recorded(async () => {
+      const { code, out } = await byKey('agent', 'disable', agent.id);
+      expect(code).to.equal(0);
+      expect(out).to.include('it gets no token').and.to.match(UNTIL);
+    });
+    expect(disabled.map(({ event, reason }) => [event, reason])[0]).to.deep.equal(['agent.updated', 'changed:enabled']);
+    expect((await agent.exchange()).body.reason).to.equal('agent_disabled');
+  });
+
+  it('act under the name of an operator, with their reason, and report which role is missing', async () => {
+    const records = await mandate.recorded(async () => {
+      expect((await by('olga', 'responder', 'stop', '--everything', '--reason', WHY)).code).to.equal(0);
+    });
+    const act = records.at(-1);
+    expect(new URLSearchParams(String(act?.detail)).get('sub')).to.equal('olga');
+    const { body } = await mandate.admin('GET', `/admin/acts?seq=${act?.seq}`);
+    expect((body.acts as readonly object[])[0]).to.include({ act: 'DELETE /admin/tasks', reason: WHY });
+
+    const denied = await mandate.recorded(async () => {
+      const { code, err } = await by('vera', 'viewer', 'stop', '--everything', '--reason', WHY);
+      expect(code).to.equal(1);
+      expect(err).to.include('This needs the role responder');
+    });
+    expect(denied.map(({ event, reason }) => [event, reason])).to.deep.equal([
+      ['admin.denied', 'operator_role_missing'],
+    ]);
+    const missing = await by('olga', 'responder', 'stop', '--everything');
+    expect([missing.code, missing.err]).to.deep.equal([
+      2,
+      "mandate: With an operator's access token --reason is needed. The ledger keeps its hash.\n",
+    ]);
+  });
+
+  it('say that a second operator must ask, and that the person stays blocked until then', async () => {
+    await byKey('block', 'mallory');
+    const first = await by('olga', 'responder', 'unblock', 'mallory', '--reason', WHY);
+    expect([first.code, first.out.slice(0, 8)]).to.deep.equal([3, 'A second']);
+    expect((await mandate.admin('GET', '/admin/sponsors/mallory')).status).to.equal(200);
+    expect((await by('oscar', 'responder', 'unblock', 'mallory', '--reason', WHY)).code).to.equal(0);
+  });
+
+  it('change nothing for a task or an agent that does not exist: 3', async () => {
+    for (const line of [
+      ['stop', '--task', 'task_01M31S7W68TMK7WDX8YKPSYTEA'],
+      ['stop', '--agent', 'nobody'],
+      ['agent', 'disable', 'nobody'],
+    ]) {
+      const { code, out } = await byKey(...line);
+      expect([code, /Nothing was changed/.test(out)], line.join(' ')).to.deep.equal([3, true]);
+    }
+  });
+
+  it('send nothing without a terminal, a credential or exactly one target: 2, and repeat no value', async () => {
+    const server = ['--server', mandate.url];
+    const key = { MANDATE_ADMIN_KEY: ADMIN_KEY };
+    const cases: readonly (readonly [readonly string[], Readonly<Record<string, string>>, string])[] = [
+      [['stop', '--everything', ...server], key, 'There is no terminal to ask at'],
+      [['stop', ...server, '--yes'], key, 'exactly one of'],
+      [['stop', '--everything', '--agent', 'a', ...server, '--yes'], key, 'exactly one of'],
+      [['stop', '--agent', 'SECRET VALUE', ...server, '--yes'], key, 'An agent_id has'],
+      [['stop', '--everything', '--reason', 'ab', ...server, '--yes'], key, '--reason is not usable'],
+      [['stop', '--everything', '--key', 'SECRET VALUE', ...server, '--yes'], key, 'never an argument'],
+      [['stop', '--everything', '--server', 'http://mandate.example', '--yes'], key, '--server takes an https URL'],
+      [['block', 'SECRET VALUE', ...server, '--yes'], key, 'A person is named by'],
+      [['stop', '--everything', ...server, '--yes', '--key-file', '/nowhere'], {}, 'cannot be read'],
+      [['stop', '--everything', ...server, '--yes'], { ...key, MANDATE_OPERATOR_TOKEN: 'x' }, 'unset one of them'],
+    ];
+    const records = await mandate.recorded(async () => {
+      for (const [line, environment, sentence] of cases) {
+        const { code, err } = await run(line, environment);
+        expect([code, err.includes(sentence)], `${line.join(' ')}: ${err}`).to.deep.equal([2, true]);
+        expect(err).not.to.contain('SECRET VALUE');
+      }
+    });
+    expect(records).to.deep.equal([]);
+  });
+
+  it('read the credential from a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mandate-emergency-'));
+    writeFileSync(join(folder, 'key'), `${ADMIN_KEY}\n`);
+    const line = ['stop', '--agent', 'nobody', '--server', mandate.url, '--yes', '--key-file', join(folder, 'key')];
+    expect((await run(line, {})).code).to.equal(3);
+    writeFileSync(join(folder, 'key'), 'another-key-0123456789-0123456789');
+    const refused = await run(line, {});
+    expect([refused.code, refused.err]).to.deep.equal([
+      1,
+      'mandate: The service does not accept this admin key or access token.\n',
+    ]);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('The question of an emergency command', () => {
+  const asked = (answer: string | undefined, isTTY = true) => {
+    const stdin = Object.assign(new PassThrough(), { isTTY });
+    let shown = '';
+    const stderr = new Writable({
+      write(chunk, _encoding, done) {
+        shown += String(chunk);
+        done();
+      },
+    });
+    const verdict = confirm('End everything?', { stdin, stderr });
+    if (answer === undefined) stdin.end();
+    else stdin.write(`${answer}\n`);
+    return verdict.then((given) => [given, shown] as const);
+  };
+
+  it('is asked once, and only y and yes mean yes', async () => {
+    for (const answer of ['yes', 'Y', ' y ']) expect((await asked(answer))[0], answer).to.equal('yes');
+    for (const answer of ['', 'no', 'yes please', undefined]) expect((await asked(answer))[0], answer).to.equal('no');
+    expect((await asked('no'))[1]).to.equal('End everything? Type yes to go on: ');
+  });
+
+  it('is not asked without a terminal', async () => {
+    expect(await asked('yes', false)).to.deep.equal(['no_terminal', '']);
+  });
+});

@@ -1,0 +1,119 @@
+/** The page of a person with many agents and tasks. */
+
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { ulid } from 'ulid';
+import { makeTaskId } from '../../../../domain/identifiers.ts';
+import { expectSaid } from '../../../support/browser.ts';
+import { ada } from '../../../support/identity-provider/people.ts';
+import { fieldsOf, type RegisteredAgent } from '../../../support/mandate.ts';
+import type { PageInBrowser } from './site.ts';
+
+export function testManyTasks(site: PageInBrowser): void {
+  const { press, shot, signedIn, task } = site;
+  const endTimes = (page: Page) =>
+    page.locator('.history time').evaluateAll((all) => all.map((time) => time.getAttribute('datetime')));
+  /** Copies the agent's newest task. @param agentId the agent of each copy, as SQL */
+  const crowd = async (agent: RegisteredAgent, count: number, agentId = 'agent_id'): Promise<readonly string[]> => {
+    const ids = Array.from({ length: count }, () => makeTaskId(ulid()));
+    await site.mandate.sql(`
+      insert into tasks (task_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at)
+      with others (new_id) as (values ${ids.map((id) => `('${id}')`).join()})
+      select new_id, ${agentId}, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at
+      from (select * from tasks where agent_id = '${agent.id}' order by task_id desc limit 1) newest, others`);
+    await site.mandate.sql(`
+      insert into task_grants (grant_hash, task_id, scope)
+      select 'grant of ' || task_id, task_id, scope from tasks where task_id in (${ids.map((id) => `'${id}'`).join()})`);
+    return ids;
+  };
+
+  it('shows twenty agents, and on the next page the others with the same totals', async () => {
+    const { mandate } = site;
+    await task(site.triage);
+    await crowd(site.triage, 24, "'gone_' || new_id");
+    const page = await signedIn({ javaScriptEnabled: false });
+    const totals = () => page.locator('#live ~ .quiet').textContent();
+    expect(await totals()).to.equal('25 tasks by 25 agents');
+    const names = await page.locator('.card h3').allTextContents();
+    await page.getByRole('link', { name: 'More agents' }).click();
+    expect(page.url()).not.to.contain('gone_');
+    expect(await totals()).to.equal('25 tasks by 25 agents');
+    const rest = await page.locator('.card h3').allTextContents();
+    expect([names.length, rest.length, new Set([...names, ...rest]).size]).to.deep.equal([20, 5, 25]);
+    // Ended tasks are on the first page.
+    expect(await page.locator('.history').count()).to.equal(0);
+    await page.getByRole('link', { name: 'Back to my tasks' }).click();
+    await page.waitForURL(`${mandate.issuer}/me`);
+    await page.context().close();
+  });
+
+  it('shows the ten latest ended tasks, and all of them on pages of their own, the latest end first', async () => {
+    const { mandate } = site;
+    await task(site.triage);
+    await crowd(site.triage, 119);
+    await mandate.admin('DELETE', `/admin/sponsors/${ada.username}/tasks`);
+    const page = await signedIn();
+    expect(await page.locator('.history li').count()).to.equal(10);
+    const rows = await mandate.sql(
+      `select count(*) as ended from tasks where sponsor_key = '${ada.username}' and ended_at is not null`,
+    );
+    const seen = await endTimes(page);
+    const more = page.getByRole('link', { name: 'More ended tasks' });
+    while ((await more.count()) > 0) {
+      const from = page.url();
+      await more.click();
+      await page.waitForURL(({ href }) => href !== from);
+      seen.push(...(await endTimes(page)));
+    }
+    expect(seen).to.have.lengthOf(Number(rows[0]?.ended));
+    expect(seen).to.deep.equal(seen.toSorted().reverse());
+    await page.getByRole('link', { name: 'Back to my tasks' }).click();
+    await page.waitForURL(`${mandate.issuer}/me`);
+    await page.context().close();
+  });
+
+  it('shows a person with 1,000 tasks each agent once, the tasks of an agent in pages, and stops them there', async () => {
+    const { mandate } = site;
+    const others = [await task(site.triage), ...(await crowd(site.triage, 992))];
+    await task(site.travel);
+    const page = await signedIn({ javaScriptEnabled: false });
+    expect(await page.locator('#live ~ .quiet').textContent()).to.equal('994 tasks by 2 agents');
+    expect(await page.locator('.card h3').allTextContents()).to.deep.equal(['Travel planner', 'Jira triage']);
+    await shot(page, '10 many tasks');
+    await page.getByRole('link', { name: 'Jira triage' }).click();
+    expect(await page.locator('h1, #live ~ .quiet').allTextContents()).to.deep.equal(['Jira triage', '993 tasks']);
+    // The browser keeps addresses and titles.
+    expect(`${page.url()} ${await page.title()}`)
+      .not.to.contain(site.triage.id)
+      .and.not.to.contain('Jira triage');
+    const shown: string[] = [];
+    const next = page.getByRole('link', { name: 'More tasks' });
+    for (;;) {
+      const ids = await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id));
+      shown.push(...ids);
+      if ((await next.count()) === 0) break;
+      await next.click();
+    }
+    expect(shown).to.deep.equal(others.toSorted().reverse());
+    const from = page.url();
+    const records = await mandate.recorded(async () => {
+      await page.locator('.task button').last().click();
+      await expectSaid(page, '1 task stopped.');
+      // The form leads back to its page.
+      expect(page.url()).to.equal(from);
+      await press(page, 'Stop all 992 tasks of Jira triage');
+      await expectSaid(page, '992 tasks stopped.');
+    });
+    expect(new Set(fieldsOf(records, 'event', 'reason', 'sponsor').map(String))).to.deep.equal(
+      new Set([`task.revoked,sponsor_stopped,${ada.username}`]),
+    );
+    expect(records).to.have.lengthOf(993);
+    // Of few tasks the first page shows all.
+    expect(await page.locator('.task dl').count()).to.equal(1);
+    await page.goto(from);
+    expect(await page.locator('#renewed .card').allTextContents()).to.deep.equal([
+      'This agent does not act for you right now.',
+    ]);
+    await page.context().close();
+  });
+}
