@@ -57,7 +57,8 @@ const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
 mkdirSync(folder, { recursive: true });
 const served = await servePage();
 try {
-  for (const [name, { view, language, device, colorScheme, opened, endsAtScreen = false }] of Object.entries(pictures)) {
+  for (const [name, picture] of Object.entries(pictures)) {
+    const { view, language, device, colorScheme, opened, endsAtScreen = false } = picture;
     served.show(renderMe(view, language));
     // Small files: one pixel for each of CSS.
     const context = await browse({ ...devices[device], deviceScaleFactor: 1, colorScheme, locale: language });
