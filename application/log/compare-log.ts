@@ -1,5 +1,5 @@
 /**
- * Compares a ledger with its transparency log while verify.ts walks the checkpoints: each checkpoint is the leaf that the
+ * Compares a ledger with its transparency log while ../ledger/verify.ts walks the checkpoints: each checkpoint is the leaf that the
  * log in the same database has, and the tree of the leaves has each root that was signed. An auditor can add the tree of
  * a note that was kept elsewhere.
  */
