@@ -100,6 +100,16 @@ describe('The deployment examples', () => {
     expect(endsPeople(result.settings), 'a disabled person is refused').to.equal(true);
   });
 
+  it('have valid settings for the package on the page, with which a disabled person is refused', () => {
+    const exported = [...page.matchAll(/^export (Service__\w+)=(\S+)/gm)];
+    const environment = Object.fromEntries(
+      exported.map(([, name, value = '']) => [name, value.replace('…', 'a'.repeat(32))]),
+    );
+    const result = readSettings({ environment, overrides: [] });
+    expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    if (result.kind === 'valid') expect(endsPeople(result.settings)).to.equal(true);
+  });
+
   it('give the connection of the database owner only to the migration in the Compose file', () => {
     const environment = composed('migrate');
     const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
