@@ -61,7 +61,7 @@ function header(
 <p class="brand"><img src="${assets.mark.path}" alt=""> <span>Mandate</span></p>
 <nav aria-label="Screens"><ul>${links}</ul></nav>
 ${may(adminRoutes[stop.route]) && link(stop.path, stop.title, current === 'stop', 'button kill')}
-<div class="who" data-signed-in><p title="${operator.subject}: ${operator.roles.join(', ')}"><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
+<div class="who" data-signed-in><p title="${operator.subject}: ${operator.roles.join(', ')}"><bdi translate="no">${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;
 }

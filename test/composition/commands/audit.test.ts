@@ -4,7 +4,7 @@ import { auditBundleCommand, type BundleRequest } from '../../../composition/com
 import { auditExportCommand, type ExportRequest } from '../../../composition/commands/audit-export.ts';
 import { auditVerifyCommand, type VerifyRequest } from '../../../composition/commands/audit-verify.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
-import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, refusalOf, runCommandLine } from '../../support/cli-run.ts';
 
 const ROOT = '0123456789abcdef'.repeat(4);
 
@@ -101,7 +101,7 @@ describe('mandate audit-verify', () => {
     it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
       const { code, out, err, asked } = await run('audit-verify', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: [A-Z-].*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-verify'));
       expect(err).not.to.include('passwd').and.not.to.include(ROOT.slice(1));
       expect(err).not.to.include('Unreadable arguments');
     });
@@ -131,12 +131,14 @@ describe('mandate audit-archive', () => {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-archive', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-archive'));
     });
   }
 
   it('names a missing argument', async () => {
-    expect((await run('audit-archive')).err).to.match(/^mandate: Missing required argument: to\. /);
+    expect((await run('audit-archive')).err).to.match(
+      /^mandate: Missing required argument: --to\. For example: mandate audit-archive .*--to \/var\/archive\n/,
+    );
   });
 });
 
@@ -162,7 +164,7 @@ describe('mandate audit-export', () => {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-export', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-export'));
     });
   }
 });
@@ -209,7 +211,7 @@ describe('mandate audit-bundle', () => {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-bundle', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-bundle'));
     });
   }
 });

@@ -42,7 +42,7 @@ function lineOf(record) {
   link.setAttribute('aria-label', `Record ${record.seq} in the ledger`);
   const parties = [record.agent_id, record.sponsor]
     .filter((each) => each !== null)
-    .map((each) => element('bdi', '', each));
+    .map((each) => Object.assign(element('bdi', '', each), { translate: false }));
   return element(
     'li',
     'record-line',

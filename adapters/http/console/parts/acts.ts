@@ -6,7 +6,7 @@ import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
 import type { AdminRoute } from '../../admin/roles.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { isolated } from '../../browser/words.ts';
+import { named } from '../../browser/words.ts';
 import type { ScreenContext } from '../context.ts';
 import { moment } from './times.ts';
 import { code } from './words.ts';
@@ -72,11 +72,11 @@ const ACT_WORDS: Readonly<Record<string, string>> = {
 export function actLine({ iss, sub, role, act, reason, at }: StoredAct, now: Instant): Html {
   const what = ACT_WORDS[act] ?? code(act);
   if (role === 'key') return html`${what} by the admin key, which needs no reason, ${moment(at, now)}.`;
-  return html`${what} by <strong title="${iss}">${isolated(sub)}</strong> (${role}), ${moment(at, now)}: ${quoted(reason)}`;
+  return html`${what} by <strong title="${iss}">${named(sub)}</strong> (${role}), ${moment(at, now)}: ${quoted(reason)}`;
 }
 
 export function quoted(reason: string | undefined): Html {
-  return reason === undefined ? html`the reason has been erased.` : html`<q>${isolated(reason)}</q>`;
+  return reason === undefined ? html`the reason has been erased.` : html`<q>${named(reason)}</q>`;
 }
 
 /** @param acts that may explain the same record */

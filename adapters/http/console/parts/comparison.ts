@@ -5,7 +5,7 @@ import type { Registration } from '../../../../domain/agents/agent.ts';
 import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { isolated } from '../../browser/words.ts';
+import { named } from '../../browser/words.ts';
 import { agentPath, screenPaths } from '../addresses.ts';
 import type { Comparison } from '../context.ts';
 import { code, count, wide } from './words.ts';
@@ -18,14 +18,14 @@ const MOST_PROBLEMS = 100;
 export function renderComparison(comparison: Comparison): Html {
   if (comparison.kind === 'too_much') {
     return html`<p class="banner warn">The file has more than this page reads. Nothing was compared. Compare parts of it, or use <code>mandate agent apply --dry-run</code>.</p>
-<ul class="points"><li>${isolated(comparison.problem)}</li></ul>
+<ul class="points"><li>${named(comparison.problem)}</li></ul>
 ${back()}`;
   }
   if (comparison.kind === 'wrong') {
     const { problems } = comparison;
     const more = problems.length - MOST_PROBLEMS;
     return html`<p class="banner warn">The file is not what <code>mandate agent apply</code> reads. Nothing was compared.</p>
-<ul class="points">${problems.slice(0, MOST_PROBLEMS).map((problem) => html`<li>${isolated(problem)}</li>`)}</ul>
+<ul class="points">${problems.slice(0, MOST_PROBLEMS).map((problem) => html`<li>${named(problem)}</li>`)}</ul>
 ${more > 0 && html`<p>${count(more, 'more problem')}.</p>`}
 ${back()}`;
   }
@@ -46,9 +46,7 @@ function difference(compared: ComparedDeclaration): Html {
   const { registration, stored, fields, errors } = compared;
   const { agentId, displayName } = registration;
   const name =
-    stored === undefined
-      ? isolated(displayName)
-      : html`<a href="${agentPath(agentId)}">${isolated(stored.displayName)}</a>`;
+    stored === undefined ? named(displayName) : html`<a href="${agentPath(agentId)}">${named(stored.displayName)}</a>`;
   return html`<section class="card" aria-label="${agentId}"><h2>${name} <span class="quiet">${code(agentId)}</span></h2>
 ${stored === undefined ? html`<p>Not registered: the file would register it.</p>` : fields.length === 0 ? html`<p>The same, as far as the file says.</p>` : fieldTable(registration, stored, fields)}
 ${refused(errors)}</section>`;

@@ -20,9 +20,12 @@ export function reasonField(id: string, typed: FormField): Html {
 <span class="quiet" id="${id}-help">${MIN_REASON} to ${MAX_REASON} characters. The ledger keeps its hash, and auditors read it.</span></p>`;
 }
 
-/** For acts that end tasks or block a person: the operator types `expected`, and the service compares it. */
+/**
+ * For acts that end tasks or block a person: the operator types `expected`, and the service compares it. A browser that
+ * translates the page must not translate it.
+ */
 export function typedNameField(id: string, expected: string, typed: FormField): Html {
-  return html`<p class="field"><label for="${id}">Type <bdi class="code">${expected}</bdi> to confirm</label>
+  return html`<p class="field"><label for="${id}">Type <bdi class="code" translate="no">${expected}</bdi> to confirm</label>
 <input id="${id}" name="typed" value="${typed('typed') ?? ''}" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
 }
 

@@ -36,7 +36,7 @@ function renderRecord(record: LedgerRecord, now: Instant): Html {
 <span>${parties(record)}</span>
 <span class="seal" data-verdict="${seq}">${checkpoint === undefined ? html`<span class="quiet">not sealed yet</span>` : html`<span class="quiet">sealed in ${checkpoint}</span>`}</span>
 </summary>
-<pre tabindex="0" aria-label="Record ${seq} as JSON" data-record="${seq}">${visibleJson(presentRecord(record))}</pre>
+<pre tabindex="0" translate="no" aria-label="Record ${seq} as JSON" data-record="${seq}">${visibleJson(presentRecord(record))}</pre>
 ${links.length > 0 && html`<ul class="inline">${links}</ul>`}
 </details></li>`;
 }
@@ -50,7 +50,9 @@ function clockOf(at: Instant, now: Instant): Html {
 }
 
 function parties({ agentId, sponsor }: LedgerRecord): Insert {
-  const person = sponsor !== undefined && html`<bdi>${sponsor}</bdi>`;
+  const person = sponsor !== undefined && html`<bdi translate="no">${sponsor}</bdi>`;
   if (agentId === undefined) return person;
-  return sponsor === undefined ? html`<bdi>${agentId}</bdi>` : html`<bdi>${agentId}</bdi>, for ${person}`;
+  return sponsor === undefined
+    ? html`<bdi translate="no">${agentId}</bdi>`
+    : html`<bdi translate="no">${agentId}</bdi>, for ${person}`;
 }

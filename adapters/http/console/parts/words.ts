@@ -8,7 +8,7 @@ export function count(amount: number, one: string, many = `${one}s`): string {
 }
 
 export function code(text: string): Html {
-  return html`<bdi class="code">${text}</bdi>`;
+  return html`<bdi class="code" translate="no">${text}</bdi>`;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
-import { form, isolated, placeOf } from '../../browser/words.ts';
+import { form, named, placeOf } from '../../browser/words.ts';
 import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath, tasksPath } from '../addresses.ts';
 import type { ChangeByForm, Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { compareSection } from '../parts/comparison.ts';
@@ -105,7 +105,7 @@ function tasksPart({ agent, tasks, hasMoreTasks, now }: AgentView): Html {
     html`<table><thead><tr><th scope="col">Task</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Started</th><th scope="col">Time is up</th></tr></thead>
 <tbody>${tasks.map(
       ({ taskId, sponsorKey, sponsor, audience, createdAt, expiresAt }) =>
-        html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td><td>${isolated(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
+        html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${named(sponsor)}</a></td><td>${named(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
     )}</tbody></table>`,
   )}
 <p>${hasMoreTasks && `These are the newest ${tasks.length}. `}<a href="${tasksPath({ agent_id: agent.agentId })}">All its live tasks</a> · <a href="${delegationPath({ agent_id: agent.agentId })}">as a picture</a></p>`;

@@ -6,7 +6,7 @@ import { parseAgentId } from '../../../../domain/identifiers.ts';
 import { type Instant, secondsBetween } from '../../../../domain/instant.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
-import { isolated } from '../../browser/words.ts';
+import { named } from '../../browser/words.ts';
 import { agentPath, screenPaths, withQuery } from '../addresses.ts';
 import type { Page, ReadFile, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { COMPARE_PATH, compareSection, renderComparison } from '../parts/comparison.ts';
@@ -42,7 +42,7 @@ ${
 <tbody>${agents.map(
           (
             agent,
-          ) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${isolated(agent.displayName)}</a><br>${code(agent.agentId)}</th>
+          ) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${named(agent.displayName)}</a><br>${code(agent.agentId)}</th>
 <td>${stateOf(agent)}</td><td>${agent.allowedScopes.length}</td><td>${agent.allowedAudiences.length}</td><td>${keysOf(agent)}</td><td>${ageOf(agent, now)}</td><td>${moment(agent.updatedAt, now)}</td></tr>`,
         )}</tbody></table>`,
       )
@@ -70,7 +70,7 @@ function stateOf({ enabled }: Agent): Html {
 
 function keysOf({ keys }: Agent): Html {
   return keys.kind === 'remote'
-    ? html`at ${isolated(new URL(keys.uri).host)}`
+    ? html`at ${named(new URL(keys.uri).host)}`
     : html`${count(keys.jwks.keys.length, 'key')}`;
 }
 

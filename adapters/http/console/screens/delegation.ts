@@ -9,7 +9,7 @@ import { POINT_SENTENCE } from '../../admin/audit-router.ts';
 import { parseState, STATE_SENTENCE } from '../../admin/reading-routes.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { isolated, placeOf } from '../../browser/words.ts';
+import { named, placeOf } from '../../browser/words.ts';
 import { AUDIENCE_SENTENCE, parseAudience } from '../../message/query.ts';
 import {
   agentPath,
@@ -113,9 +113,9 @@ function rowsTable({ rows, mayStop, filters: { from, state } }: DelegationView):
 <tbody>${rows.slice(0, MAX_ROWS).map((row) => {
       const { sponsorKey, sponsor, agentId, displayName = agentId, audience, tasks, newest } = row;
       const about = { sponsor: sponsorKey, agent_id: agentId, audience };
-      return html`<tr><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td>
-<td><a href="${agentPath(agentId)}">${isolated(displayName)}</a></td>
-<td><a href="${delegationPath({ audience })}">${isolated(placeOf(audience))}</a></td>
+      return html`<tr><td><a href="${personPath(sponsorKey)}">${named(sponsor)}</a></td>
+<td><a href="${agentPath(agentId)}">${named(displayName)}</a></td>
+<td><a href="${delegationPath({ audience })}">${named(placeOf(audience))}</a></td>
 <td>${tasks === 1 ? html`<a href="${taskPath(newest)}">1 task</a>` : html`<a href="${from === undefined ? tasksPath({ ...about, state }) : delegationPath({ ...about })}">${count(tasks, 'task')}</a>`}</td>
 ${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>, <a href="${stopPath({ agent_id: agentId })}">agent</a>${tasks === 1 && html`, <a href="${stopPath({ task_id: newest })}">task</a>`}</td>`}</tr>`;
     })}</tbody>

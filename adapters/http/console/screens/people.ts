@@ -17,7 +17,7 @@ import {
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { form, isolated } from '../../browser/words.ts';
+import { form, named } from '../../browser/words.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import { ledgerPath, personPath, screenPaths, stopPath, tasksPath, withQuery } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
@@ -58,7 +58,7 @@ ${
     : wide(
         'Blocks',
         html`<table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
-<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi>${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table>`,
+<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi translate="no">${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table>`,
       )
 }
 ${pages('Pages of blocks', {
@@ -122,7 +122,7 @@ interface PersonView {
 export function renderPerson(view: PersonView): Html {
   const { now, sponsorKey, blocks, pending, live, newest, mayRespond, unknown, suggested } = view;
   return html`${personSearch(sponsorKey, suggested.people)}
-<section aria-labelledby="state"><div class="heading"><h2 id="state"><bdi>${sponsorKey}</bdi></h2></div>
+<section aria-labelledby="state"><div class="heading"><h2 id="state"><bdi translate="no">${sponsorKey}</bdi></h2></div>
 ${blocks.length > 0 ? blockBanner(view) : (unknown ?? html`<p>Not blocked: agents may act for this person.</p>`)}
 ${pending !== undefined && pendingBanner(pending, now)}
 <p>${liveTasks(view)}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}. <a href="${tasksPath({ sponsor: sponsorKey, state: 'revoked' })}">Revoked tasks</a></p>
@@ -152,7 +152,7 @@ function pendingBanner(lift: ExplainedLift, now: Instant): Html {
   const asked =
     lift.kind === 'hidden'
       ? "An operator has asked to lift the operators' block."
-      : html`<strong title="${lift.issuer}">${isolated(lift.subject)}</strong> has asked to lift the operators' block, ${moment(lift.askedAt, now)}: ${quoted(lift.reason)}`;
+      : html`<strong title="${lift.issuer}">${named(lift.subject)}</strong> has asked to lift the operators' block, ${moment(lift.askedAt, now)}: ${quoted(lift.reason)}`;
   return html`<div class="banner warn"><p>${asked}</p>
 <p>A second, different operator must ask as well, until ${moment(lift.until, now)}.</p></div>`;
 }

@@ -88,13 +88,13 @@ ${live.tasks > 0 && stopForm(view)}
 
 function subject({ target, now }: StopView): Html {
   if (target.kind === 'person')
-    return html`All tasks of the person <strong><bdi>${target.sponsorKey}</bdi></strong>, with every agent.`;
+    return html`All tasks of the person <strong><bdi translate="no">${target.sponsorKey}</bdi></strong>, with every agent.`;
   if (target.kind === 'agent') {
-    return html`All tasks of the agent <strong><bdi>${target.displayName}</bdi></strong> (<code>${target.agentId}</code>), for every person.`;
+    return html`All tasks of the agent <strong><bdi translate="no">${target.displayName}</bdi></strong> (<code>${target.agentId}</code>), for every person.`;
   }
   if (target.kind === 'everything') return html`<strong>All tasks of all people</strong>, with every agent.`;
   const { task } = target;
-  return html`The task <code>${task.taskId}</code>: <strong><bdi>${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi>${task.sponsorKey}</bdi></strong> at <bdi>${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
+  return html`The task <code>${task.taskId}</code>: <strong><bdi translate="no">${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi translate="no">${task.sponsorKey}</bdi></strong> at <bdi translate="no">${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
 }
 
 function consequences({ live, now, statusLists, target }: StopView): Html {

@@ -131,7 +131,7 @@ describe('the screen Task', () => {
       asked: ['jira:read', 'jira:comment', 'jira:admin'],
     };
     const cells = (text: string) =>
-      [...text.matchAll(/<tr><th scope="row"><bdi class="code">([^<]*)<\/bdi><\/th>(.*?)<\/tr>/g)].map(
+      [...text.matchAll(/<tr><th scope="row"><bdi class="code" translate="no">([^<]*)<\/bdi><\/th>(.*?)<\/tr>/g)].map(
         ([, name, row = '']) => [
           name,
           ...[...row.matchAll(/<td><span[^>]*>([^<]*)<\/span><\/td>/g)].map(([, cell]) => cell),
@@ -196,11 +196,12 @@ describe('the comparison with a file', () => {
     const fields = ['allowed_scopes', 'max_task_ttl'] as const;
     const declaration = { ...registration, maxTaskTtl: 60, maxTokenTtl: 60, jwksUri: undefined };
     const page = `${renderComparison({ kind: 'compared', agents: [{ stored, registration, declaration, fields, errors: [] }] })}`;
-    expect(page).to.include('<bdi class="code">PT30M</bdi>').and.include('<bdi class="code">PT1M</bdi>');
-    expect([...page.matchAll(/<mark><bdi class="code">([^<]*)/g)].map(([, scope]) => scope)).to.deep.equal([
-      'jira:comment',
-      'jira:write',
-    ]);
+    expect(page)
+      .to.include('<bdi class="code" translate="no">PT30M</bdi>')
+      .and.include('<bdi class="code" translate="no">PT1M</bdi>');
+    expect(
+      [...page.matchAll(/<mark><bdi class="code" translate="no">([^<]*)/g)].map(([, scope]) => scope),
+    ).to.deep.equal(['jira:comment', 'jira:write']);
     expect(page).to.include(
       '<strong>1 agent</strong> differs, <strong>0</strong> are not registered, <strong>0</strong> are the same',
     );

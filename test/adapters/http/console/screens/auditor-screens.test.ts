@@ -40,7 +40,7 @@ describe('The screen Ledger', () => {
       { sponsor: MARKUP, from: MARKUP },
     );
     expect(shown).not.to.include('<script>');
-    expect(shown).to.include(`<bdi>${ESCAPED}</bdi>`).and.include(`name="sponsor" value="${ESCAPED}"`);
+    expect(shown).to.include(`<bdi translate="no">${ESCAPED}</bdi>`).and.include(`name="sponsor" value="${ESCAPED}"`);
     expect(shown).to.include('/ledger?task_id=task_%22%26%3C"').and.include('/ledger?agent_id=agent%201"');
   });
 
@@ -63,6 +63,10 @@ describe('The screen Ledger', () => {
       count: 3,
       ts: toMillisecondText(NOON),
     });
+  });
+
+  it('keeps a browser that translates the page from the JSON, which would not verify', () => {
+    expect(ledger({ records: [record({})] })).to.match(/<pre [^>]*translate="no"[^>]*data-record="7">/);
   });
 
   it('escapes invisible characters in the JSON, which still parses to the same text', () => {
