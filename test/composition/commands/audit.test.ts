@@ -32,6 +32,7 @@ describe('mandate audit-verify', () => {
       archive: undefined,
       bundle: undefined,
       policy: undefined,
+      note: undefined,
       jwks: undefined,
       recordedKeys: false,
       json: false,
@@ -72,8 +73,27 @@ describe('mandate audit-verify', () => {
     expect((await run('audit-verify', ...both.slice(0, 2))).asked[0]).to.include({ policy: undefined });
   });
 
+  it('accepts a policy for the ledger, with a note of its log or the address of the log', async () => {
+    const url = 'https://mandate.example/log';
+    for (const [option, note] of [
+      [['--note', 'kept.note'], { kind: 'file', path: 'kept.note' }],
+      [['--log', url], { kind: 'url', url }],
+      [[], undefined],
+    ] as const) {
+      const { asked } = await run('audit-verify', '--policy', 'policy.json', ...option);
+      expect(asked[0]).to.deep.include({ policy: 'policy.json', note });
+    }
+  });
+
   for (const [title, argv] of [
-    ['a policy without a bundle', ['--policy', 'a']],
+    ['a policy for an export', ['--archive', 'a', '--policy', 'b']],
+    ['a note and the address of a log', ['--note', 'a', '--log', 'https://mandate.example/log']],
+    ['a note for an export', ['--archive', 'a', '--note', 'b']],
+    ['the address of a log for a bundle', ['--bundle', 'a', '--log', 'https://mandate.example/log']],
+    ['a policy and recorded keys', ['--policy', 'a', '--recorded-keys']],
+    ['two notes', ['--note', 'a', '--note', 'b']],
+    ['a log over http from another machine', ['--log', 'http://mandate.example/log']],
+    ['a log that is no address', ['--log', 'mandate.example/log']],
     ['a bundle and marks', ['--bundle', 'a', `3:${ROOT}`]],
     ['a bundle and an archive', ['--bundle', 'a', '--archive', 'b']],
     ['a bundle and keys', ['--bundle', 'a', '--jwks', 'b']],
