@@ -4,6 +4,7 @@ import type { DatabaseRefusal, RefusalReason } from '../adapters/storage/databas
 import type { ConnectionFault } from '../adapters/storage/postgres/connection-faults.ts';
 import type { DriverFault } from '../adapters/storage/sqlite/driver-fault.ts';
 import type { LedgerFileProblem } from '../adapters/storage/sqlite/open-ledger.ts';
+import { type DatabaseFault, describeFault as describeStorageFault } from '../application/ports/decisions.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
 import { StartupError, variableOf } from './settings/startup-error.ts';
 
@@ -36,6 +37,23 @@ export function describeDatabaseRefusal({ reason, role, statement }: DatabaseRef
   const remedy = statement === undefined ? '' : `: as the owner of the schema, or as a superuser, run ${statement}`;
   return `${CONNECTIONS[role]} ${PROBLEMS[reason]}${remedy}.`;
 }
+
+const named = (key: string) => `${key} (${variableOf(key)})`;
+const ADDRESSES = { serving: named(SERVING), migrating: `${named(SERVING)} or ${named(MIGRATING)}` } as const;
+
+/**
+ * One sentence about a database that does not answer: where it is, the setting that says so, and what to do.
+ *
+ * @param opened the connections that the command opens: `migrating` opens both, and the address tells them apart
+ */
+export function describeAway(fault: DatabaseFault, address: string | undefined, opened: OpenedConnections): string {
+  const what = describeStorageFault(fault);
+  const act = fault.act.replace(SERVING, ADDRESSES[opened]);
+  const where = address === undefined ? '' : ` at ${address}`;
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)}${where}: ${act.charAt(0).toLowerCase()}${act.slice(1)}`;
+}
+
+export type OpenedConnections = keyof typeof ADDRESSES;
 
 /** Whole sentences about the database driver: the database file is not the cause. */
 export const DRIVER_FAULTS: Readonly<Record<DriverFault, string>> = {

@@ -1,4 +1,4 @@
-/** `npx tsx scripts/pictures.ts`: takes the pictures of docs/people.md, from the same views as the tests. */
+/** `npx tsx scripts/pictures.ts`: takes the pictures of `/me` in docs/people.md and README.md, from the same views as the tests. */
 
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -24,19 +24,19 @@ interface Picture {
   readonly colorScheme: 'light' | 'dark';
   /** A question that the picture shows open. */
   readonly opened?: string;
+  /** Whether the picture ends at the edge of the screen. */
+  readonly endsAtScreen?: true;
 }
 
+const twoAgents = aBusyView({
+  agents: agentsOf(aBusyView().agents.listed?.slice(1) ?? []),
+  ended: endedOf([]),
+  signsOutEverywhere: true,
+});
+
 const pictures: Readonly<Record<string, Picture>> = {
-  'me-tasks': {
-    view: aBusyView({
-      agents: agentsOf(aBusyView().agents.listed?.slice(1) ?? []),
-      ended: endedOf([]),
-      signsOutEverywhere: true,
-    }),
-    language: 'en',
-    device: 'phone',
-    colorScheme: 'light',
-  },
+  'me-first-screen': { view: twoAgents, language: 'en', device: 'phone', colorScheme: 'light', endsAtScreen: true },
+  'me-tasks': { view: twoAgents, language: 'en', device: 'phone', colorScheme: 'light' },
   'me-many': { view: aCrowdedView(), language: 'en', device: 'phone', colorScheme: 'light' },
   'me-history': {
     view: aBusyView({ agents: NO_AGENTS, notice: { kind: 'stopped', amount: 3 }, signsOutEverywhere: true }),
@@ -57,7 +57,8 @@ const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
 mkdirSync(folder, { recursive: true });
 const served = await servePage();
 try {
-  for (const [name, { view, language, device, colorScheme, opened }] of Object.entries(pictures)) {
+  for (const [name, picture] of Object.entries(pictures)) {
+    const { view, language, device, colorScheme, opened, endsAtScreen = false } = picture;
     served.show(renderMe(view, language));
     // Small files: one pixel for each of CSS.
     const context = await browse({ ...devices[device], deviceScaleFactor: 1, colorScheme, locale: language });
@@ -66,7 +67,7 @@ try {
     await page.goto(served.address);
     if (opened !== undefined) await page.locator(`#${opened} > summary`).click();
     await page.mouse.click(1, 1);
-    await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+    await page.screenshot({ path: `${folder}/${name}.png`, fullPage: !endsAtScreen });
     await context.close();
     console.log(`docs/pictures/${name}.png`);
   }

@@ -59,9 +59,16 @@ function keyLines({ keys }: Verified, hasPolicy: boolean): readonly string[] {
 
 const USES = { checkpoint: 'checkpoints', log: 'log', witness: 'witness' } as const;
 
-function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
+/** A line about a key that verified something. */
+export function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
   const signed = seconds === undefined ? '' : `, signed ${new Date(seconds * 1000).toISOString()}`;
   return `  ${USES[use]} ${name}: ${thumbprint}${signed}`;
+}
+
+/** The same as members of a JSON object. */
+export function keyMembers({ use, name, thumbprint, vkey, seconds }: BelievedKey): Record<string, unknown> {
+  const signedAt = seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() };
+  return { use, name, thumbprint, vkey: vkey ?? null, ...signedAt };
 }
 
 function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unknown> {
@@ -72,13 +79,7 @@ function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unkn
     return { intact: false, fault: { kind: fault, line, sentence: message } };
   }
   const { selection, completeness, checkpoints, log = null, keys } = verdict;
-  const said = keys.map(({ use, name, thumbprint, vkey = null, seconds }) => ({
-    use,
-    name,
-    thumbprint,
-    vkey,
-    ...(seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() }),
-  }));
+  const said = keys.map(keyMembers);
   // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.
   const found = hasPolicy
     ? { intact: true, policy: 'met' }

@@ -8,11 +8,14 @@ export interface CommandLineIo {
   /** @throws OutputLost */
   readonly out: (text: string) => void | Promise<void>;
   readonly writeError: (text: string) => void;
+  /** The width of the terminal that `out` writes to; `undefined` if it is none. */
+  readonly columns?: number | undefined;
 }
 
 export const standardStreams: CommandLineIo = {
   out: writeReport,
   writeError: (text) => process.stderr.write(text),
+  columns: process.stdout.columns,
 };
 
 /** @returns the exit code, after the command has ended */

@@ -1,8 +1,11 @@
 import { formatMark, type Mark } from '../../domain/ledger/checkpoint.ts';
+import { describeLogFault, isLogFault, type LogFault } from '../../domain/ledger/log-fault.ts';
 import { VERIFIED_WITH_RECORDED_KEYS } from '../../domain/ledger/recorded-keys.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import { describeExportFault, type ExportFault, type LateSeals } from '../../domain/ledger/verification.ts';
+import type { BelievedKey } from '../../domain/log/bundle-verification.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
+import { keyLine, keyMembers } from './bundle-report.ts';
 import { counted } from './command.ts';
 
 export type VerificationReport =
@@ -20,7 +23,25 @@ export type VerificationReport =
       readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
       readonly lastMark: Mark | undefined;
       readonly late?: LateSeals | undefined;
+      /** The transparency log in the same database, which has the same checkpoints. Absent if there is none. */
+      readonly log?: {
+        readonly origin: string;
+        readonly size: number;
+        /** Why it signs no further tree. */
+        readonly halted: string | undefined;
+      };
+      /** A note of the log that agrees with the ledger. Absent without one. */
+      readonly note?: {
+        readonly origin: string;
+        readonly size: number;
+        /** Those of the policy that signed it; `undefined` if no policy names keys of the log. */
+        readonly keys: readonly BelievedKey[] | undefined;
+      };
+      /** The keys of the policy that verified the ledger and the note. Absent without a policy. */
+      readonly policyKeys?: readonly BelievedKey[];
     }
+  /** No fault was found, but the policy is not met. */
+  | { readonly kind: 'policy'; readonly sentence: string }
   | {
       readonly kind: 'export';
       readonly month: Month;
@@ -32,7 +53,7 @@ export type VerificationReport =
     }
   | {
       readonly kind: 'broken';
-      readonly fault: ExportFault;
+      readonly fault: ExportFault | LogFault;
       /** The verified part before the fault. */
       readonly verified: {
         readonly checkpoints: number;
@@ -51,6 +72,8 @@ export function renderReport(report: VerificationReport, json: boolean): string 
 
 function asText(report: VerificationReport): readonly string[] {
   if (report.kind === 'broken') return brokenText(report);
+  if (report.kind === 'policy')
+    return ['The ledger agrees with itself, but does not meet the policy.', report.sentence];
   const mark = report.lastMark === undefined ? [] : [formatMark(report.lastMark)];
   return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...lateText(report.late), ...mark];
 }
@@ -70,10 +93,7 @@ const SECONDS_PER_HOUR = 3600;
 /** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
 function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
   const { checkpoints, records, archived = 0, lastMark } = verified;
-  const text = [
-    `The seal is not intact. ${describeExportFault(fault)}`,
-    ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : []),
-  ];
+  const text = [`The seal is not intact. ${describe(fault)}`, ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : [])];
   if (lastMark === undefined) return [...text, 'No checkpoint was verified before that.'];
   return [
     ...text,
@@ -81,6 +101,10 @@ function brokenText({ fault, verified }: VerificationReport & { readonly kind: '
     ...archivedText(archived),
     `The last mark before the fault: ${formatMark(lastMark)}`,
   ];
+}
+
+function describe(fault: ExportFault | LogFault): string {
+  return isLogFault(fault) ? describeLogFault(fault) : describeExportFault(fault);
 }
 
 const FORMER_KEYS =
@@ -93,11 +117,10 @@ function archivedText(archived: number): readonly string[] {
   ];
 }
 
-function ledgerText({
-  counts,
-  recorded,
-  lastMark,
-}: VerificationReport & { readonly kind: 'ledger' }): readonly string[] {
+type LedgerReport = VerificationReport & { readonly kind: 'ledger' };
+
+function ledgerText(report: LedgerReport): readonly string[] {
+  const { counts, recorded, lastMark } = report;
   const { checkpoints, records, archived, unsealed } = counts;
   const intactText =
     lastMark === undefined
@@ -107,7 +130,25 @@ function ledgerText({
     ...(recorded.length > 0 ? recordedText(recorded, verified(checkpoints, records)) : [intactText]),
     ...archivedText(archived),
     ...(unsealed > 0 ? [`Not sealed yet, so not verified: ${counted(unsealed, 'record')}.`] : []),
+    ...logText(report),
   ];
+}
+
+function logText({ counts, log, note, policyKeys }: LedgerReport): readonly string[] {
+  const first = (size: number) => `the first ${size} of ${counted(counts.checkpoints, 'checkpoint')}`;
+  return [
+    ...(log === undefined ? [] : [`The log in the database, ${log.origin}, agrees with ${first(log.size)}.`]),
+    ...(log?.halted === undefined ? [] : [`Warning: ${haltedSentence(log.halted)}`]),
+    ...(note === undefined ? [] : [`The note of ${note.origin} agrees with ${first(note.size)}.`]),
+    ...(note !== undefined && note.keys === undefined ? [UNSIGNED_NOTE] : []),
+    ...(policyKeys === undefined ? [] : ['It meets the policy. These keys verified it:', ...policyKeys.map(keyLine)]),
+  ];
+}
+
+const UNSIGNED_NOTE = 'No policy names keys for the note, so its signatures were not verified.';
+
+function haltedSentence(reason: string): string {
+  return `the log signs no further tree. ${reason}`;
 }
 
 /** An owner of the database can have a key recorded, and rewrite with it all that it signed. */
@@ -150,15 +191,16 @@ function asJson(report: VerificationReport): Record<string, unknown> {
     const { checkpoints, records, archived, lastMark } = report.verified;
     return {
       intact: false,
-      fault: { kind, ...Object.fromEntries(members), sentence: describeExportFault(report.fault) },
+      fault: { kind, ...Object.fromEntries(members), sentence: describe(report.fault) },
       checkpoints,
       records,
       ...(archived === undefined ? {} : { archived_checkpoints: archived }),
       verified_through: lastMark === undefined ? null : formatMark(lastMark),
     };
   }
+  if (report.kind === 'policy') return { intact: null, policy: 'not_met', sentence: report.sentence };
   const last = report.lastMark === undefined ? null : formatMark(report.lastMark);
-  const warnings = warningsOf(report.late);
+  const warnings = warningsOf(report.late, report.kind === 'ledger' ? report.log?.halted : undefined);
   if (report.kind === 'ledger') {
     const { checkpoints, records, archived, unsealed } = report.counts;
     const { recorded } = report;
@@ -170,6 +212,7 @@ function asJson(report: VerificationReport): Record<string, unknown> {
       archived_checkpoints: archived,
       unsealed_records: unsealed,
       ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
+      ...logMembers(report),
       ...warnings,
       last,
     };
@@ -178,11 +221,28 @@ function asJson(report: VerificationReport): Record<string, unknown> {
   return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, ...warnings, last };
 }
 
-function warningsOf(late: LateSeals | undefined): Record<string, unknown> {
-  if (late === undefined) return {};
+function logMembers({ log, note, policyKeys }: LedgerReport): Record<string, unknown> {
+  return {
+    ...(log === undefined ? {} : { log: { origin: log.origin, size: log.size } }),
+    ...(note === undefined
+      ? {}
+      : { note: { origin: note.origin, size: note.size, keys: note.keys?.map(keyMembers) ?? null } }),
+    ...(policyKeys === undefined ? {} : { policy: 'met', keys: policyKeys.map(keyMembers) }),
+  };
+}
+
+function warningsOf(late: LateSeals | undefined, halted: string | undefined): Record<string, unknown> {
+  const warnings = [
+    ...(late === undefined ? [] : [lateWarning(late)]),
+    ...(halted === undefined ? [] : [{ kind: 'log_halted', sentence: capitalized(haltedSentence(halted)) }]),
+  ];
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+function lateWarning(late: LateSeals): Record<string, unknown> {
   const { count, first } = late;
   const warning = { kind: 'sealed_late', checkpoint_id: first.checkpointId, seconds: Math.floor(first.seconds), count };
-  return { warnings: [{ ...warning, sentence: capitalized(lateSentence(late)) }] };
+  return { ...warning, sentence: capitalized(lateSentence(late)) };
 }
 
 const capitalized = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -9,6 +9,7 @@
 import type { Instant } from '../../domain/instant.ts';
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
+import type { LedgerFault, LogFault } from '../../domain/ledger/log-fault.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import { believedBefore, type KeyNaming, namedKey } from '../../domain/ledger/recorded-keys.ts';
@@ -41,10 +42,19 @@ export interface LedgerVerification {
   readonly recorded?: readonly RecordedKey[];
   /** The marks that an auditor kept of earlier verifications. */
   readonly marks?: readonly Mark[];
+  /** The transparency log, or a note of it, which must have the same checkpoints (application/log/compare-log.ts). */
+  readonly follower?: CheckpointFollower | undefined;
   /** `Service:Audit:Checkpoint:Interval`, in seconds: checkpoints that were closed much later are reported. */
   readonly interval?: number | undefined;
   /** Called now and then, with the sequence numbers verified so far and in all. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** Gets the checkpoints in their order, each after it was verified. A fault ends the verification. */
+export interface CheckpointFollower {
+  next(checkpoint: Checkpoint): Promise<LogFault | undefined>;
+  /** @param newestId of the last checkpoint, 0 if there is none */
+  end(newestId: number): LogFault | undefined;
 }
 
 /** A key of checkpoints that is not published. */
@@ -74,7 +84,7 @@ export type VerificationOutcome = {
   readonly recorded: readonly Pick<RecordedKey, 'kid' | 'thumbprint'>[];
   /** Absent if there are none. */
   readonly late?: LateSeals;
-} & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: VerificationFault });
+} & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: LedgerFault });
 
 /** The signatures of a batch are verified while its records are hashed. */
 const CHECKPOINTS_AT_ONCE = 500;
@@ -99,6 +109,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     (await walkCheckpoints(walk)) ??
     walk.recordedKeys.fault() ??
     unmatchedMark(marks, walk.newest) ??
+    walk.follower?.end(walk.newest?.checkpointId ?? 0) ??
     (await countUnsealed(walk));
   const { newest, counts } = walk;
   const lastMark = newest && { checkpointId: newest.checkpointId, rootHash: newest.rootHash };
@@ -119,7 +130,7 @@ interface Walk extends LedgerVerification {
   newest: Checkpoint | undefined;
 }
 
-async function walkCheckpoints(walk: Walk): Promise<VerificationFault | undefined> {
+async function walkCheckpoints(walk: Walk): Promise<LedgerFault | undefined> {
   for (;;) {
     const after = walk.newest?.checkpointId ?? BELOW_EVERY_NUMBER;
     const batch = await walk.ledger.page(after, CHECKPOINTS_AT_ONCE);
@@ -129,7 +140,7 @@ async function walkCheckpoints(walk: Walk): Promise<VerificationFault | undefine
   }
 }
 
-async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<VerificationFault | undefined> {
+async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<LedgerFault | undefined> {
   const verdicts = batch.map((checkpoint) => signatureVerdict(walk.verifier, checkpoint));
   // Not the last checkpoint's `lastSeq`: if it was altered, records of earlier checkpoints would seem to be missing.
   const highest = Math.max(...batch.map((checkpoint) => checkpoint.lastSeq));
@@ -144,7 +155,8 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
       chainFault(walk.hash, walk.newest, checkpoint) ??
       signatureFault(checkpoint, recorded === undefined ? verdict : 'verified') ??
       (await rootFault(walk, records, checkpoint, recorded)) ??
-      contradictedMark(walk.marks, checkpoint);
+      contradictedMark(walk.marks, checkpoint) ??
+      (await walk.follower?.next(checkpoint));
     if (fault !== undefined) {
       // Remove the checkpoint's records from the count: a mark may contradict the checkpoint after they were counted.
       Object.assign(walk.counts, counts);

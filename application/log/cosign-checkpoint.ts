@@ -33,14 +33,23 @@ export interface Witness {
 }
 
 export type CosignOutcome =
-  /** @property line the cosignature, as a signature line of a note */
-  | { readonly kind: 'cosigned'; readonly line: string }
+  | Cosigned
   | { readonly kind: 'malformed' | 'unknown_log' | 'untrusted_signature' | 'old_size_above_new' }
   /** The witness must not date a cosignature now. */
   | { readonly kind: 'wrong_clock' }
   /** @property size that of the newest checkpoint that was cosigned */
   | { readonly kind: 'other_old_size'; readonly size: number }
   | RefusedHead;
+
+export interface Cosigned extends Pick<TreeHead, 'origin' | 'size'> {
+  readonly kind: 'cosigned';
+  /** The cosignature, as a signature line of a note. */
+  readonly line: string;
+  /** With the signatures of the log, and this cosignature. */
+  readonly note: string;
+  /** Whether this witness cosigned no checkpoint of this size before. */
+  readonly isNew: boolean;
+}
 
 /**
  * The log has signed a checkpoint with another root than the newest cosigned one, or without a proof that it continues
@@ -78,7 +87,9 @@ export async function cosignCheckpoint(witness: Witness, body: string): Promise<
     const seconds = witness.clock.secondsAfter(newest?.seconds);
     if (seconds === undefined) return { kind: 'wrong_clock' };
     const { line, next } = cosign(witness, opened, seconds);
-    if ((await witness.logs.replace(newest, next)) === 'replaced') return { kind: 'cosigned', line };
+    if ((await witness.logs.replace(newest, next)) === 'overtaken') continue;
+    const { origin, size, note } = next;
+    return { kind: 'cosigned', line, origin, size, note, isNew: size !== newest?.size };
   }
 }
 

@@ -37,6 +37,11 @@ export function describeFault({ meaning, code }: DatabaseFault): string {
   return `${meaning} (${code})`;
 }
 
+interface UnavailableDetails {
+  readonly fault?: DatabaseFault | undefined;
+  readonly address?: (() => string | undefined) | undefined;
+}
+
 /**
  * Thrown by storage ports if the database does not answer or cannot take the decision. The caller made no mistake, and
  * whether the decision was applied is unknown. Surfaces answer `temporarily_unavailable` (specification "Errors"). The
@@ -46,13 +51,13 @@ export class StorageUnavailable extends Error {
   override readonly name = 'StorageUnavailable';
   /** `undefined` if the database has no part in it, for example if it was closed. */
   readonly fault: DatabaseFault | undefined;
+  /** Host and port of a database that gave no connection. For the operator who runs a command, not for answers. */
+  readonly address: (() => string | undefined) | undefined;
 
-  constructor(
-    message: string,
-    { fault, ...options }: ErrorOptions & { readonly fault?: DatabaseFault | undefined } = {},
-  ) {
+  constructor(message: string, { fault, address, ...options }: ErrorOptions & UnavailableDetails = {}) {
     super(message, options);
     this.fault = fault;
+    this.address = address;
   }
 }
 

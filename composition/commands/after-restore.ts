@@ -133,7 +133,7 @@ export async function afterRestore(
     } finally {
       await storage.close();
     }
-  });
+  }, 'migrating');
 }
 
 const BEYOND =

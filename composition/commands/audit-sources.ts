@@ -12,6 +12,7 @@ import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
+import { type BundlePolicy, parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
@@ -71,8 +72,13 @@ export function knownKeys(jwks: readonly Json[]): readonly (KnownKey & RecordedK
 }
 
 async function textOf(source: KeySource): Promise<string> {
-  return source.kind === 'file' ? textOfFile(source.path, '--jwks') : textAt(source.url);
+  return source.kind === 'file' ? textOfFile(source.path, '--jwks') : textAt(source.url, PUBLISHED_KEYS);
 }
+
+const PUBLISHED_KEYS: FetchedText = {
+  accept: 'application/jwk-set+json, application/json',
+  what: 'The published keys',
+};
 
 /** @param option names the file @throws StartupError if the file cannot be read or is too long */
 export async function textOfFile(path: string, option: string): Promise<string> {
@@ -93,21 +99,39 @@ export async function textOfFile(path: string, option: string): Promise<string> 
   }
 }
 
-async function textAt(url: string): Promise<string> {
+interface FetchedText {
+  readonly accept: string;
+  /** The subject of the sentence of a failure, with an article. */
+  readonly what: string;
+  /** A further sentence for some statuses. */
+  readonly hints?: Readonly<Record<number, string>>;
+}
+
+/** @throws StartupError */
+export async function textAt(url: string, { accept, what, hints = {} }: FetchedText): Promise<string> {
+  const failed = `${what} could not be fetched`;
   try {
     const { status, body } = await httpNetwork().send({
       method: 'GET',
       url,
-      headers: { accept: 'application/jwk-set+json, application/json' },
+      headers: { accept },
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
     });
     if (status === 200) return body;
-    throw new StartupError([`The published keys could not be fetched: the answer's status was ${status}.`]);
+    throw new StartupError([`${failed}: the answer's status was ${status}. ${hints[status] ?? ''}`.trimEnd()]);
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
-    throw new StartupError([`The published keys could not be fetched. ${error.message}`]);
+    throw new StartupError([`${failed}. ${error.message}`]);
   }
+}
+
+/** @throws StartupError if the file cannot be read, or has no policy */
+export async function policyOfFile(path: string): Promise<{ readonly policy: BundlePolicy; readonly text: string }> {
+  const text = await textOfFile(path, '--policy');
+  const policy = parseBundlePolicy(sha256Bytes, text);
+  if (typeof policy === 'string') throw new StartupError([policy]);
+  return { policy, text };
 }
 
 /** Opens the ledger for reading, and refuses a schema of another release. @throws StartupError, StorageUnavailable */

@@ -1,7 +1,7 @@
 /** `mandate audit-verify`: verifies the ledger, an export or an evidence bundle. */
 
 import { createReadStream } from 'node:fs';
-import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
+import { flag, type KeySource, once, readKeySource, trustedUrl } from '../../adapters/cli/argument.ts';
 import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
@@ -11,29 +11,22 @@ import { storedExport } from '../../adapters/platform/export-folder.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
-import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
-import { verifyExport } from '../../application/ledger/verify-export.ts';
-import type { Log } from '../../application/ports/telemetry.ts';
+import { type ExportVerification, verifyExport } from '../../application/ledger/verify-export.ts';
 import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
-import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
-import { auditorKeys, knownKeys, openLedger, recordedJwks, textOfFile } from './audit-sources.ts';
-import { processSettings, runReport, validSection } from './run-command.ts';
+import { auditorKeys, policyOfFile } from './audit-sources.ts';
+import { processSettings, runReport } from './run-command.ts';
+import { verifyWholeLedger, type WholeLedgerRequest } from './whole-ledger.ts';
 
-export interface VerifyRequest {
+/** The policy is for the ledger or for the bundle, the other members of the base for the ledger alone. */
+export interface VerifyRequest extends WholeLedgerRequest {
   readonly marks: readonly Mark[];
   /** The file to verify instead of the ledger. */
   readonly archive: string | undefined;
   /** The evidence bundle to verify instead of the ledger. */
   readonly bundle: string | undefined;
-  /** The policy that the bundle must meet: a file. */
-  readonly policy: string | undefined;
-  /** `undefined`: the configured keys. */
-  readonly jwks: KeySource | undefined;
-  /** Also believes keys that the ledger itself names. */
-  readonly recordedKeys: boolean;
   readonly json: boolean;
 }
 
@@ -48,6 +41,10 @@ export function auditVerifyCommand(run = auditVerify): Command {
       {
         line: 'audit-verify --archive FILE --jwks https://mandate.example/.well-known/jwks.json',
         meaning: 'Verify only an export, without any setting',
+      },
+      {
+        line: 'audit-verify --log https://mandate.example/log --policy policy.json',
+        meaning: 'Verify the whole ledger, and compare it with the note that the witnesses of the policy cosigned',
       },
       {
         line: 'audit-verify --bundle evidence.json --policy policy.json',
@@ -88,23 +85,62 @@ export function auditVerifyCommand(run = auditVerify): Command {
         })
         .option('policy', {
           type: 'string',
-          describe: 'A JSON file with the keys that the bundle must be signed with',
+          describe:
+            'A JSON file with the keys that must have signed: the checkpoints, the note of the log, its witnesses',
           coerce: once('--policy', (path) => path),
         })
+        .option('note', {
+          type: 'string',
+          describe: 'Compare the ledger with this note of its log: a file that you or a witness kept',
+          coerce: once('--note', (path) => path),
+        })
+        .option('log', {
+          type: 'string',
+          describe: 'Compare the ledger with the note that the log shows at this https URL',
+          coerce: once('--log', readLogUrl),
+        })
         .option('json', { ...flag, describe: 'Report as one JSON object' })
-        .check(({ marks, archive, jwks, bundle, policy, 'recorded-keys': recordedKeys }) => {
-          if (recordedKeys && (archive ?? bundle) !== undefined) return NO_RECORDED_KEYS;
-          if (bundle === undefined) return policy === undefined || '--policy is for --bundle.';
-          const others = [marks, archive, jwks].filter((each) => each !== undefined);
-          return others.length === 0 || 'A bundle has its own keys. Marks, --archive and --jwks are not for --bundle.';
-        }),
-    run: ({ marks, archive, bundle, policy, jwks, 'recorded-keys': recordedKeys, json }, settings) =>
-      run({ marks: marks ?? [], archive, bundle, policy, jwks, recordedKeys, json }, settings),
+        .check(refusedTogether),
+    run: ({ marks, archive, bundle, policy, jwks, note, log, 'recorded-keys': recordedKeys, json }, settings) => {
+      const kept = note === undefined ? undefined : ({ kind: 'file', path: note } as const);
+      const shown = log === undefined ? undefined : ({ kind: 'url', url: log } as const);
+      const request = { marks: marks ?? [], archive, bundle, policy, jwks, note: kept ?? shown, recordedKeys, json };
+      return run(request, settings);
+    },
   });
 }
 
+interface Given extends Partial<Record<'archive' | 'bundle' | 'policy' | 'note' | 'log', string | undefined>> {
+  readonly marks?: readonly Mark[] | undefined;
+  readonly jwks?: KeySource | undefined;
+  readonly 'recorded-keys': boolean;
+}
+
+/** A sentence about options that exclude each other; `true` if there are none. */
+function refusedTogether({ marks, jwks, 'recorded-keys': recordedKeys, ...given }: Given): string | true {
+  const { archive, bundle, policy, note, log } = given;
+  const notes = [note, log].filter((each) => each !== undefined).length;
+  if (recordedKeys && (archive ?? bundle) !== undefined) return NO_RECORDED_KEYS;
+  if (recordedKeys && policy !== undefined) return PINNED_KEYS;
+  if (notes > 1) return '--note and --log exclude each other.';
+  if (notes > 0 && (archive ?? bundle) !== undefined) return WHOLE_LEDGER;
+  if (bundle === undefined) return archive === undefined || policy === undefined || NO_POLICY;
+  const others = [marks, archive, jwks].filter((each) => each !== undefined);
+  return others.length === 0 || 'A bundle has its own keys. Marks, --archive and --jwks are not for --bundle.';
+}
+
+const WHOLE_LEDGER = '--note and --log are for the whole ledger: an export or a bundle has only a part of it.';
+const PINNED_KEYS = '--recorded-keys and --policy exclude each other, because a policy names the keys.';
+const NO_POLICY = '--policy is for the ledger or for --bundle. An export is verified with --jwks.';
 const NO_RECORDED_KEYS =
   '--recorded-keys is for the ledger. An export brings no keys, and those of a bundle are named by --policy.';
+
+/** @throws Error with the refusal as its message */
+function readLogUrl(text: string): string {
+  const url = trustedUrl(text);
+  if (url === undefined) throw new Error('--log takes an https URL, or an http one of this machine.');
+  return url.href;
+}
 
 function readMarks(text: string): readonly Mark[] {
   return text.split(',').map((each) => {
@@ -124,22 +160,22 @@ export async function auditVerify(request: VerifyRequest, overrides: readonly Se
   return runReport(async (log) => {
     if (request.bundle !== undefined) return bundleReport(request.bundle, request.policy, request.json);
     const bar = progressBar(process.stderr, () => performance.now());
+    const settings = processSettings(overrides);
     const means = {
       hash: sha256Bytes,
-      verifier: await auditorKeys(request.jwks, processSettings(overrides)),
       turn: eventLoopTurn,
       marks: request.marks,
-      interval: sealingInterval(processSettings(overrides)),
+      interval: sealingInterval(settings),
       progress: process.stderr.isTTY ? bar.show : undefined,
     };
     try {
       const report =
         request.archive === undefined
-          ? await ledgerReport(means, { overrides, log, recordedKeys: request.recordedKeys })
-          : await exportReport(request.archive, means);
+          ? await verifyWholeLedger(request, means, { settings, log })
+          : await exportReport(request.archive, { ...means, verifier: await auditorKeys(request.jwks, settings) });
       bar.clear();
       process.stdout.write(renderReport(report, request.json));
-      return report.kind === 'broken' ? NOT_INTACT : exitCode.done;
+      return report.kind === 'broken' || report.kind === 'policy' ? NOT_INTACT : exitCode.done;
     } finally {
       bar.clear();
     }
@@ -148,9 +184,7 @@ export async function auditVerify(request: VerifyRequest, overrides: readonly Se
 
 /** Reads no setting, and uses no network. */
 async function bundleReport(path: string, policyPath: string | undefined, json: boolean): Promise<number> {
-  const policy = policyPath === undefined ? undefined : await textOfFile(policyPath, '--policy');
-  const demands = policy === undefined ? undefined : parseBundlePolicy(sha256Bytes, policy);
-  if (typeof demands === 'string') throw new StartupError([demands]);
+  const policy = policyPath === undefined ? undefined : (await policyOfFile(policyPath)).text;
   const verdict = await verdictOn(path, policy);
   process.stdout.write(renderBundleReport(verdict, policy !== undefined, json));
   return verdict.verified ? exitCode.done : NOT_INTACT;
@@ -188,30 +222,7 @@ async function* textOfBundle(path: string): AsyncGenerator<string> {
   }
 }
 
-type Means = Omit<LedgerVerification, 'ledger'>;
-
-interface LedgerAccess {
-  readonly overrides: readonly SettingArgument[];
-  readonly log: Log;
-  readonly recordedKeys: boolean;
-}
-
-async function ledgerReport(means: Means, { overrides, log, recordedKeys }: LedgerAccess): Promise<VerificationReport> {
-  const settings = validSection(processSettings(overrides), 'Service:Database');
-  const storage = await openLedger(settings, log);
-  try {
-    const recorded = recordedKeys ? knownKeys(recordedJwks(await storage.transparencyLog.keys())) : [];
-    const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints, recorded });
-    if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
-    const { fault, lastMark, counts } = outcome;
-    const { checkpoints, records, archived } = counts;
-    return { kind: 'broken', fault, verified: { checkpoints, records, archived, lastMark } };
-  } finally {
-    await storage.close();
-  }
-}
-
-async function exportReport(path: string, means: Means): Promise<VerificationReport> {
+async function exportReport(path: string, means: ExportVerification): Promise<VerificationReport> {
   const verdict = await verifyExport(storedExport(path), means);
   if (verdict.kind === 'broken') {
     const { last, ...counts } = verdict.verified;

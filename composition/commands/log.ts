@@ -16,6 +16,7 @@ export function logCommand(adoptOrigin = logAdoptOrigin): Command {
     {
       usage: 'adopt-origin',
       summary: 'Store Service:Audit:Log:Origin as the name of the log, and sign its tree anew; ends a halt',
+      page: 'docs/log.md',
       load: async () => adoptOriginCommand(adoptOrigin),
     },
   ]);

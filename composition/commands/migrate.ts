@@ -28,22 +28,26 @@ export function migrateCommand(run = migrate): Command {
 
 /** Creates or updates the schema. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
-  return runCommand(async (log) => {
-    const settings = processSettings(overrides);
-    const database = validSection(settings, 'Service:Database', log);
-    // Reads only the settings that a migration uses: other wrong settings must not stop it.
-    const partitions = validSection(settings, 'Service:Audit:Partitions');
-    const chosen = databaseChoice(database);
-    if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');
-    const storage = await openStorage({ ...database, ...partitions }, { clock: systemClock(), log });
-    try {
-      const applied = await storage.migrate();
-      log.info(applied.length === 0 ? 'the schema is current' : 'the schema was brought up to date', {
-        applied: applied.join(' '),
-      });
-    } finally {
-      await storage.close();
-    }
-    return exitCode.done;
-  });
+  return runCommand(
+    async (log) => {
+      const settings = processSettings(overrides);
+      const database = validSection(settings, 'Service:Database', log);
+      // Reads only the settings that a migration uses: other wrong settings must not stop it.
+      const partitions = validSection(settings, 'Service:Audit:Partitions');
+      const chosen = databaseChoice(database);
+      if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');
+      const storage = await openStorage({ ...database, ...partitions }, { clock: systemClock(), log });
+      try {
+        const applied = await storage.migrate();
+        log.info(applied.length === 0 ? 'the schema is current' : 'the schema was brought up to date', {
+          applied: applied.join(' '),
+        });
+      } finally {
+        await storage.close();
+      }
+      return exitCode.done;
+    },
+    process.stdout,
+    'migrating',
+  );
 }

@@ -12,7 +12,7 @@ import { type Finding, failedBy } from '../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { visibleText } from '../../domain/visible.ts';
-import { describeDatabaseRefusal } from '../database-refusals.ts';
+import { describeAway, describeDatabaseRefusal, type OpenedConnections } from '../database-refusals.ts';
 import { describeUnknownSetting, type SettingSources, settingSources } from '../settings/given-settings.ts';
 import { readSettingsSection, type SettingsResult } from '../settings/read-settings.ts';
 import type { SectionName, SettingsSection } from '../settings/settings.ts';
@@ -22,6 +22,10 @@ export function processSettings(overrides: readonly SettingArgument[]): SettingS
   return settingSources({ environment: process.env, overrides });
 }
 
+/** The last line, below what is missing: on a terminal it is the one that is read. */
+const WHERE_TO_BEGIN =
+  'No setting of this service is given. Begin with docs/getting-started.md; "mandate --help" lists the commands, and docs/configuration.md the settings.';
+
 /** @param more further reasons, from files or addresses that the settings name @throws StartupError with all errors */
 export function validSettings<Settings>(
   result: SettingsResult<Settings>,
@@ -29,7 +33,10 @@ export function validSettings<Settings>(
   more: readonly string[] = [],
 ): Settings {
   for (const unknown of result.unknown) log?.warn(describeUnknownSetting(unknown));
-  if (result.kind === 'invalid') throw new StartupError([...result.errors.map(describeSettingError), ...more]);
+  if (result.kind === 'invalid') {
+    const begin = result.nothingGiven ? [WHERE_TO_BEGIN] : [];
+    throw new StartupError([...result.errors.map(describeSettingError), ...more, ...begin]);
+  }
   return result.settings;
 }
 
@@ -43,14 +50,20 @@ export function validSection<Name extends SectionName>(
 }
 
 /** Runs a command with a report on standard output: its log goes to standard error. */
-export function runReport(run: (log: ClosableLog) => Promise<number>): Promise<number> {
-  return runCommand(run, process.stderr);
+export function runReport(run: (log: ClosableLog) => Promise<number>, opened?: OpenedConnections): Promise<number> {
+  return runCommand(run, process.stderr, opened);
 }
 
-/** Reports the expected errors of a command, one reason per line, and never a driver's message. @param stream its log */
+/**
+ * Reports the expected errors of a command, one reason per line, and never a driver's message.
+ *
+ * @param stream its log
+ * @param opened the connections to the database that the command opens
+ */
 export async function runCommand(
   run: (log: ClosableLog) => Promise<number>,
   stream: Writable & { readonly isTTY?: boolean } = process.stdout,
+  opened: OpenedConnections = 'serving',
 ): Promise<number> {
   const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
   const isReportLost = stream === process.stdout ? async () => false : watchReport();
@@ -60,7 +73,7 @@ export async function runCommand(
     printError(REPORT_LOST);
     return exitCode.failed;
   } catch (error) {
-    for (const reason of reasonsOf(error, log)) printError(reason);
+    for (const reason of reasonsOf(error, log, opened)) printError(reason);
     return exitCode.failed;
   } finally {
     await log.close();
@@ -82,12 +95,16 @@ const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {
   failed: 'could not be read or written',
 };
 
-function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
+function reasonsOf(error: unknown, log: ClosableLog, opened: OpenedConnections): readonly string[] {
   if (error instanceof StartupError) return error.reasons;
   if (error instanceof ExportUnusable) return [`${error.location} ${EXPORT_PROBLEMS[error.problem]}.`];
   if (error instanceof DatabaseRefusal) return [describeDatabaseRefusal(error)];
   const exhausted = describeExhausted(error);
   if (exhausted !== undefined) return [exhausted];
+  // The sentence says everything: a stack would only bury it.
+  if (error instanceof StorageUnavailable && error.fault !== undefined) {
+    return [describeAway(error.fault, error.address?.(), opened)];
+  }
   log.error('the command failed', error);
   if (error instanceof StorageUnavailable) return [whatToDo(failedBy(error))];
   return ['The command failed: the log says where.'];

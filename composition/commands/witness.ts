@@ -17,16 +17,19 @@ export function witnessCommand(actions: WitnessActions = {}): Command {
     {
       usage: 'init',
       summary: 'Make a witness: its key, its memory, and the verifier key that it prints',
+      page: 'docs/witnesses.md',
       load: async () => (await import('./witness/init.ts')).initCommand(actions.init),
     },
     {
       usage: 'serve',
       summary: 'Run a witness until a signal stops it',
+      page: 'docs/witnesses.md',
       load: async () => (await import('./witness/serve.ts')).serveCommand(actions.serve),
     },
     {
       usage: 'accept-clock',
       summary: 'After the clock was ahead: date the next cosignatures by the clock of this machine',
+      page: 'docs/witnesses.md',
       load: async () => (await import('./witness/accept-clock.ts')).acceptClockCommand(actions.acceptClock),
     },
   ]);

@@ -11,8 +11,9 @@
  * 4. Write the tables of docs/configuration.md anew; a new area needs a heading there and a line in
  *    test/composition/settings/settings-table.ts:
  *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => m.writeTables())"`
- * 5. Add a row to `everySetting` of test/composition/settings/read-settings.test.ts. A key with `:N:` belongs in that
- *    file's test "are all read from the environment" instead. A secret also belongs in the list of
+ * 5. Add a row to `everySetting` of test/composition/settings/every-setting.ts. A key with `:N:` belongs in the test
+ *    "are all read from the environment" of test/composition/settings/read-settings.test.ts instead. Sentences of a meaning that begin "Refused" or
+ *    "Required" are compared with the rules: test/composition/settings/stated-rules.ts. A secret also belongs in the list of
  *    test/composition/settings/catalogue.test.ts.
  * 6. The Helm chart accepts it after
  *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
@@ -108,7 +109,7 @@ export const catalogue = {
   ),
   'Service:UpstreamIdp:SponsorCheck:ClientId': optional(
     text(),
-    'The client id of this service at the provider. Required with `TokenUrl`, refused with `BearerToken` and under `signals`.',
+    'The client id of this service at the provider. Under `poll`, required without `BearerToken`. Refused with `BearerToken` and under `signals`.',
   ),
   'Service:UpstreamIdp:SponsorCheck:Scope': optional(
     text(),
@@ -151,17 +152,17 @@ export const catalogue = {
   ),
   'Service:Scim:PreviousBearerToken': optional(
     bearerToken({ min: MIN_CREDENTIAL }),
-    'Also accepted, while `BearerToken` is being changed. Refused if the two are equal.',
+    'Also accepted, while `BearerToken` is being changed. Refused if the two are equal. Refused without `BearerToken`.',
   ),
   'Service:Scim:SponsorKeyAttribute': defaulted(
     'externalId',
     choice('externalId', 'userName'),
-    "The attribute of a provisioned user that identifies the person: its value must equal that of `Service:UpstreamIdp:SponsorKeyClaim` in the person's subject tokens.",
+    "The attribute of a provisioned user that identifies the person: its value must equal that of `Service:UpstreamIdp:SponsorKeyClaim` in the person's subject tokens. Refused without `BearerToken`.",
   ),
   'Service:Scim:MaxUsers': defaulted(
     '50000',
     integer({ min: 1, max: MAX_PROVISIONED_USERS }),
-    'The maximum number of provisioned users; the creation of a further one gets 507.',
+    'The maximum number of provisioned users; the creation of a further one gets 507. Refused without `BearerToken`.',
   ),
   'Service:UpstreamIdp:BackchannelLogout:Audience': optional(
     text(),
@@ -222,7 +223,7 @@ export const catalogue = {
   ),
   'Service:Operators:Issuer': optional(
     url({}),
-    "The identity provider of the operators, exactly as in the `iss` of their tokens; by default `Service:UpstreamIdp`'s. Refused without `Audience` and `ClientId`, as are the settings below.",
+    "The identity provider of the operators, exactly as in the `iss` of their tokens; by default `Service:UpstreamIdp`'s. Refused without `Audience` and `ClientId`.",
   ),
   'Service:Operators:RoleClaim': defaulted(
     'roles',
@@ -231,30 +232,33 @@ export const catalogue = {
       whitespace: false,
       accepts: `a claim of at most ${MAX_CLAIM_PATH} characters without white space`,
     }),
-    "The claim with an operator's roles: a text or a list of texts. A dot leads into an object, as in `realm_access.roles`.",
+    "The claim with an operator's roles: a text or a list of texts. A dot leads into an object, as in `realm_access.roles`. Refused without `Audience` and `ClientId`.",
   ),
   'Service:Operators:Roles:Viewer': optional(
     text(),
-    'The value of the claim that gives the role: tasks, agents and blocks may be read. Without a value nobody has the role; at least one of the four is required.',
+    'The value of the claim that gives the role: tasks, agents and blocks may be read. Without a value nobody has the role; at least one of the four is required. Refused without `Audience` and `ClientId`.',
   ),
-  'Service:Operators:Roles:Auditor': optional(text(), 'The same, and `/audit` and `/admin/acts` may be read.'),
+  'Service:Operators:Roles:Auditor': optional(
+    text(),
+    'The same, and `/audit` and `/admin/acts` may be read. Refused without `Audience` and `ClientId`.',
+  ),
   'Service:Operators:Roles:Registrar': optional(
     text(),
-    'The same as `Viewer`, and agents may be registered, changed and deleted.',
+    'The same as `Viewer`, and agents may be registered, changed and deleted. Refused without `Audience` and `ClientId`.',
   ),
   'Service:Operators:Roles:Responder': optional(
     text(),
-    'The same as `Viewer`, and tasks may be ended, and people blocked and unblocked.',
+    'The same as `Viewer`, and tasks may be ended, and people blocked and unblocked. Refused without `Audience` and `ClientId`.',
   ),
   'Service:Operators:StopEverything': defaulted(
     'false',
     boolean(),
-    'Whether a responder may end all tasks of all people at once (`DELETE /admin/tasks`). The admin key always may.',
+    'Whether a responder may end all tasks of all people at once (`DELETE /admin/tasks`). The admin key always may. Refused without `Audience` and `ClientId`.',
   ),
   'Service:Operators:TwoPersonUnblock': defaulted(
     'false',
     boolean(),
-    "Whether two different operators must ask within an hour to lift an operator's block. The admin key lifts it alone.",
+    "Whether two different operators must ask within an hour to lift an operator's block. The admin key lifts it alone. Refused without `Audience` and `ClientId`.",
   ),
 
   'Service:Console:Port': optional(
@@ -294,13 +298,21 @@ export const catalogue = {
     '`max_token_ttl` of a registration without one; at most `DefaultTaskTtl`, and within the bounds below.',
   ),
   'Service:Agents:MinTaskTtl': defaulted('PT1M', duration(), 'The shortest `max_task_ttl` of a registration.'),
-  'Service:Agents:MaxTaskTtl': defaulted('P1D', duration(), 'The longest.'),
+  'Service:Agents:MaxTaskTtl': defaulted(
+    'P1D',
+    duration(),
+    'The longest. Compared when an agent is registered or changed: an agent from before keeps its own.',
+  ),
   'Service:Agents:MinTokenTtl': defaulted(
     'PT30S',
     duration(),
     'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
   ),
-  'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+  'Service:Agents:MaxTokenTtl': defaulted(
+    'PT1H',
+    duration(),
+    'The longest. Compared when an agent is registered or changed: an agent from before keeps its own.',
+  ),
   'Service:AgentKeys:BlockPrivateNetworks': defaulted(
     'false',
     boolean(),
@@ -416,36 +428,36 @@ export const catalogue = {
 
   'Service:Audit:Log:Key:Path': optional(
     path(),
-    'A PEM file with an Ed25519 private key, which no other setting names. It turns on the transparency log: one Merkle tree over all checkpoints, with signed notes at `/log/checkpoint`. Either this or `Pem`.',
+    'A PEM file with an Ed25519 private key, which no other setting names. It turns on the transparency log: one Merkle tree over all checkpoints, with signed notes at `/log/checkpoint`. `Pem` has it as text instead.',
   ),
-  'Service:Audit:Log:Key:Pem': optional(pem(), 'The same key as text.'),
+  'Service:Audit:Log:Key:Pem': optional(pem(), 'The same key as text. Refused with `Path`.'),
   'Service:Audit:Log:Origin': computed(
     'host and path of `Service:Issuer`, then `/ledger`',
     keyName({ max: MAX_ORIGIN }),
-    "The log's name in its notes. The service does not start with another name than the stored one; `mandate log adopt-origin` stores a new name.",
+    "The log's name in its notes. The service does not start with another name than the stored one; `mandate log adopt-origin` stores a new name. Refused without `Key:Path` and `Key:Pem`.",
   ),
   'Service:Audit:Log:Public': defaulted(
     'false',
     boolean(),
-    'Whether anybody may read `/log`. If false, it needs the admin API key.',
+    'Whether anybody may read `/log`. If false, readers need the admin API key. Refused without `Key:Path` and `Key:Pem`.',
   ),
   'Service:Audit:Log:Witnesses:N:Url': optional(
     url({ trailingSlash: 'dropped' }),
-    'The address of a witness, to which `/add-checkpoint` is appended; N counts from 0. Required with `VKey`.',
+    'The address of a witness, to which `/add-checkpoint` is appended; N counts from 0. Required with `VKey`. Refused without `Key:Path` and `Key:Pem`.',
   ),
   'Service:Audit:Log:Witnesses:N:VKey': optional(
     witnessKey(),
-    'The verifier key of that witness, with a name that no other witness has. Required with `Url`.',
+    'The verifier key of that witness, with a name that no other witness has. Required with `Url`. Refused without `Key:Path` and `Key:Pem`.',
   ),
   'Service:Audit:Log:Quorum': defaulted(
     '0',
     integer({ min: 0, max: MAX_WITNESSES }),
-    'How many witnesses must have cosigned a note before `/log/checkpoint` shows it; at most the number of witnesses.',
+    'How many witnesses must have cosigned a note before `/log/checkpoint` shows it; at most the number of witnesses. Refused without `Key:Path` and `Key:Pem`.',
   ),
   'Service:Audit:Log:WitnessTimeout': defaulted(
     'PT5S',
     duration({ min: 'PT1S', max: 'PT1M' }),
-    'How long the service waits for the answer of a witness, and at a start for all of them, before it signs a tree.',
+    'How long the service waits for the answer of a witness, and at a start for all of them, before it signs a tree. Refused without `Key:Path` and `Key:Pem`.',
   ),
 
   'Service:RateLimit:Enabled': defaulted(

@@ -32,6 +32,8 @@ export interface GivenSettings {
   numbers(list: string): readonly number[];
   readonly errors: readonly SettingError[];
   readonly unknown: readonly UnknownSetting[];
+  /** Whether no setting below `Service` is given. `HOST` and `PORT` may be meant for another program. */
+  readonly isEmpty: boolean;
 }
 
 interface Given {
@@ -111,6 +113,7 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     numbers: (list) => numbersIn(texts.keys(), list),
     errors,
     unknown,
+    isEmpty: [...given.keys()].every(isPlainKey),
   };
 }
 

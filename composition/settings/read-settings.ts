@@ -19,7 +19,12 @@ import type { SettingError } from './startup-error.ts';
 
 export type SettingsResult<Result> = { readonly unknown: readonly UnknownSetting[] } & (
   | { readonly kind: 'valid'; readonly settings: Result }
-  | { readonly kind: 'invalid'; readonly errors: readonly SettingError[] }
+  | {
+      readonly kind: 'invalid';
+      readonly errors: readonly SettingError[];
+      /** Whether no setting below `Service` is given, known or unknown. */
+      readonly nothingGiven: boolean;
+    }
 );
 
 export function readSettings(sources: SettingSources): SettingsResult<Settings> {
@@ -55,7 +60,7 @@ function readWithin(sources: SettingSources, inScope: (key: string) => boolean):
   applyRules(draft);
   return draft.errors.length === 0
     ? { kind: 'valid', settings: settingsOf(draft), unknown: given.unknown }
-    : { kind: 'invalid', errors: draft.errors, unknown: given.unknown };
+    : { kind: 'invalid', errors: draft.errors, unknown: given.unknown, nothingGiven: given.isEmpty };
 }
 
 function readDeclared(draft: Draft): void {

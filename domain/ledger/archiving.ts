@@ -2,9 +2,10 @@
 
 import { describeDifference, MOST_DIFFERENCE_SECONDS } from '../clocks.ts';
 import { type Instant, plusSeconds } from '../instant.ts';
+import { describeLedgerFault, type LedgerFault } from './log-fault.ts';
 import type { LedgerEntry } from './record.ts';
 import { type Month, monthOf } from './time-range.ts';
-import { describeExportFault, describeFault, type ExportFault, type VerificationFault } from './verification.ts';
+import { describeExportFault, type ExportFault } from './verification.ts';
 
 /**
  * The first month that must stay: every earlier month is completely older than the retention, also by the database's clock,
@@ -25,7 +26,7 @@ export type ArchiveStop =
   | { readonly kind: 'not_sealed'; readonly month: Month }
   /** The database says that records of the month were exported with an earlier one, but they cannot have been. */
   | { readonly kind: 'not_exported'; readonly month: Month }
-  | { readonly kind: 'not_intact'; readonly month: Month; readonly fault: VerificationFault }
+  | { readonly kind: 'not_intact'; readonly month: Month; readonly fault: LedgerFault }
   /** The written file does not read back as the intended content. It has been deleted. */
   | {
       readonly kind: 'read_back';
@@ -62,7 +63,7 @@ export function describeStop(stop: ArchiveStop): string {
     case 'not_exported':
       return `${stop.month} holds records that no export can have, but ledger_archives lists them as exported: compare its rows with your exports before you archive the month.`;
     case 'not_intact':
-      return `${stop.month} was not exported, because the seal is not intact. ${describeFault(stop.fault)}`;
+      return `${stop.month} was not exported, because the seal is not intact. ${describeLedgerFault(stop.fault)}`;
     case 'read_back':
       return `The export of ${stop.month} did not read back as it was written, and was deleted: ${stop.location}.${explained(stop.fault)}`;
     case 'export_differs':

@@ -58,8 +58,11 @@ function keysSentence(member: string, whose: string): string {
   return `${member} of a policy is a list of different verifier keys, each of the type that ${whose} signs with.`;
 }
 
-/** The sentence that says which demand the bundle does not meet. */
-export function policyFault(policy: BundlePolicy, { keys, log }: VerifiedBundle): string | undefined {
+/** The sentence that says which demand is not met, by a bundle or by a whole ledger with a note of its log. */
+export function policyFault(
+  policy: BundlePolicy,
+  { keys, log }: Pick<VerifiedBundle, 'keys' | 'log'>,
+): string | undefined {
   const { checkpointKeys, logKeys, witnesses, quorum } = policy;
   const stranger = keys.find(
     ({ use, thumbprint }) => use === 'checkpoint' && checkpointKeys?.includes(thumbprint) === false,

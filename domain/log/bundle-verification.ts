@@ -286,16 +286,21 @@ function verifyLog({ means, keys: believed }: Progress, log: BundleLog): TreeHea
     if (key !== keys[index] || note.signatures.length !== keys.length) {
       throw new Refused('log_note', 'The signatures of the note are not those of the keys, in the order of the keys.');
     }
-    const x = Buffer.from(key.publicKey).toString('base64url');
-    believed.push({
-      use: key.type === ED25519 ? 'log' : 'witness',
-      name: key.name,
-      thumbprint: thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }),
-      vkey: formatVerifierKey(key),
-      seconds,
-    });
+    believed.push(noteKey(hash, key, seconds));
   }
   return tree;
+}
+
+/** The key of a verified signature of a note. @param seconds those of a cosignature */
+export function noteKey(hash: Hash, key: VerifierKey, seconds: number | undefined): BelievedKey {
+  const x = Buffer.from(key.publicKey).toString('base64url');
+  return {
+    use: key.type === ED25519 ? 'log' : 'witness',
+    name: key.name,
+    thumbprint: thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }),
+    vkey: formatVerifierKey(key),
+    seconds,
+  };
 }
 
 function verifyCheckpoint(progress: Progress, { checkpoint, key, logPath }: CheckpointEntry): void {

@@ -1,5 +1,5 @@
 /**
- * Prints the table of sizes in docs/tool-servers.md: the bytes of a response with a status list, head and body.
+ * Prints the table of sizes in docs/status-lists.md: the bytes of a response with a status list, head and body.
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/status-list-sizes.ts
  */

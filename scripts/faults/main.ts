@@ -3,7 +3,7 @@
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/faults/main.ts FAULT [--seed 1] …
  *
- * CONTRIBUTING.md ("Fault runs") lists the faults, their options and the comparisons. Exits with 1 if anything is
+ * docs/fault-runs.md lists the faults, their options and the comparisons. Exits with 1 if anything is
  * lost.
  *
  * A run (`runs`) starts a testbed (testbed.ts) with replicas (service.ts), and a process that sends load (`load`). It

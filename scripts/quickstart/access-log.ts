@@ -4,7 +4,7 @@
  */
 
 import type { AccessEvent } from '@mandate/tool-server';
-import { layOut } from './table.ts';
+import type { Table } from './table.ts';
 
 export interface AccessLog {
   record(event: AccessEvent): void;
@@ -33,9 +33,9 @@ export function accessLog(): AccessLog {
 /** The last characters of an identifier are random, so these suffice to distinguish it. */
 const TAIL_CHARACTERS = 6;
 
-export function accessTable(events: readonly AccessEvent[]): readonly string[] {
-  return layOut(
-    [
+export function accessTable(events: readonly AccessEvent[]): Table {
+  return {
+    columns: [
       { title: 'time', width: 8 },
       { title: 'route or tool', width: 30 },
       { title: '', width: 5 },
@@ -44,7 +44,7 @@ export function accessTable(events: readonly AccessEvent[]): readonly string[] {
       { title: 'agent', width: 10 },
       { title: 'token', width: TAIL_CHARACTERS },
     ],
-    events.map(({ at, route, decision, reason, sub, act, jti }) => [
+    rows: events.map(({ at, route, decision, reason, sub, act, jti }) => [
       at.slice(11, 19),
       route ?? '',
       decision,
@@ -54,5 +54,5 @@ export function accessTable(events: readonly AccessEvent[]): readonly string[] {
       act?.replace(/^agent:/, '') ?? '',
       jti?.slice(-TAIL_CHARACTERS) ?? '',
     ]),
-  );
+  };
 }

@@ -1,6 +1,6 @@
 /** Shows the claims of two tokens side by side. */
 
-import { layOut } from './table.ts';
+import type { Table } from './table.ts';
 
 export interface TokenView {
   readonly title: string;
@@ -14,18 +14,18 @@ const VALUE_WIDTH = 36;
 /** Claims in seconds since the epoch, which are shown as a time of day. */
 const MOMENTS = new Set(['iat', 'exp', 'nbf', 'task.exp']);
 
-export function claimsTable(left: TokenView, right: TokenView): readonly string[] {
+export function claimsTable(left: TokenView, right: TokenView): Table {
   const leftClaims = flatten(left.claims);
   const rightClaims = flatten(right.claims);
   const names = [...new Set([...leftClaims.keys(), ...rightClaims.keys()])].sort(byMeaning);
-  return layOut(
-    [
+  return {
+    columns: [
       { title: 'claim', width: NAME_WIDTH },
       { title: left.title, width: VALUE_WIDTH },
       { title: right.title, width: VALUE_WIDTH },
     ],
-    names.map((name) => [name, show(name, leftClaims.get(name)), show(name, rightClaims.get(name))]),
-  );
+    rows: names.map((name) => [name, show(name, leftClaims.get(name)), show(name, rightClaims.get(name))]),
+  };
 }
 
 /** Each member of an object becomes a row, for example `act.sub`. */

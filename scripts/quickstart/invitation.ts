@@ -3,7 +3,6 @@
 import type { Task } from '@mandate/agent';
 import { ada } from './authority.ts';
 import type { Stage } from './stage.ts';
-import { layOut } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** @param task the task whose token `keepTokenFresh` writes to the file */
@@ -11,24 +10,22 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
   const { issuer, provider, jira, jiraMcp } = stage;
   terminal.chapter('Now you');
   terminal.say('Everything keeps running until Ctrl-C, and is removed afterwards.');
-  terminal.show(
-    layOut(
-      [
-        { title: 'what', width: 20 },
-        { title: 'where', width: 76 },
-      ],
-      [
-        ['Mandate', issuer],
-        ["Ada's page", `${issuer}/me`],
-        ['identity provider', `${provider.issuer} (name ${ada.username}, password ${ada.password})`],
-        ['Jira, over HTTP', jira.audience],
-        ['Jira, over MCP', jiraMcp.audience],
-        ['admin key', `${stage.adminKeyFile} (readable only by you)`],
-        ["the agent's token", `${stage.taskTokenFile} (likewise; always a valid one)`],
-        ["Mandate's log", stage.logFile],
-      ],
-    ),
-  );
+  terminal.show({
+    columns: [
+      { title: 'what', width: 20 },
+      { title: 'where', width: 76 },
+    ],
+    rows: [
+      ['Mandate', issuer],
+      ["Ada's page", `${issuer}/me`],
+      ['identity provider', `${provider.issuer} (name ${ada.username}, password ${ada.password})`],
+      ['Jira, over HTTP', jira.audience],
+      ['Jira, over MCP', jiraMcp.audience],
+      ['admin key', `${stage.adminKeyFile} (readable only by you)`],
+      ["the agent's token", `${stage.taskTokenFile} (likewise; always a valid one)`],
+      ["Mandate's log", stage.logFile],
+    ],
+  });
   const asAgent = `-H "Authorization: Bearer $(cat ${stage.taskTokenFile})"`;
   const asOperator = `-H "Authorization: Bearer $(cat ${stage.adminKeyFile})"`;
   terminal.say('The agent has a task. Use its token; the decisions of Jira show up here:');

@@ -1,11 +1,11 @@
 /** Shows ledger records as a table, with the event, the person, the agent and the decision. */
 
 import type { LedgerRow } from './operator.ts';
-import { layOut } from './table.ts';
+import type { Table } from './table.ts';
 
-export function ledgerTable(rows: readonly LedgerRow[]): readonly string[] {
-  return layOut(
-    [
+export function ledgerTable(rows: readonly LedgerRow[]): Table {
+  return {
+    columns: [
       { title: '#', width: 3 },
       { title: 'event', width: 17 },
       { title: 'person', width: 6 },
@@ -14,7 +14,7 @@ export function ledgerTable(rows: readonly LedgerRow[]): readonly string[] {
       { title: '', width: 5 },
       { title: 'reason', width: 24 },
     ],
-    rows.map((row) => [
+    rows: rows.map((row) => [
       show(row.seq),
       show(row.event),
       show(row.sponsor),
@@ -23,7 +23,7 @@ export function ledgerTable(rows: readonly LedgerRow[]): readonly string[] {
       show(row.decision),
       show(row.reason ?? counted(row.count)),
     ]),
-  );
+  };
 }
 
 /** The number of renewals in a summary. */

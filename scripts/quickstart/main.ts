@@ -26,7 +26,8 @@ async function main(once: boolean): Promise<number> {
   const screen = terminal();
   let interruptions = 0;
   const interrupted = new Promise<'interrupted'>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // SIGHUP: the terminal was closed. Without a handler it would end this process, and leave Mandate running.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
         interruptions += 1;
         resolve('interrupted');

@@ -1,22 +1,58 @@
 /** Plain-text tables that fit a terminal. Cells wrap at spaces. A word that is too long is cut. */
 
+import { fill } from '../../adapters/cli/fill.ts';
+
 export interface Column {
   readonly title: string;
   /** The maximum width of a cell in characters. Longer text wraps. */
   readonly width: number;
 }
 
-const GAP = '  ';
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+}
 
-/** Returns the lines: titles, a rule, and the rows. A column is as wide as its longest line. */
-export function layOut(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = columns.map(({ title, width }, index) => {
-    const cells = [title, ...rows.map((row) => row[index] ?? '')];
-    return Math.max(...cells.flatMap((cell) => wrap(cell, width)).map((line) => line.length));
+const GAP = '  ';
+/** A column that is narrower than this cuts most words: then each row is a list of its own. */
+const NARROWEST = 8;
+
+/**
+ * @param width of the terminal, without the indentation
+ * @returns the lines: titles, a rule, and the rows. A column is as wide as its longest line. On a narrow terminal each row
+ *   becomes a list of titles and cells, with an empty line between rows
+ */
+export function layOut({ columns, rows }: Table, width: number): readonly string[] {
+  const natural = columns.map((column, index) => {
+    const cells = [column.title, ...rows.map((row) => row[index] ?? '')];
+    return Math.max(...cells.flatMap((cell) => wrap(cell, column.width)).map((line) => line.length));
   });
+  const widths = shrunk(natural, width);
+  if (widths === undefined) return rows.flatMap((row) => listOf(columns, row, width));
   const titles = columns.map(({ title }) => title);
-  const rule = widths.map((width) => '-'.repeat(width));
+  const rule = widths.map((each) => '-'.repeat(each));
   return [titles, rule, ...rows].flatMap((row) => layOutRow(row, widths));
+}
+
+/** Takes characters from the widest column until all fit; `undefined` if that makes one too narrow. */
+function shrunk(natural: readonly number[], width: number): readonly number[] | undefined {
+  const widths = [...natural];
+  const room = width - GAP.length * (widths.length - 1);
+  for (let total = widths.reduce((sum, each) => sum + each, 0); total > room; total -= 1) {
+    const widest = Math.max(...widths);
+    if (widest <= NARROWEST) return undefined;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** Cells without text are left out. */
+function listOf(columns: readonly Column[], row: readonly string[], width: number): readonly string[] {
+  const lines = row.flatMap((cell, index) => {
+    const title = columns[index]?.title ?? '';
+    return cell === '' ? [] : wrap(title === '' ? cell : `${title}: ${cell}`, width);
+  });
+  return [...lines, ''];
 }
 
 function layOutRow(row: readonly string[], widths: readonly number[]): readonly string[] {
@@ -31,17 +67,8 @@ function layOutRow(row: readonly string[], widths: readonly number[]): readonly 
 }
 
 function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ').flatMap((part) => cut(part, width))) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === '' ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
+  const words = text.split(' ').flatMap((word) => cut(word, width));
+  return fill(words.join(' '), width);
 }
 
 function cut(word: string, width: number): readonly string[] {

@@ -1,10 +1,16 @@
-/** Writes the quickstart's output. Colours appear only on a terminal that supports them. */
+/**
+ * Writes the quickstart's output, as wide as the terminal. Colours appear only on a terminal that supports them: not with
+ * `NO_COLOR` (https://no-color.org), and not on `TERM=dumb`.
+ */
+
+import { fill } from '../../adapters/cli/fill.ts';
+import { layOut, type Table } from './table.ts';
 
 export interface Terminal {
   /** Prints a numbered heading. */
   chapter(title: string): void;
   say(...sentences: readonly string[]): void;
-  show(lines: readonly string[]): void;
+  show(table: Table): void;
   /** Prints a command to copy, always on one line. */
   command(line: string): void;
   /** Prints a result that was just checked. */
@@ -15,7 +21,8 @@ export interface Terminal {
   fail(sentence: string, details?: string): void;
 }
 
-const WIDTH = 100;
+/** The width elsewhere than on a terminal, and the most on one. */
+const MOST_COLUMNS = 100;
 const INDENT = '  ';
 
 const BOLD = '1';
@@ -25,7 +32,12 @@ const GREEN = '32';
 const YELLOW = '33';
 
 export function terminal(out: NodeJS.WriteStream = process.stdout, err: NodeJS.WriteStream = process.stderr): Terminal {
-  const coloured = (stream: NodeJS.WriteStream) => stream.isTTY === true && !process.env.NO_COLOR;
+  const { NO_COLOR, TERM } = process.env;
+  const coloured = (stream: NodeJS.WriteStream) => stream.isTTY === true && !NO_COLOR && TERM !== 'dumb';
+  // Read for each line: the user may resize the window. Some terminals report 0.
+  const width = () => Math.min(out.columns || MOST_COLUMNS, MOST_COLUMNS);
+  // A terminal that is gone loses its lines. The end of the run is caused by SIGHUP.
+  for (const stream of [out, err]) stream.on('error', () => undefined);
   const paint = (code: string, text: string) => (coloured(out) ? `\u001b[${code}m${text}\u001b[0m` : text);
   const print = (line: string) => out.write(`${line}\n`);
   let chapters = 0;
@@ -34,21 +46,21 @@ export function terminal(out: NodeJS.WriteStream = process.stdout, err: NodeJS.W
       chapters += 1;
       const heading = `${chapters}. ${title}`;
       print('');
-      print(paint(BOLD, heading));
-      print(paint(DIM, '-'.repeat(heading.length)));
+      const lines = fill(heading, width());
+      for (const line of lines) print(paint(BOLD, line));
+      print(paint(DIM, '-'.repeat(Math.max(...lines.map((line) => line.length)))));
     },
     say(...sentences) {
-      for (const line of fill(sentences.join(' '), WIDTH)) {
+      for (const line of fill(sentences.join(' '), width())) {
         print(line);
       }
     },
-    show(lines) {
+    show(table) {
       print('');
-      const [titles = '', rule = '', ...rows] = lines;
-      print(INDENT + paint(BOLD, titles));
-      print(INDENT + paint(DIM, rule));
-      for (const row of rows) {
-        print(INDENT + row);
+      const lines = layOut(table, width() - INDENT.length);
+      const titles = isRule(lines[1] ?? '') ? 2 : 0;
+      for (const [index, line] of lines.entries()) {
+        print(INDENT + (index < titles ? paint(index === 0 ? BOLD : DIM, line) : line));
       }
       print('');
     },
@@ -64,7 +76,7 @@ export function terminal(out: NodeJS.WriteStream = process.stdout, err: NodeJS.W
   };
 
   function mark(colour: string, word: string, sentence: string): void {
-    const [first = '', ...rest] = fill(sentence, WIDTH - 7);
+    const [first = '', ...rest] = fill(sentence, width() - 7);
     print(`${INDENT}${paint(colour, word.padEnd(3))}  ${first}`);
     for (const line of rest) {
       print(`       ${line}`);
@@ -72,15 +84,7 @@ export function terminal(out: NodeJS.WriteStream = process.stdout, err: NodeJS.W
   }
 }
 
-function fill(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) {
-      lines.push(word);
-    } else {
-      lines[lines.length - 1] = `${last} ${word}`;
-    }
-  }
-  return lines;
+/** The second line of a table. On a narrow terminal it has none. */
+function isRule(line: string): boolean {
+  return /^-[- ]*$/.test(line);
 }

@@ -8,7 +8,7 @@ import { verifyLedger } from '../../application/ledger/verify.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { NUMBERS_BEYOND } from '../../application/ports/storage.ts';
 import { plusSeconds } from '../../domain/instant.ts';
-import { describeFault } from '../../domain/ledger/verification.ts';
+import { describeLedgerFault } from '../../domain/ledger/log-fault.ts';
 import { runCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -45,7 +45,7 @@ for (const database of databases) {
           hash: sha256Bytes,
           turn: eventLoopTurn,
         });
-        return verdict.kind === 'broken' ? describeFault(verdict.fault) : verdict.kind;
+        return verdict.kind === 'broken' ? describeLedgerFault(verdict.fault) : verdict.kind;
       };
       expect(await verify()).to.equal('intact');
     });

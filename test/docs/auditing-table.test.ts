@@ -23,19 +23,34 @@ import { logKeySettings } from '../support/transparency-log.ts';
 
 const page = await readFile(new URL('../../docs/auditing.md', import.meta.url), 'utf8');
 
-const COLUMNS = ['nothing kept', 'a mark kept', 'the key set kept', 'with a log', 'with a log and a witness'] as const;
+const COLUMNS = [
+  'nothing kept',
+  'a mark kept',
+  'the key set kept',
+  'with a log',
+  'with a log and a witness',
+  'its note kept too',
+] as const;
 
 type Setup = 'without' | 'log' | 'witness';
 
 interface Outcome {
   /** The exit code and the first line of `audit-verify` with these arguments. */
-  verify(marks: readonly string[], jwks?: string): Promise<string>;
-  /** The mark that an auditor kept before the change, and the file with the key set. */
-  readonly mark: string;
-  readonly jwks: string;
+  verify(kept: Partial<Kept>): Promise<string>;
+  /** What an auditor kept before the change. */
+  readonly kept: Kept;
   /** The checks of `/readyz` that are not Healthy. */
   readonly readiness: string;
   stop(): Promise<void>;
+}
+
+interface Kept {
+  readonly mark: string;
+  /** The file of the key set. */
+  readonly jwks: string;
+  /** The file of the note that the log shows, and the file of a policy with the keys of the log and its witness. */
+  readonly note: string;
+  readonly policy: string;
 }
 
 async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, setup: Setup): Promise<Outcome> {
@@ -46,7 +61,8 @@ async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, s
   const signing = { 'Service:Signing:Keys:0:Pem': key.pem };
   const settings = { ...signing, ...(setup === 'without' ? {} : logSettings(witness)) };
   let mandate = await startMandate({ database: { ...database, fresh: async () => fresh }, settings });
-  if (witness !== undefined) await watch(mandate, witness);
+  const logKey = setup === 'without' ? '' : await logKeyOf(mandate);
+  witness?.watch(logKey);
   const storage = await fresh.open();
   const outside = await connectOutside(fresh, 'owner');
   try {
@@ -57,13 +73,22 @@ async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, s
     await sealTwo(mandate);
     const newest = await storage.checkpoints.newest();
     if (newest === undefined) throw new Error('nothing was sealed');
-    const jwks = join(folder, 'jwks.json');
-    writeFileSync(jwks, (await mandate.get('/.well-known/jwks.json')).text);
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const policy = { log_keys: [logKey], witnesses: [witness?.vkey], quorum: 1 };
+    const kept = {
+      mark: formatMark(newest),
+      jwks: file('jwks.json', (await mandate.get('/.well-known/jwks.json')).text),
+      note: file('kept.note', (await mandate.get('/log/checkpoint')).text),
+      policy: file('policy.json', JSON.stringify(policy)),
+    };
     await mandate.block('unsealed', 'disabled');
 
     const [restart, ...steps] = CHANGES[change] ?? ['running'];
-    const kept = { mandate, storage, tampering, engine: database.engine, hasLog: setup !== 'without', key };
-    for (const step of steps) await step(kept);
+    const changed = { mandate, storage, tampering, engine: database.engine, hasLog: setup !== 'without', key };
+    for (const step of steps) await step(changed);
     if (restart === 'restarted') {
       const restarted = await mandate.another({});
       const first = mandate;
@@ -76,10 +101,9 @@ async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, s
     }
     const readiness = await problemsOf(mandate);
     return {
-      mark: formatMark(newest),
-      jwks,
+      kept,
       readiness,
-      verify: (marks, path) => verifyLedgerOf(fresh, path === undefined ? signing : {}, marks, path),
+      verify: (given) => verifyLedgerOf(fresh, given.jwks === undefined ? signing : {}, given),
       async stop() {
         await outside.close();
         await storage.close();
@@ -101,9 +125,9 @@ function logSettings(witness: ServedWitness | undefined): Readonly<Record<string
   return { ...log, 'Service:Audit:Log:Witnesses:0:Url': url, 'Service:Audit:Log:Witnesses:0:VKey': vkey };
 }
 
-async function watch(mandate: Mandate, witness: ServedWitness): Promise<void> {
+async function logKeyOf(mandate: Mandate): Promise<string> {
   const { keys } = (await mandate.get('/log/keys')).body as { keys: readonly { use: string; vkey?: string }[] };
-  witness.watch(keys.find(({ use }) => use === 'log')?.vkey ?? '');
+  return keys.find(({ use }) => use === 'log')?.vkey ?? '';
 }
 
 async function sealTwo(mandate: Mandate): Promise<void> {
@@ -130,16 +154,16 @@ async function problemsOf(mandate: Mandate): Promise<string> {
 async function verifyLedgerOf(
   fresh: FreshDatabase,
   signing: Readonly<Record<string, string>>,
-  marks: readonly string[],
-  jwks: string | undefined,
+  { mark, jwks, note, policy }: Partial<Kept>,
 ): Promise<string> {
   const request = {
     archive: undefined,
     bundle: undefined,
-    policy: undefined,
+    policy,
+    note: note === undefined ? undefined : ({ kind: 'file', path: note } as const),
     recordedKeys: false,
     json: false,
-    marks: marks.flatMap((text) => parseMark(text) ?? []),
+    marks: mark === undefined ? [] : [parseMark(mark)].flatMap((each) => each ?? []),
     jwks: jwks === undefined ? undefined : ({ kind: 'file', path: jwks } as const),
   };
   const { result, out, err } = await withEnvironment(environmentOf({ ...fresh.settings, ...signing }), () =>
@@ -186,13 +210,16 @@ for (const database of databasesByLength) {
         const cells = rows.get(change) ?? [];
         const found: (readonly [string, string | undefined])[] = [];
         const without = await outcomeOf(database, change, 'without');
-        found.push([await without.verify([]), without.readiness]);
-        found.push([await without.verify([without.mark]), undefined]);
-        found.push([await without.verify([], without.jwks), undefined]);
+        const { mark, jwks } = without.kept;
+        found.push([await without.verify({}), without.readiness]);
+        found.push([await without.verify({ mark }), undefined]);
+        found.push([await without.verify({ jwks }), undefined]);
         await without.stop();
         for (const setup of ['log', 'witness'] as const) {
           const outcome = await outcomeOf(database, change, setup);
-          found.push([await outcome.verify([]), outcome.readiness]);
+          const { note, policy } = outcome.kept;
+          found.push([await outcome.verify({}), outcome.readiness]);
+          if (setup === 'witness') found.push([await outcome.verify({ note, policy }), undefined]);
           await outcome.stop();
         }
         const isSame = found.map(([verdict, ready], at) => agrees(cells[at] ?? '', verdict, ready));

@@ -47,33 +47,43 @@ for (const database of databasesByLength) {
       await rm(folder, { recursive: true });
     });
 
-    const verifyRecord = (seq: number) => run(process.execPath, [script, mandate.url, ADMIN_KEY, String(seq)]);
+    /** By default the key is on standard input, as in a file. */
+    async function runScript(given: readonly string[], key = ADMIN_KEY, env: NodeJS.ProcessEnv = {}) {
+      const { MANDATE_ADMIN_KEY: _, ...rest } = process.env;
+      const running = run(process.execPath, [script, mandate.url, ...given], { env: { ...rest, ...env } });
+      running.child.stdin?.end(env.MANDATE_ADMIN_KEY === undefined ? `${key}\n` : '');
+      const { code, stdout, stderr } = await running.then(
+        (done) => ({ ...done, code: 0 }),
+        (error: { code: number; stdout: string; stderr: string }) => error,
+      );
+      return [code, stdout, stderr] as const;
+    }
 
     it('its script verifies records of a checkpoint', async () => {
       const lines = await mandate.ledger();
       for (const { seq } of [...lines.slice(0, 1), ...lines.slice(-2)]) {
-        expect((await verifyRecord(seq)).stdout).to.equal(`record ${seq} is what checkpoint 1 sealed\n`);
+        const verified = [0, `record ${seq} is what checkpoint 1 sealed\n`, ''];
+        expect(await runScript([String(seq)])).to.deep.equal(verified);
+        expect(await runScript([String(seq)], '', { MANDATE_ADMIN_KEY: ADMIN_KEY })).to.deep.equal(verified);
       }
     });
 
     it('its script reports an unknown record, a record without a seal, and a wrong key', async () => {
-      const failed = async (...given: readonly string[]) => {
-        const { code, stdout, stderr } = await run(process.execPath, [script, mandate.url, ...given]).then(
-          (done) => ({ ...done, code: 0 }),
-          (error: { code: number; stdout: string; stderr: string }) => error,
-        );
-        return [code, stdout, stderr];
-      };
       for (const unknown of ['999999', 'x'])
-        expect(await failed(ADMIN_KEY, unknown)).to.deep.equal([1, `the ledger has no record ${unknown}\n`, '']);
+        expect(await runScript([unknown])).to.deep.equal([1, `the ledger has no record ${unknown}\n`, '']);
       await (await mandate.agent()).exchange();
       const { seq } = (await mandate.ledger()).at(-1) ?? { seq: 0 };
-      const unsealed = await failed(ADMIN_KEY, String(seq));
+      const unsealed = await runScript([String(seq)]);
       expect(unsealed[0]).to.equal(1);
       expect(unsealed[1]).to.match(new RegExp(`^/audit/records/${seq}/proof answered 404: .+\\.\n$`));
-      const stranger = await failed(`${ADMIN_KEY}-of-another`, String(seq));
+      const stranger = await runScript([String(seq)], `${ADMIN_KEY}-of-another`);
       expect(stranger[0]).to.equal(1);
       expect(stranger[1]).to.match(/^\/audit\?limit=1000 answered 401: .+\.\n$/);
+    });
+
+    it('its script takes no key as an argument, which other users of the machine see', async () => {
+      const usage = 'usage: node verify-record.mjs ADDRESS NUMBER < ADMIN_KEY_FILE\n';
+      for (const given of [[ADMIN_KEY, '1'], []]) expect(await runScript(given)).to.deep.equal([1, usage, '']);
     });
 
     it('its shell commands verify the signature of a checkpoint', async () => {

@@ -19,6 +19,8 @@ const at = (path: string) => fileURLToPath(new URL(`../../docs/${path}`, import.
 const isForDocs = process.env.PICTURES === 'docs';
 const schemes = ['light', 'dark'] as const;
 const names = Object.keys(screens) as ScreenName[];
+/** Those of the README, which end at the edge of the screen. */
+const firstScreens: Partial<Record<ScreenName, string>> = { now: 'pictures/console-first-screen.png' };
 const pictureOf = (name: string, scheme: string) => `pictures/console-${name}-${scheme}.png`;
 
 describe('The pictures of the console', function () {
@@ -134,6 +136,9 @@ describe('The pictures of the console', function () {
         const path = isForDocs ? at(pictureOf(name, colorScheme)) : undefined;
         if (path === undefined) await screenshot(desktop, `console-${name}-${colorScheme}`);
         else await desktop.screenshot({ path, fullPage: true });
+        const firstScreen = firstScreens[name];
+        if (isForDocs && firstScreen !== undefined && colorScheme === 'light')
+          await desktop.screenshot({ path: at(firstScreen) });
         const found = await accessibilityFaults(desktop);
         const wide = Number(await desktop.evaluate('document.documentElement.scrollWidth'));
         await phone.goto(`${running.origin}${addresses[name]}`);

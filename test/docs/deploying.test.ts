@@ -6,14 +6,13 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pg from 'pg';
 import { parse } from 'yaml';
-import { runCli } from '../../adapters/cli/run-cli.ts';
 import { keysCommand } from '../../composition/commands/keys.ts';
 import { serveCommand } from '../../composition/commands/serve.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
 import { asProgram } from '../../scripts/from-source.ts';
-import { commandNamed } from '../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../support/cli-run.ts';
 import { endsPeople } from '../support/ends-people.ts';
 import { at, text } from '../support/pages/dockerfile.ts';
 import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';
@@ -101,6 +100,16 @@ describe('The deployment examples', () => {
     expect(endsPeople(result.settings), 'a disabled person is refused').to.equal(true);
   });
 
+  it('have valid settings for the package on the page, with which a disabled person is refused', () => {
+    const exported = [...page.matchAll(/^export (Service__\w+)=(\S+)/gm)];
+    const environment = Object.fromEntries(
+      exported.map(([, name, value = '']) => [name, value.replace('…', 'a'.repeat(32))]),
+    );
+    const result = readSettings({ environment, overrides: [] });
+    expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    if (result.kind === 'valid') expect(endsPeople(result.settings)).to.equal(true);
+  });
+
   it('give the connection of the database owner only to the migration in the Compose file', () => {
     const environment = composed('migrate');
     const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
@@ -142,15 +151,9 @@ describe('The deployment examples', () => {
     for (const name of new Set(named)) expect(has(name), name).to.equal(true);
     const actions = { generate: nothing, rotate: nothing, show: nothing, retire: nothing };
     for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
-      const help: string[] = [];
-      const io = { out: (text: string) => void help.push(text), writeError: fail };
-      await runCli(
-        [...words, '--help'],
-        [commandNamed('serve', serveCommand(nothing)), commandNamed('keys', keysCommand(actions))],
-        '0.0.0',
-        io,
-      );
-      expect(help.join(''))
+      const commands = [commandNamed('serve', serveCommand(nothing)), commandNamed('keys', keysCommand(actions))];
+      const { out } = await runCommandLine(commands, [...words, '--help']);
+      expect(out)
         .to.match(new RegExp(` ${words.join(' ')}\\n`))
         .and.to.include(option);
     }

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { operations } from '../support/openapi/api-document.ts';
+import { anchorsOf, proseOf } from '../support/pages/page.ts';
 
 const root = new URL('../../', import.meta.url);
 /** Paths of this repository; a media type is no path. */
@@ -17,17 +18,6 @@ const inDocs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 
   .map((name) => `docs/${name}`);
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...inDocs.sort()];
 const texts = new Map(pages.map((page) => [page, readFileSync(new URL(page, root), 'utf8')]));
-const proseOf = (page: string) => (texts.get(page) ?? '').replaceAll(/^ *```.*?^ *```$/gms, '');
-
-/** The anchors of the headings, as GitHub makes them. */
-function anchorsOf(page: string): readonly string[] {
-  return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9 _-]/g, '')
-      .replaceAll(' ', '-'),
-  );
-}
 
 /** The targets of relative links, as paths from the root of the repository. */
 function linksOf(page: string): readonly { readonly path: string; readonly anchor: string | undefined }[] {

@@ -1,6 +1,6 @@
 /** All pages write the command in the same form. The commands of docs/releasing.md work. */
 
-import { exec } from 'node:child_process';
+import { exec, execFile } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { expect } from 'chai';
 import { startRegistry } from '../support/local-registry.ts';
 import { libraries, npm, root, service } from '../support/packed-packages.ts';
 import { pages } from '../support/pages/page.ts';
+import { blocksRunBy } from '../support/pages/run-by.ts';
 
 const text = (path: string) => readFile(join(root, path), 'utf8');
 /** The lines of a page's shell blocks. */
@@ -115,26 +116,53 @@ describe('The commands of the pages', () => {
     for (const [path, note] of [
       ['docs/getting-started.md', '**Nothing has been released yet.**'],
       ['README.md', 'not released yet'],
+      ['docs/deploying.md', 'not released yet'],
     ] as const) {
       expect((await text(path)).includes(note), path).to.equal(isUnreleased);
     }
   });
 
+  it('are of packages that say what they are for, and from the first release on where they come from', async () => {
+    const isUnreleased = (await text('CHANGELOG.md')).includes('Nothing has been released.');
+    for (const { name, description, keywords, ...links } of [service, ...libraries].map(({ manifest }) => manifest)) {
+      expect(description, name).to.match(/^[A-Z].+\.$/);
+      expect(keywords, name).to.include.members(['mandate', 'agent']);
+      for (const field of ['repository', 'homepage', 'bugs'])
+        expect(field in links, `${field} of ${name}`).to.equal(!isUnreleased);
+    }
+  });
+
   describe('of docs/releasing.md', () => {
     let folder: string;
-    before(async () => {
+    const manifests = ['package.json', ...libraries.map(({ source }) => `${source}/package.json`)];
+    const api = 'adapters/http/openapi.json';
+    beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'mandate-releasing-'));
-    });
-    after(() => rm(folder, { recursive: true }));
-
-    it('write the version into every package.json, the lock file and the OpenAPI document, and nothing else', async function () {
-      this.timeout(60_000);
-      const manifests = ['package.json', ...libraries.map(({ source }) => `${source}/package.json`)];
-      const api = 'adapters/http/openapi.json';
       for (const path of [...manifests, 'package-lock.json', api]) {
         await mkdir(dirname(join(folder, path)), { recursive: true });
         await cp(join(root, path), join(folder, path));
       }
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+
+    it('write the public address into every package.json, and nothing else', async function () {
+      this.timeout(60_000);
+      const [commands] = blocksRunBy('test/docs/releasing.test.ts', 'docs/releasing.md');
+      await promisify(execFile)('bash', ['-ec', commands?.text ?? 'exit 1'], { cwd: folder });
+      const address = 'https://git.example/mandate';
+      for (const path of manifests) {
+        const directory = dirname(path);
+        expect(JSON.parse(await readFile(join(folder, path), 'utf8')), path).to.deep.equal({
+          ...JSON.parse(await text(path)),
+          repository: { type: 'git', url: `git+${address}.git`, ...(directory !== '.' && { directory }) },
+          homepage: `${address}#readme`,
+          bugs: { url: `${address}/issues` },
+        });
+      }
+    });
+
+    it('write the version into every package.json, the lock file and the OpenAPI document, and nothing else', async function () {
+      this.timeout(60_000);
       const page = shellLines(await text('docs/releasing.md')).map((line) => line.trim());
       const commands = page.filter((line) => /^npm (version|install --package-lock-only)/.test(line));
       expect(commands).to.have.lengthOf(2);

@@ -2,12 +2,14 @@
 
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { loadedModules } from '../support/loaded-modules.ts';
+import { writtenLog } from '../support/log/written-log.ts';
 import { environmentOf } from '../support/mandate.ts';
 import { compiles, libraryOf, SUBPATHS } from '../support/package-subpaths.ts';
 import {
@@ -153,6 +155,21 @@ describe('Packages:', () => {
           expect([code, stderr]).to.deep.equal([1, `mandate: ${sentence}\n`]);
           // The log would blame the file.
           expect(stdout).not.to.include('error');
+        });
+      }
+
+      for (const command of ['init', 'serve', 'accept-clock']) {
+        it(`exits witness ${command} with 1 and names the package to install, and leaves no file`, async function () {
+          this.timeout(30_000);
+          const [key, state] = [join(project, `${command}.pem`), join(project, `${command}.db`)];
+          const more =
+            { init: ['--name', 'w.test'], serve: ['--log', writtenLog('log.test/ledger').vkey], 'accept-clock': [] }[
+              command
+            ] ?? [];
+          const files = [...(command === 'accept-clock' ? [] : ['--key', key]), '--state', state];
+          const { code, stdout, stderr } = await mandate(['witness', command, ...files, ...more]);
+          expect([code, stdout, stderr]).to.deep.equal([1, '', `mandate: ${sentence}\n`]);
+          expect([key, state].filter((path) => existsSync(path))).to.deep.equal([]);
         });
       }
 

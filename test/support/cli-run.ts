@@ -4,16 +4,26 @@ import type { Command, NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
 import { COMMANDS, runLine } from '../../composition/commands/run-line.ts';
+import { nearest } from '../../composition/settings/nearest.ts';
 import { capturingOutput, withEnvironment } from './captured-output.ts';
 import { environmentOf } from './mandate.ts';
 
-export async function runCommandLine(commands: readonly NamedCommand[], argv: readonly string[]) {
+/** @param columns the width of the terminal; without it there is none */
+export async function runCommandLine(commands: readonly NamedCommand[], argv: readonly string[], columns?: number) {
   const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(argv, commands, packageVersion(), {
+  const commandLine = { commands, version: packageVersion(), page: 'docs/README.md', nearest };
+  const code = await runCli(argv, commandLine, {
+    columns,
     out: (text) => void out.push(text),
     writeError: (text) => err.push(text),
   });
   return { code, out: out.join(''), err: err.join('') };
+}
+
+/** Matches the refusal of a line of this command: a sentence, perhaps an example or a question, and where the help is. */
+export function refusalOf(words: string): RegExp {
+  const more = `( For example: mandate ${words} .+| Did you mean .+\\?)?`;
+  return new RegExp(`^mandate: [A-Za-z<-].*\\.${more}\n"mandate ${words} --help" shows what there is\\.\n$`);
 }
 
 /** The command of that name as `mandate` lists it, but with these actions. */

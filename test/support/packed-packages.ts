@@ -14,6 +14,8 @@ export const LAYERS = ['domain', 'application', 'adapters', 'composition'];
 export interface Manifest {
   readonly name: string;
   readonly version: string;
+  readonly description: string;
+  readonly keywords: readonly string[];
   readonly license: string;
   readonly engines: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;

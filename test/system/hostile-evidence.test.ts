@@ -12,7 +12,7 @@ import { forgedBundle } from '../support/log/forged-bundle.ts';
 import { hostileBundles, hostilePolicies } from '../support/log/hostile-evidence.ts';
 
 const CONSISTENT = 'Consistent, signed with keys that the bundle itself brings';
-const REQUEST = { marks: [], archive: undefined, jwks: undefined, recordedKeys: false };
+const REQUEST = { marks: [], note: undefined, archive: undefined, jwks: undefined, recordedKeys: false };
 
 describe('Hostile evidence', function () {
   this.timeout(60_000);

@@ -511,7 +511,7 @@ describe('On Postgres', () => {
     [
       'an unreachable server',
       async () => ({ 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' }),
-      'Postgres could not be reached (ECONNREFUSED). See that Postgres runs, that it is reachable from here, and that Service:Database:ConnectionString names its address.',
+      'Postgres could not be reached (ECONNREFUSED) at 127.0.0.1:9: see that Postgres runs, that it is reachable from here, and that Service:Database:ConnectionString (Service__Database__ConnectionString) or Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString) names its address.',
     ],
   ];
   it('mandate serve says so if the role of mandate migrate has another search_path', async () => {
@@ -554,21 +554,21 @@ describe('On Postgres', () => {
     });
     expect(code).to.equal(1);
     expect(err).to.match(
-      /^mandate: The host in the connection string does not resolve \((ENOTFOUND|EAI_AGAIN)\)\. See Service:Database:ConnectionString: the name of the host, and that @, \/ and # in the password are percent-encoded\.\n$/,
+      /^mandate: The host in the connection string does not resolve \((ENOTFOUND|EAI_AGAIN)\) at zq7-recognised\.invalid:5432: see Service:Database:ConnectionString \(Service__Database__ConnectionString\) or Service:Database:MigrationConnectionString \(Service__Database__MigrationConnectionString\): the name of the host, and that @, \/ and # in the password are percent-encoded\.\n$/,
     );
   });
 
   it('mandate migrate exits with 1 and names the error of a server that refuses the connection', async () => {
     const full = await freshDatabase('postgres', 'absent');
     const superuser = await connectOutside(full, 'superuser');
-    const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
-    await superuser.sql(`alter database ${name} connection limit 0`);
+    const { host, pathname } = new URL(full.settings['Service:Database:ConnectionString'] ?? '');
+    await superuser.sql(`alter database ${pathname.slice(1)} connection limit 0`);
     const answer = await said(full.settings);
     await superuser.close();
     await full.drop();
     expect(answer).to.deep.equal([
       1,
-      'mandate: Postgres gives no further connection: its limit, or that of the database or the role, is reached (53300). Each replica takes up to 16 connections. See pg_stat_activity for who holds the others, then raise max_connections, or the connection limit of the role or database.\n',
+      `mandate: Postgres gives no further connection: its limit, or that of the database or the role, is reached (53300) at ${host}: each replica takes up to 16 connections. See pg_stat_activity for who holds the others, then raise max_connections, or the connection limit of the role or database.\n`,
     ]);
   });
 

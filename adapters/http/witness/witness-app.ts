@@ -1,7 +1,7 @@
 /** The HTTP interface of a witness (C2SP tlog-witness v1.0.0): `mandate witness serve`, not a part of the service. */
 
 import express, { type Request, type Response } from 'express';
-import type { CosignOutcome, RefusedHead } from '../../../application/log/cosign-checkpoint.ts';
+import type { Cosigned, CosignOutcome, RefusedHead } from '../../../application/log/cosign-checkpoint.ts';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { encodeBase64 } from '../../../domain/log/verifier-key.ts';
@@ -48,9 +48,10 @@ export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'li
   app.set('strict routing', true);
   app.use(healthRouter(surface.readiness));
   const logRefusal = refusalLog(surface.log);
+  const logCosigned = cosignedLog(surface.log);
   app
     .route('/add-checkpoint')
-    .post((request, response) => addCheckpoint(surface, logRefusal, request, response))
+    .post((request, response) => addCheckpoint(surface, { logRefusal, logCosigned }, request, response))
     .all(methodNotAllowed('POST'));
   app.use(unknownPath);
   app.use(answerFaults(boundedFaults(surface.log)));
@@ -59,9 +60,14 @@ export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'li
 
 type Refused = Extract<CosignOutcome, { readonly kind: Refusal }>;
 
+interface OutcomeLogs {
+  logRefusal(refused: Refused): void;
+  logCosigned(cosigned: Cosigned): void;
+}
+
 async function addCheckpoint(
   { cosign }: WitnessSurface,
-  logRefusal: (refused: Refused) => void,
+  { logRefusal, logCosigned }: OutcomeLogs,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -72,6 +78,7 @@ async function addCheckpoint(
   response.set('Cache-Control', 'no-store');
   switch (outcome.kind) {
     case 'cosigned':
+      logCosigned(outcome);
       response.type('text/plain').send(outcome.line);
       return;
     case 'other_old_size':
@@ -125,6 +132,20 @@ function refusalLog(log: Log): (refused: Refused) => void {
     if (!('note' in refused) || !isNew(refused)) return count({ reason: refused.kind });
     const { kind, note, newest } = refused;
     log.warn('a checkpoint that its log has signed was not cosigned', { reason: kind, note, cosigned: newest?.note });
+  };
+}
+
+/**
+ * Logs each checkpoint that is cosigned for the first time, with the note: an auditor can compare a ledger with it. The
+ * bound is for a log that signs without end. A published note that is sent again is no news.
+ */
+function cosignedLog(log: Log): (cosigned: Cosigned) => void {
+  const bounds = new Map<string, () => boolean>();
+  return ({ origin, size, note, isNew }) => {
+    if (!isNew) return;
+    const mayLog = bounds.get(origin) ?? linesPerMinute(LINES_PER_MINUTE);
+    bounds.set(origin, mayLog);
+    if (mayLog()) log.info('a checkpoint was cosigned', { origin, size, note });
   };
 }
 

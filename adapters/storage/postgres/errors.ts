@@ -130,17 +130,35 @@ export function losesDecision(error: unknown): boolean {
   return !(cause instanceof pg.DatabaseError) || losesConnection(cause) || isSetBack(cause);
 }
 
-export function asUnavailable(error: unknown): unknown {
+/** @param host the URI of the server that was asked */
+export function asUnavailable(error: unknown, host?: string): unknown {
   if (error instanceof StorageUnavailable) return error;
   const fault = faultOf(error);
-  return fault === undefined
-    ? error
-    : new StorageUnavailable('Postgres did not answer, or could not write', { cause: error, fault });
+  if (fault === undefined) return error;
+  const address = host === undefined ? undefined : () => addressOf([host]);
+  return new StorageUnavailable('Postgres did not answer, or could not write', { cause: error, fault, address });
 }
 
-/** The error of a call that got no connection. The call changed nothing. */
-export function noConnection(cause: unknown): NoConnection {
-  return new NoConnection('No connection to Postgres', { cause, fault: faultOf(cause) ?? NO_CONNECTION });
+/** The error of a call that got no connection. The call changed nothing. @param hosts the URIs of those that were tried */
+export function noConnection(cause: unknown, hosts: readonly string[]): NoConnection {
+  return new NoConnection('No connection to Postgres', {
+    cause,
+    fault: faultOf(cause) ?? NO_CONNECTION,
+    address: () => addressOf(hosts),
+  });
+}
+
+/**
+ * Host and port as the driver reads them, with its defaults. A path is a directory of sockets. `undefined` if an `@` follows
+ * the authority: a password that is not percent-encoded contains a slash, so the host may be a part of it.
+ */
+function addressOf(uris: readonly string[]): string | undefined {
+  if (uris.some((uri) => /^\w+:\/\/[^/?#]*[/?#].*@/.test(uri))) return undefined;
+  const addresses = uris.map((connectionString) => {
+    const { host, port } = new pg.Client({ connectionString });
+    return host.startsWith('/') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  });
+  return addresses.join(' or ');
 }
 
 const REASONS: Readonly<Record<string, RefusalReason>> = {

@@ -27,7 +27,7 @@ export async function primaryOf(connectionString: string, role: DatabaseRefusal[
   const refused = failures.find((failure) => failure instanceof pg.DatabaseError);
   if (refused === undefined && answers.length > 0) throw new DatabaseRefusal('no_primary', role);
   const cause = refused ?? failures[0];
-  return orRefusal(role, () => Promise.reject(noConnection(cause)));
+  return orRefusal(role, () => Promise.reject(noConnection(cause, [first, ...further])));
 }
 
 /** A client for a few short queries. It is not connected yet. */

@@ -82,7 +82,7 @@ export async function migratePostgres(options: MigrationOptions): Promise<readon
   try {
     return await knex.transaction((transaction) => migrateIn(transaction, options));
   } catch (error) {
-    throw asUnavailable(error);
+    throw asUnavailable(error, connectionString);
   } finally {
     await knex.destroy();
   }

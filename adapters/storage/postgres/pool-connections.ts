@@ -101,9 +101,9 @@ async function connect(pool: pg.Pool, { known, acquireLimit, primary }: Surround
     try {
       return await pool.connect();
     } catch (error) {
-      if (isPoolExhausted(error)) throw noConnection(error);
+      if (isPoolExhausted(error)) throw noConnection(error, [host]);
       known.failed(host);
-      if (tried >= known.count || performance.now() > until) throw noConnection(error);
+      if (tried >= known.count || performance.now() > until) throw noConnection(error, [host]);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** The memory of a witness: a SQLite file with its verifier key, and the newest checkpoint of each log. */
 
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { WitnessedCheckpoint, WitnessedLogs } from '../../../application/ports/witnessed-logs.ts';
 import { type Connection, openConnection } from '../sqlite/connection.ts';
@@ -68,14 +68,20 @@ export interface WitnessFile {
 /** @throws Error with the code EEXIST if there is such a file: nothing is ever overwritten */
 export async function createWitnessFile(path: string, vkey: string): Promise<void> {
   await (await open(path, 'wx', 0o600)).close();
-  const connection = await openConnection(path);
   try {
-    await connection.write((run) => {
-      connection.script(schema);
-      run(insertKey, [vkey]);
-    });
-  } finally {
-    await connection.close();
+    const connection = await openConnection(path);
+    try {
+      await connection.write((run) => {
+        connection.script(schema);
+        run(insertKey, [vkey]);
+      });
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    // An empty file would be refused as the state of a witness, and would not be overwritten either.
+    await rm(path, { force: true });
+    throw error;
   }
 }
 

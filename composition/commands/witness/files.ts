@@ -4,9 +4,14 @@ import { once } from '../../../adapters/cli/argument.ts';
 import { readNoteSigner } from '../../../adapters/jose/log-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../../adapters/platform/key-file.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
-import type { WitnessFile } from '../../../adapters/storage/witness/witness-file.ts';
+import type {
+  createWitnessFile,
+  openWitnessFile,
+  WitnessFile,
+} from '../../../adapters/storage/witness/witness-file.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { COSIGNATURE } from '../../../domain/log/verifier-key.ts';
+import { DRIVER_FAULTS } from '../../database-refusals.ts';
 import { StartupError } from '../../settings/startup-error.ts';
 
 /** A required option that names a file. @param name with its dashes */
@@ -16,9 +21,7 @@ export function fileOption(name: string, describe: string) {
 
 /** @throws StartupError */
 export async function openState(state: string): Promise<WitnessFile> {
-  // The help of all commands needs no SQLite driver, which is an optional package.
-  const { openWitnessFile } = await import('../../../adapters/storage/witness/witness-file.ts');
-  const file = await withStateFile(state, () => openWitnessFile(state));
+  const file = await withStateFile(state, ({ openWitnessFile }) => openWitnessFile(state));
   if (file === 'not_a_witness_file') throw new StartupError([`${state} is not a state file of a witness.`]);
   return file;
 }
@@ -43,11 +46,23 @@ const STATE_FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'may not be read and written by this user',
 };
 
-/** @throws StartupError with the file */
-export async function withStateFile<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+interface StateFiles {
+  readonly createWitnessFile: typeof createWitnessFile;
+  readonly openWitnessFile: typeof openWitnessFile;
+}
+
+/** @throws StartupError with the file, or with the SQLite driver if that is at fault */
+export async function withStateFile<Result>(
+  file: string,
+  work: (files: StateFiles) => Promise<Result>,
+): Promise<Result> {
   try {
-    return await work();
+    // The help of all commands needs no SQLite driver, which is an optional package.
+    return await work(await import('../../../adapters/storage/witness/witness-file.ts'));
   } catch (error) {
+    const { driverFault } = await import('../../../adapters/storage/sqlite/driver-fault.ts');
+    const ofDriver = driverFault(error);
+    if (ofDriver !== undefined) throw new StartupError([DRIVER_FAULTS[ofDriver]]);
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const fault = STATE_FAULTS[code];
     throw fault === undefined ? error : new StartupError([`${file} ${fault}.`]);

@@ -49,10 +49,13 @@ export function witnessInit({ name, key: keyFile, state }: WitnessInitRequest): 
       printError('--name must not hold a space, a plus, or a control or format character.');
       return exitCode.usage;
     }
-    const { key } = (await readSigner(keyFile, name)) ?? (await makeSigner(keyFile, name));
-    const vkey = formatVerifierKey(key);
-    const { createWitnessFile } = await import('../../../adapters/storage/witness/witness-file.ts');
-    await withStateFile(state, () => createWitnessFile(state, vkey));
+    // Without the driver of the state file no key is made either.
+    const vkey = await withStateFile(state, async ({ createWitnessFile }) => {
+      const { key } = (await readSigner(keyFile, name)) ?? (await makeSigner(keyFile, name));
+      const made = formatVerifierKey(key);
+      await createWitnessFile(state, made);
+      return made;
+    });
     process.stdout.write(`${vkey}\n`);
     return exitCode.done;
   });

@@ -1,5 +1,5 @@
 /**
- * Compares every response with the ledger, and with the service's final state (CONTRIBUTING.md, "Fault runs").
+ * Compares every response with the ledger, and with the service's final state (docs/fault-runs.md).
  * responses.ts checks the answers alone, tasks.ts and records.ts compare them with the records, state.ts with the
  * final state.
  */

@@ -70,7 +70,7 @@ interface Period {
   readonly until: number;
 }
 
-/** The time limits in CONTRIBUTING.md, in milliseconds. */
+/** The time limits in docs/fault-runs.md, in milliseconds. */
 const RECOVERED_WITHIN_MS = 5_000;
 const ANSWERED_WITHIN_MS = 9_000;
 

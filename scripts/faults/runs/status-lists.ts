@@ -188,7 +188,7 @@ export function statusLists(options: StatusListRun): Promise<StatusListResult> {
             mark.refusedAfterMs = Math.max(0, performance.now() - killed.at);
             mark.refusedBy = reason;
           }
-          // A cache that ignores `no-cache` adds a Ttl (docs/tool-servers.md).
+          // A cache that ignores `no-cache` adds a Ttl (docs/status-lists.md).
           const cacheMs = at < cacheMattersUntil ? ttlSeconds * 1000 : 0;
           if (reason === undefined && at > killed.at + promiseMs + cacheMs) {
             lose(

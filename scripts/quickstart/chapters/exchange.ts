@@ -8,7 +8,7 @@ import { type Answer, outcome, postForm, readMember, send, text } from '../http.
 import { showRefusal } from '../refusal.ts';
 import type { Stage } from '../stage.ts';
 import { must, StoryBroke } from '../story-broke.ts';
-import { layOut } from '../table.ts';
+import type { Table } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** The exchange without the library. The quickstart sends it again, as a replay. */
@@ -88,27 +88,27 @@ const SECRETS: Form = {
   actor_token: "(a JWT that authenticates the agent, signed with the agent's key, valid for one request)",
 };
 
-function formTable(form: Form): readonly string[] {
-  return layOut(
-    [
+function formTable(form: Form): Table {
+  return {
+    columns: [
       { title: 'field', width: 20 },
       { title: 'value', width: 70 },
     ],
-    Object.entries({ ...form, ...SECRETS }),
-  );
+    rows: Object.entries({ ...form, ...SECRETS }),
+  };
 }
 
-function scopeTable(granted: readonly string[]): readonly string[] {
+function scopeTable(granted: readonly string[]): Table {
   const yes = (so: boolean) => (so ? 'yes' : '-');
   const scopes = [...new Set([...ada.scopes, ...AGENT_SCOPES])].sort();
-  return layOut(
-    ['scope', 'Ada holds it', 'the agent may', 'asked for', 'granted'].map((title) => ({ title, width: 20 })),
-    scopes.map((scope) => [
+  return {
+    columns: ['scope', 'Ada holds it', 'the agent may', 'asked for', 'granted'].map((title) => ({ title, width: 20 })),
+    rows: scopes.map((scope) => [
       scope,
       yes(ada.scopes.includes(scope)),
       yes(AGENT_SCOPES.includes(scope)),
       yes(ASKED.includes(scope)),
       yes(granted.includes(scope)),
     ]),
-  );
+  };
 }

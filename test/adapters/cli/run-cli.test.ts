@@ -1,9 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { command, type NamedCommand, type Run } from '../../../adapters/cli/command.ts';
+import { command, type NamedCommand, nameOf, type Run } from '../../../adapters/cli/command.ts';
+import { agentCommand } from '../../../composition/commands/agent.ts';
+import { keysCommand } from '../../../composition/commands/keys.ts';
 import { migrateCommand } from '../../../composition/commands/migrate.ts';
+import { COMMANDS } from '../../../composition/commands/run-line.ts';
 import { serveCommand } from '../../../composition/commands/serve.ts';
 import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
+import { anchorsOf } from '../../support/pages/page.ts';
 
 /** Returns the outputs, and for each command that ran its name and settings. */
 async function run(argv: readonly string[], behaviour: Run = async () => 0, more: readonly NamedCommand[] = []) {
@@ -78,29 +82,70 @@ describe('The command line', () => {
     });
   }
 
-  const refused: readonly (readonly [argv: readonly string[], sentence: string])[] = [
-    [['srve'], 'Unknown command: srve.'],
-    [['serve', 'twice'], 'Unknown command: twice.'],
-    [['serve', 'migrate'], 'Unknown command: migrate.'],
-    [['migrate', '--force'], 'Unknown argument: force.'],
-    [['migrate', '--force=hunter2', '--no-really'], 'Unknown arguments: force, no-really.'],
-    [['--port=80'], 'Unknown argument: port.'],
-    [['migrate', '-f'], 'Unknown argument.'],
-    [['migrate', 'postgresql://user:hunter2@db'], 'Unknown command.'],
+  const KEYS: NamedCommand = {
+    usage: 'keys',
+    summary: 'Keys',
+    page: 'docs/operating.md',
+    load: async () => keysCommand(),
+  };
+  const AGENT: NamedCommand = { ...KEYS, usage: 'agent', load: async () => agentCommand() };
+  const refused: readonly (readonly [argv: readonly string[], sentence: string, helpOf?: string])[] = [
+    [['srve'], 'Unknown command: srve. Did you mean "mandate serve"?', 'serve'],
+    [['MIGRATE'], 'Unknown command.'],
+    [['nothing-like-it'], 'Unknown command: nothing-like-it.'],
+    [['key', 'rotate'], 'Unknown commands: key, rotate. Did you mean "mandate keys"?', 'keys'],
+    [['keys', 'rotat'], 'Unknown command: rotat. Did you mean "mandate keys rotate"?', 'keys rotate'],
+    [['keys'], 'keys needs the name of a command: generate, rotate, show, retire.', 'keys'],
+    [['serve', 'twice'], 'Unknown command: twice.', 'serve'],
+    [['serve', 'migrate'], 'Unknown command: migrate.', 'serve'],
+    [['migrate', '--force'], 'Unknown argument: --force.', 'migrate'],
+    [['migrate', '--hepl'], 'Unknown argument: --hepl. Did you mean --help?', 'migrate'],
+    [['migrate', '--force=hunter2', '--no-really'], 'Unknown arguments: --force, --no-really.', 'migrate'],
+    [['--port=80'], 'Unknown argument: --port.'],
+    [['migrate', '-f'], 'Unknown argument.', 'migrate'],
+    [['migrate', 'postgresql://user:hunter2@db'], 'Unknown command.', 'migrate'],
     [['Hunter2!'], 'Unknown command.'],
-    [['--Service__Issuer=hunter2', 'serve'], 'Unknown argument.'],
+    [['--Service__Issuer=hunter2', 'serve'], 'Unknown argument.', 'serve'],
     [[''], 'Unknown command.'],
     [['--', 'migrate'], 'No command was given.'],
     [['--Service:Issuer'], '--Service:Issuer needs a value.'],
     [['--Service:Issuer', '--help'], '--Service:Issuer needs a value.'],
+    [['keys', 'rotate', '--next'], '--next needs a value.', 'keys rotate'],
+    [
+      ['keys', 'rotate', '--nxet', 'a'],
+      'Missing required argument: --next. For example: mandate keys rotate --next /run/secrets/signing-key-2.pem',
+      'keys rotate',
+    ],
+    [
+      ['agent', 'init'],
+      'Missing required argument: <agent-id>. For example: mandate agent init jira-triage --scope jira:read --audience https://jira.example',
+      'agent init',
+    ],
+    [
+      ['agent', 'init', 'hunter2', '--scope=hunter2'],
+      'Missing required argument: --audience. For example: mandate agent init jira-triage --scope jira:read --audience https://jira.example',
+      'agent init',
+    ],
+    [
+      ['agent', 'init', 'hunter2', '--scope', 'a', '--audience', 'b', '--dispaly-name=hunter2'],
+      'Unknown argument: --dispaly-name. Did you mean --display-name?',
+      'agent init',
+    ],
+    // Attempts to give the admin key are refused, and are not among the suggestions.
+    [
+      ['agent', 'apply', 'a.yaml', '--server', 'https://a.example', '--tokn=x'],
+      'Unknown argument: --tokn.',
+      'agent apply',
+    ],
   ];
-  for (const [argv, sentence] of refused) {
+  for (const [argv, sentence, helpOf] of refused) {
     it(`refuses "mandate ${argv.join(' ')}" with exit code 2 and a sentence, and runs no command`, async () => {
-      const outcome = await run(argv);
+      const outcome = await run(argv, undefined, [KEYS, AGENT]);
+      const help = ['mandate', helpOf ?? [], '--help'].flat().join(' ');
       expect(outcome).to.deep.equal({
         code: 2,
         out: '',
-        err: `mandate: ${sentence} "mandate --help" shows what there is.\n`,
+        err: `mandate: ${sentence}\n"${help}" shows what there is.\n`,
         ran: [],
       });
       expect(outcome.err).not.to.match(/hunter2/i);
@@ -129,6 +174,40 @@ describe('The command line', () => {
       expect(out).to.match(/Exit codes:\n {2}0 {2}\w.+\n {2}1 {2}\w.+\n {2}2 {2}\w/);
     });
   }
+
+  /** The help of every command, and the help of all. */
+  async function everyHelp(columns?: number) {
+    const helps = new Map<string, string>();
+    const read = async (words: readonly string[], next: readonly NamedCommand[]): Promise<void> => {
+      const { code, out } = await runCommandLine(COMMANDS, [...words, '--help'], columns);
+      expect(code, words.join(' ')).to.equal(0);
+      helps.set(words.join(' '), out);
+      for (const each of next) await read([...words, nameOf(each)], (await each.load()).commands);
+    };
+    await read([], COMMANDS);
+    return helps;
+  }
+
+  it('names a page of the documentation in the help of every command, and the page has that chapter', async () => {
+    const helps = await everyHelp();
+    expect([...helps.keys()]).to.include.members(['', 'serve', 'keys', 'keys rotate', 'agent init', 'audit-verify']);
+    for (const [words, help] of helps) {
+      const [, page = '', chapter] = /^Documentation: (docs\/[\w-]+\.md)(?:#([\w-]+))?$/m.exec(help) ?? [];
+      expect(existsSync(page), `${words}: ${page}`).to.equal(true);
+      if (chapter !== undefined) expect(anchorsOf(page), words).to.include(chapter);
+    }
+  });
+
+  for (const columns of [20, 40, 80, 110, 250]) {
+    it(`fits every help into a terminal of ${columns} columns, and cuts no word`, async () => {
+      const [whole, fitted] = [await everyHelp(40), await everyHelp(columns)];
+      for (const [words, help] of fitted) {
+        const tooLong = help.split('\n').filter((line) => line.length > columns && line.trim().includes(' '));
+        expect(tooLong, words).to.deep.equal([]);
+        expect(new Set(help.split(/\s+/)), words).to.deep.equal(new Set(whole.get(words)?.split(/\s+/)));
+      }
+    });
+  }
 });
 
 describe('A command with options', () => {
@@ -143,7 +222,12 @@ describe('A command with options', () => {
       return 3;
     },
   });
-  const verify = { usage: 'verify [roots]', summary: 'Verify something', load: async () => verification };
+  const verify = {
+    usage: 'verify [roots]',
+    summary: 'Verify something',
+    page: 'docs/auditing.md',
+    load: async () => verification,
+  };
 
   it('gets its options as typed values, and its settings', async () => {
     expect(await run(['verify', '7:00ab', '--archive', '007', '--Service:A=1'], undefined, [verify])).to.include({

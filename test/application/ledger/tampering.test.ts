@@ -6,7 +6,7 @@
 
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { VerificationFault } from '../../../domain/ledger/verification.ts';
+import type { LedgerFault } from '../../../domain/ledger/log-fault.ts';
 import { databases } from '../../support/databases.ts';
 import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 import { byLength } from '../../support/length.ts';
@@ -85,7 +85,7 @@ function editAt({ seq, checkpoint }: Place, gap: number, choice: number, column:
   }
 }
 
-const checkpointOf = (fault: VerificationFault): number | undefined =>
+const checkpointOf = (fault: LedgerFault): number | undefined =>
   'checkpointId' in fault ? fault.checkpointId : undefined;
 
 describe('tampering with a sealed ledger', function () {

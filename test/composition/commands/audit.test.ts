@@ -4,7 +4,7 @@ import { auditBundleCommand, type BundleRequest } from '../../../composition/com
 import { auditExportCommand, type ExportRequest } from '../../../composition/commands/audit-export.ts';
 import { auditVerifyCommand, type VerifyRequest } from '../../../composition/commands/audit-verify.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
-import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, refusalOf, runCommandLine } from '../../support/cli-run.ts';
 
 const ROOT = '0123456789abcdef'.repeat(4);
 
@@ -32,6 +32,7 @@ describe('mandate audit-verify', () => {
       archive: undefined,
       bundle: undefined,
       policy: undefined,
+      note: undefined,
       jwks: undefined,
       recordedKeys: false,
       json: false,
@@ -72,8 +73,27 @@ describe('mandate audit-verify', () => {
     expect((await run('audit-verify', ...both.slice(0, 2))).asked[0]).to.include({ policy: undefined });
   });
 
+  it('accepts a policy for the ledger, with a note of its log or the address of the log', async () => {
+    const url = 'https://mandate.example/log';
+    for (const [option, note] of [
+      [['--note', 'kept.note'], { kind: 'file', path: 'kept.note' }],
+      [['--log', url], { kind: 'url', url }],
+      [[], undefined],
+    ] as const) {
+      const { asked } = await run('audit-verify', '--policy', 'policy.json', ...option);
+      expect(asked[0]).to.deep.include({ policy: 'policy.json', note });
+    }
+  });
+
   for (const [title, argv] of [
-    ['a policy without a bundle', ['--policy', 'a']],
+    ['a policy for an export', ['--archive', 'a', '--policy', 'b']],
+    ['a note and the address of a log', ['--note', 'a', '--log', 'https://mandate.example/log']],
+    ['a note for an export', ['--archive', 'a', '--note', 'b']],
+    ['the address of a log for a bundle', ['--bundle', 'a', '--log', 'https://mandate.example/log']],
+    ['a policy and recorded keys', ['--policy', 'a', '--recorded-keys']],
+    ['two notes', ['--note', 'a', '--note', 'b']],
+    ['a log over http from another machine', ['--log', 'http://mandate.example/log']],
+    ['a log that is no address', ['--log', 'mandate.example/log']],
     ['a bundle and marks', ['--bundle', 'a', `3:${ROOT}`]],
     ['a bundle and an archive', ['--bundle', 'a', '--archive', 'b']],
     ['a bundle and keys', ['--bundle', 'a', '--jwks', 'b']],
@@ -101,7 +121,7 @@ describe('mandate audit-verify', () => {
     it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
       const { code, out, err, asked } = await run('audit-verify', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: [A-Z-].*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-verify'));
       expect(err).not.to.include('passwd').and.not.to.include(ROOT.slice(1));
       expect(err).not.to.include('Unreadable arguments');
     });
@@ -131,12 +151,14 @@ describe('mandate audit-archive', () => {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-archive', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-archive'));
     });
   }
 
   it('names a missing argument', async () => {
-    expect((await run('audit-archive')).err).to.match(/^mandate: Missing required argument: to\. /);
+    expect((await run('audit-archive')).err).to.match(
+      /^mandate: Missing required argument: --to\. For example: mandate audit-archive .*--to \/var\/archive\n/,
+    );
   });
 });
 
@@ -162,7 +184,7 @@ describe('mandate audit-export', () => {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-export', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-export'));
     });
   }
 });
@@ -209,7 +231,7 @@ describe('mandate audit-bundle', () => {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-bundle', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('audit-bundle'));
     });
   }
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { witnessCommand } from '../../../composition/commands/witness.ts';
-import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, refusalOf, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -60,7 +60,7 @@ describe('mandate witness', () => {
     it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
       const { code, out, err, asked } = await run(...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(refusalOf('witness( \\w+)?'));
       expect(err).not.to.include('passwd');
     });
   }

@@ -98,9 +98,9 @@ describe('The commands', function () {
     closing.unshift(terminal.close);
 
     const polled = (name: string) => directory.settings[`Service:UpstreamIdp:SponsorCheck:${name}`] ?? '';
-    const [install] = blocksRunBy(THIS, 'README.md');
+    const [install] = blocksRunBy(THIS, 'docs/deploying.md');
     await follow(
-      'README.md',
+      'docs/deploying.md',
       {
         'Service__Issuer=https://mandate.example': `Service__Issuer=${issuer}`,
         'https://idp.example/admin/realms/main/users': polled('UsersUrl'),
@@ -121,10 +121,10 @@ describe('The commands', function () {
     for (const close of closing) await close();
   });
 
-  it('of README.md verify the ledger, and archive its months', async () => {
-    const [, verify] = blocksRunBy(THIS, 'README.md');
+  it('of docs/deploying.md verify the ledger, and archive its months', async () => {
+    const [, verify] = blocksRunBy(THIS, 'docs/deploying.md');
     const exports = join(folder, 'exports');
-    const [output] = await follow('README.md', { '/exports': exports }, verify && [verify]);
+    const [output] = await follow('docs/deploying.md', { '/exports': exports }, verify && [verify]);
     expect(output).to.include('audit-2026-09.service-archive.gz');
   });
 

@@ -9,6 +9,7 @@ import { keepTokenFresh } from '../../../scripts/quickstart/fresh-token.ts';
 import { invite } from '../../../scripts/quickstart/invitation.ts';
 import { type Stage, setStage } from '../../../scripts/quickstart/stage.ts';
 import { type Cast, tellStory } from '../../../scripts/quickstart/story.ts';
+import { layOut } from '../../../scripts/quickstart/table.ts';
 import type { Terminal } from '../../../scripts/quickstart/terminal.ts';
 
 interface Recording {
@@ -28,7 +29,7 @@ function recording(): Recording {
     terminal: {
       chapter: (title) => chapters.push(title),
       say: (...sentences) => lines.push(...sentences),
-      show: (table) => lines.push(...table),
+      show: (table) => lines.push(...layOut(table, 98)),
       command: (line) => void [lines, commands].map((list) => list.push(line)),
       confirm: (sentence) => lines.push(sentence),
       refused: (sentence) => lines.push(sentence),

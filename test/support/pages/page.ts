@@ -25,6 +25,19 @@ export interface Block {
 
 export const pageText = (page: string): string => readFileSync(join(root, page), 'utf8');
 
+/** The text of a page without its fenced blocks. */
+export const proseOf = (page: string): string => pageText(page).replaceAll(/^ *```.*?^ *```$/gms, '');
+
+/** The anchors of the headings, as GitHub makes them. */
+export function anchorsOf(page: string): readonly string[] {
+  return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 _-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 export function blocksOf(text: string): readonly Block[] {
   const fences = /^( *)(?:<!-- not run by a test: (.+?) -->\n *)?```(\w*)[^\n]*\n(.*?)^ *```$/gms;
   return [...text.matchAll(fences)].map(({ 1: indent = '', 2: notRun, 3: language = '', 4: body = '', index }) => ({

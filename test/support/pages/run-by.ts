@@ -8,13 +8,13 @@ import { type Block, unmarkedCommandsOf } from './page.ts';
 const commands = 'test/long/docs/commands.test.ts';
 
 export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
-  'README.md': commands,
   'adapters/sdk/agent/README.md': commands,
   'adapters/sdk/audit/README.md': commands,
   'adapters/sdk/tool-server/README.md': commands,
   'docs/agents-as-files.md': commands,
   'docs/agents.md': commands,
   'docs/auditing.md': [commands, commands, 'test/docs/auditing.test.ts'],
+  'docs/deploying.md': commands,
   'docs/examples/README.md': commands,
   'docs/getting-started.md': 'test/long/docs/getting-started.test.ts',
   'docs/high-availability.md': 'test/long/docs/high-availability.test.ts',
@@ -24,7 +24,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'docs/providers/keycloak.md': commands,
   'docs/providers/okta.md': commands,
   'docs/providers/openid.md': commands,
-  'docs/releasing.md': ['test/docs/releasing.test.ts', commands],
+  'docs/releasing.md': [...Array<string>(2).fill('test/docs/releasing.test.ts'), commands],
   'docs/tool-servers.md': commands,
 };
 

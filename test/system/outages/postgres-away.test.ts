@@ -17,7 +17,7 @@ import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-po
 
 /** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
-/** The recovery time that CONTRIBUTING.md names. */
+/** The recovery time that docs/fault-runs.md names. */
 const RECOVERED_WITHIN_MS = 5000;
 const POLL_MS = 50;
 

@@ -16,6 +16,8 @@ describe('The HTTP interface of a witness', () => {
   });
   afterEach(() => witness.close());
 
+  /** The lines about checkpoints that were not cosigned. */
+  const refusals = () => witness.log.lines.map((line) => JSON.parse(line)).filter(({ level }) => level !== 'info');
   const send = async (body: string | Uint8Array<ArrayBuffer>, init: RequestInit = {}, path = '/add-checkpoint') => {
     const answer = await fetch(witness.url + path, { method: 'POST', body, ...init });
     return { status: answer.status, type: answer.headers.get('content-type') ?? '', text: await answer.text() };
@@ -28,6 +30,21 @@ describe('The HTTP interface of a witness', () => {
       expect(answer).to.include({ status: 200, type: 'text/plain; charset=utf-8' });
       cosignedAt(answer.text, witness.vkey, log.text());
     }
+  });
+
+  it('logs what it cosigns, each checkpoint once, with a note that an auditor can use', async () => {
+    const answer = await send(log.request(0));
+    await send(log.request(3));
+    const lines = witness.log.lines.map((line) => JSON.parse(line));
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.include({ level: 'info', message: 'a checkpoint was cosigned', origin: log.origin, size: 3 });
+    expect(lines[0].note).to.equal(log.note() + answer.text);
+    // A log that signs without end fills no disk.
+    for (let size = 4; size < 20; size += 1) {
+      log.grow(1);
+      expect((await send(log.request(size - 1))).status).to.equal(200);
+    }
+    expect(witness.log.lines).to.have.length(10);
   });
 
   it('names its size to a request with another old size, in the type that the protocol fixes', async () => {
@@ -93,7 +110,7 @@ describe('The HTTP interface of a witness', () => {
     for (let time = 0; time < 3; time += 1) {
       expect(await send(fork.request(3))).to.include({ status: 409, type: 'application/problem+json; charset=utf-8' });
     }
-    const lines = witness.log.lines.map((line) => JSON.parse(line));
+    const lines = refusals();
     expect(lines).to.have.length(1);
     expect(lines[0]).to.include({ level: 'warn', reason: 'other_root', note: fork.note() });
     expect(lines[0].cosigned).to.include(log.note());
@@ -111,7 +128,7 @@ describe('The HTTP interface of a witness', () => {
       const answer = await send(`old 3\n${proof}\n${log.text()}\n${lines.join('')}`);
       expect(answer.status).to.equal(422);
     }
-    const lines = witness.log.lines.map((line) => JSON.parse(line));
+    const lines = refusals();
     expect(lines).to.have.length(1);
     expect(lines[0]).to.include({ reason: 'inconsistent', note: log.note() });
     expect(witness.log.lines.join('').length).to.be.lessThan(1500);
@@ -128,7 +145,7 @@ describe('The HTTP interface of a witness', () => {
     const fork = log.fork(2);
     fork.grow(1);
     expect((await send(fork.request(3))).status).to.equal(409);
-    const reasons = witness.log.lines.map((line) => JSON.parse(line).reason);
+    const reasons = refusals().map(({ reason }) => reason);
     expect(reasons).to.deep.equal([...Array(10).fill('inconsistent'), 'other_root']);
   });
 

@@ -1,0 +1,102 @@
+/** What is wrong with a line that yargs refused, and which command it probably meant. */
+
+import { type NamedCommand, nameOf } from './command.ts';
+
+/** Known names that differ little from one that was typed, the nearest first. */
+export type Nearest = (typed: string, names: Iterable<string>, most: number) => readonly string[];
+
+/** The commands that a line names, a group before its own command. */
+interface MeantCommand {
+  /** The words of the line that name it: `keys rotate`. Empty if the line names no command. */
+  readonly words: readonly string[];
+  /** The positional arguments that it needs, as its usage has them. */
+  readonly needed: readonly string[];
+  readonly examples: readonly string[];
+  /** The commands that can follow. */
+  readonly next: readonly NamedCommand[];
+}
+
+export async function meantCommand(line: readonly string[], commands: readonly NamedCommand[]): Promise<MeantCommand> {
+  let meant: MeantCommand = { words: [], needed: [], examples: [], next: commands };
+  for (const word of line) {
+    const named = meant.next.find((each) => nameOf(each) === word);
+    if (named === undefined) continue;
+    const { examples, commands: next } = await named.load();
+    meant = { words: [...meant.words, word], needed: named.usage.match(/<[^>]+>/g) ?? [], examples, next };
+  }
+  return meant;
+}
+
+interface RefusedLine {
+  readonly line: readonly string[];
+  readonly meant: MeantCommand;
+  /** The options of the meant command, as its help shows them. */
+  readonly options: () => Promise<readonly string[]>;
+  readonly nearest: Nearest;
+}
+
+interface Refusal {
+  readonly sentence: string;
+  /** The words of the command whose help says more. */
+  readonly helpOf: readonly string[];
+}
+
+/** Misspelt names of commands or options, which may be repeated. Other text may be a misplaced secret. */
+const NAMES = /^[a-z][a-z0-9-]{1,39}(, [a-z][a-z0-9-]{1,39})*$/;
+
+/** @param message yargs' message: `Unknown command: <names>`, or a sentence without a full stop */
+export async function describeRefusal(message: string, refused: RefusedLine): Promise<Refusal> {
+  const { meant, line, nearest } = refused;
+  const [, what, rest = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
+  const names = NAMES.test(rest.trim()) ? rest.trim().split(', ') : [];
+  const [first = ''] = names;
+  const here = { helpOf: meant.words };
+  switch (what) {
+    case 'Unknown command':
+    case 'Unknown commands': {
+      const [near] = nearest(first, meant.next.map(nameOf), 1);
+      if (near === undefined) return { ...here, sentence: `${listed(what, names)}.` };
+      const helpOf = [...meant.words, near];
+      return { helpOf, sentence: `${listed(what, names)}. Did you mean "mandate ${helpOf.join(' ')}"?` };
+    }
+    case 'Unknown argument':
+    case 'Unknown arguments': {
+      const given = names.map((name) => (isOption(name, line) ? `--${name}` : name));
+      const [near] = isOption(first, line) ? nearest(`--${first}`, await refused.options(), 1) : [];
+      const question = near === undefined ? '' : ` Did you mean ${near}?`;
+      return { ...here, sentence: `${listed(what, given)}.${question}` };
+    }
+    case 'Missing required argument':
+    case 'Missing required arguments': {
+      const options = await refused.options();
+      const missing = names.map((name) => (options.includes(`--${name}`) ? `--${name}` : `<${name}>`));
+      return { ...here, sentence: `${listed(what, missing)}.${exampleOf(meant, missing)}` };
+    }
+    case 'Not enough non-option arguments': {
+      const missing = meant.needed.slice(Number(/\d+/.exec(rest)?.[0] ?? 0));
+      return { ...here, sentence: `${listed('Missing required argument', missing)}.${exampleOf(meant, missing)}` };
+    }
+    case 'Not enough arguments following':
+      return names.length === 0
+        ? { ...here, sentence: 'An option needs a value.' }
+        : { ...here, sentence: `--${first} needs a value.${exampleOf(meant, [`--${first}`])}` };
+    default: {
+      const said = what === undefined || names.length > 0 ? message.trim() : what;
+      return { ...here, sentence: /[.?!]$/.test(said) ? said : `${said}.` };
+    }
+  }
+}
+
+function listed(what: string, names: readonly string[]): string {
+  return names.length === 0 ? what : `${what}: ${names.join(', ')}`;
+}
+
+function isOption(name: string, line: readonly string[]): boolean {
+  return line.some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+}
+
+/** The first example that has what is missing. */
+function exampleOf({ examples }: MeantCommand, missing: readonly string[]): string {
+  const fitting = examples.find((line) => missing.some((name) => line.includes(name))) ?? examples[0];
+  return fitting === undefined ? '' : ` For example: mandate ${fitting}`;
+}
