@@ -34,7 +34,7 @@ export function writtenLines(verdict: Verified, name: string | undefined): reado
 
 function contentsOf({ completeness, checkpoints, selection }: Verified): string {
   const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
-  return `${counted(completeness.records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`;
+  return `${counted(completeness.records, 'record')} in ${counted(checkpoints, 'checkpoint')} (${asked.join(', ')}).`;
 }
 
 function taskLines({ completeness: { started, ended }, selection }: Verified): readonly string[] {

@@ -66,7 +66,7 @@ describe('audit-bundle', function () {
         const made = await bundle('--task', task, '--recorded-keys', '--out', file);
         expect(made).to.include({ code: 0, err: brought });
         const [wrote, ofTask, ofLog, next] = made.out.split('\n');
-        expect(wrote).to.equal(`Wrote ${file}: 4 records in 1 checkpoint, of task_id ${task}.`);
+        expect(wrote).to.equal(`Wrote ${file}: 4 records in 1 checkpoint (task_id ${task}).`);
         expect(ofTask).to.match(/^It has the start of the task \(record \d+\) and its end \(record \d+\)\.$/);
         expect(ofLog).to.equal(`Its checkpoints are in the log ${ORIGIN}, of size 3, with 2 cosignatures.`);
         expect(next).to.match(
@@ -77,7 +77,7 @@ describe('audit-bundle', function () {
         const { code, out, err } = await verify('--bundle', file);
         expect({ code, err }).to.deep.equal({ code: 0, err: '' });
         expect(out).to.match(
-          /^Consistent, signed with keys that the bundle itself brings: 4 records in 1 checkpoint, of task_id task_/,
+          /^Consistent, signed with keys that the bundle itself brings: 4 records in 1 checkpoint \(task_id task_/,
         );
         expect(out).not.to.match(/intact/i);
         expect(out).to.match(/It has the start of the task \(record \d+\) and its end \(record \d+\)\./);
@@ -95,7 +95,7 @@ describe('audit-bundle', function () {
         const sponsor = await bundle('--sponsor', 'ada+20@example.org/é/😀', '--jwks', keys);
         expect(sponsor).to.include({ code: 3 });
         expect(sponsor.err).to.match(
-          /^mandate: Wrote the bundle to standard output: 4 records in 1 checkpoint, of sponsor .*\n(?:mandate: .*\n)*mandate: Left out, because they are not sealed yet: 1\. Try again after the next checkpoint \(Service:Audit:Checkpoint:Interval\)\.\n.* has 4 records, and lacks some\.\n$/,
+          /^mandate: Wrote the bundle to standard output: 4 records in 1 checkpoint \(sponsor .*\n(?:mandate: .*\n)*mandate: Left out, because they are not sealed yet: 1\. Try again after the next checkpoint \(Service:Audit:Checkpoint:Interval\)\.\n.* has 4 records, and lacks some\.\n$/,
         );
         const agent = await bundle('--agent', 'agent-2', '--from', '2026-01-01', '--jwks', keys);
         expect(agent.err).to.match(

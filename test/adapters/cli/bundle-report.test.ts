@@ -15,7 +15,7 @@ describe('The report of an evidence bundle', () => {
       message: 'not shown',
     };
     expect(renderBundleReport(verdict, false, false).split('\n')).to.deep.equal([
-      'Consistent, signed with keys that the bundle itself brings: 1 record in 1 checkpoint, of sponsor ada\\u{d}\\u{a}It meets the policy.\\u{9b}2K é 😀.',
+      'Consistent, signed with keys that the bundle itself brings: 1 record in 1 checkpoint (sponsor ada\\u{d}\\u{a}It meets the policy.\\u{9b}2K é 😀).',
       'That no record between them is missing is the word of whoever made the bundle: only the ledger proves it.',
       'It has no transparency log: the keys of the checkpoints alone vouch for it.',
       'Without a policy anybody could have made it with keys of their own. Compare the keys that verified it by hand:',

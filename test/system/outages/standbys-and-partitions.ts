@@ -55,10 +55,11 @@ export function testStandbysAndPartitions(faulty: FaultyPostgres): void {
       const { code, err } = await runCommand(['migrate'], settings);
       return [code, err.split('\n', 1)[0]];
     };
+    const at = `at 127.0.0.1:${own.postgres.server.port}`;
     // Also as `require`, the driver writes no warning of its own.
     expect(await migrate('sslmode=require')).to.deep.equal([
       1,
-      'mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS). Set ssl = on at the server. If the network between is yours alone, write sslmode=disable.',
+      `mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS) ${at}: set ssl = on at the server. If the network between is yours alone, write sslmode=disable.`,
     ]);
     const owner = serverAccount();
     for (const name of ['server.pem', 'server-key.pem']) {
@@ -73,7 +74,7 @@ export function testStandbysAndPartitions(faulty: FaultyPostgres): void {
     const [code, said] = await migrate('sslmode=require');
     expect([code, said]).to.deep.equal([
       1,
-      'mandate: The certificate of Postgres is not accepted (UNABLE_TO_VERIFY_LEAF_SIGNATURE). See what the code means. Name the authority of the certificate with sslrootcert, and in the connection string the host that the certificate names.',
+      `mandate: The certificate of Postgres is not accepted (UNABLE_TO_VERIFY_LEAF_SIGNATURE) ${at}: see what the code means. Name the authority of the certificate with sslrootcert, and in the connection string the host that the certificate names.`,
     ]);
     expect(await migrate(`sslmode=require&sslrootcert=${TLS}ca.pem`)).to.deep.equal([0, '']);
   });

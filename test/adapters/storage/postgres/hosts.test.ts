@@ -190,7 +190,7 @@ describe('several hosts in a connection string', function () {
     await storage.close();
     expect([result, err]).to.deep.equal([
       1,
-      'mandate: Its address leads to a standby, from which nothing is read (NOT_PRIMARY). Let the address name the primary, and see docs/high-availability.md.\n',
+      'mandate: Its address leads to a standby, from which nothing is read (NOT_PRIMARY): let the address name the primary, and see docs/high-availability.md.\n',
     ]);
   });
 
