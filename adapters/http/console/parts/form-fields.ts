@@ -52,6 +52,7 @@ export function typedWrong(field: FormField, expected: string, back: string): Fo
     reason: 'typed_name_differs',
     back,
     title: 'What you typed is not what the form asks for',
-    text: 'Nothing was changed. Type it exactly as the form shows it.',
+    text: 'Nothing was changed.',
+    errors: fieldErrors('typed', 'Must be exactly what the form shows.'),
   };
 }
