@@ -1,6 +1,6 @@
 /** The opaque `next_cursor` of a list: the position of the page's last item, and a fingerprint of the query. */
 
-import { decodeCanonical } from './tokens/compact-jws.ts';
+import { decodeCanonical } from './tokens/canonical-base64url.ts';
 
 export interface ListCursor {
   /** Of the query: its cursor continues no other query. */

@@ -1,10 +1,10 @@
-/** The report of `audit-verify --bundle`. */
+/** The reports about an evidence bundle: that of `audit-verify --bundle`, and what `audit-bundle` says it wrote. */
 
 import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verification.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
 import { counted } from './command.ts';
 
-type Verified = BundleVerdict & { readonly verified: true };
+export type Verified = BundleVerdict & { readonly verified: true };
 
 /** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
 export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
@@ -21,30 +21,48 @@ export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, j
   return `${text.map(visibleText).join('\n')}\n`;
 }
 
-function verified(
-  { completeness, checkpoints, selection, log, keys }: Verified,
-  hasPolicy: boolean,
-): readonly string[] {
-  const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
+/** What a bundle that was just written has, as lines. @param name of its file */
+export function writtenLines(verdict: Verified, name: string | undefined): readonly string[] {
+  const verify = `mandate audit-verify --bundle ${name ?? 'FILE'} --policy FILE`;
+  return [
+    `Wrote ${name ?? 'the bundle to standard output'}: ${contentsOf(verdict)}`,
+    ...taskLines(verdict),
+    logLine(verdict),
+    `It has personal data. It is verified offline with ${verify}.`,
+  ].map(visibleText);
+}
+
+function contentsOf({ completeness, checkpoints, selection }: Verified): string {
   const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
+  return `${counted(completeness.records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`;
+}
+
+function taskLines({ completeness: { started, ended }, selection }: Verified): readonly string[] {
+  if (selection.task_id === undefined) return [];
+  return [
+    started !== null && ended !== null
+      ? `It has the start of the task (record ${started}) and its end (record ${ended}).`
+      : `It does not have the ${started === null ? 'start' : 'end'} of the task.`,
+  ];
+}
+
+function logLine({ log, keys }: Verified): string {
+  if (log === undefined) return 'It has no transparency log: the keys of the checkpoints alone vouch for it.';
+  const witnesses = keys.filter(({ use }) => use === 'witness').length;
+  return `Its checkpoints are in the log ${log.origin}, of size ${log.size}, with ${counted(witnesses, 'cosignature')}.`;
+}
+
+function verified(verdict: Verified, hasPolicy: boolean): readonly string[] {
+  const { started, ended, not_sealed, not_logged, archived_before } = verdict.completeness;
   const lacking = not_sealed + not_logged;
   const whole = started !== null && ended !== null;
-  const witnesses = keys.filter(({ use }) => use === 'witness').length;
   return [
-    `${hasPolicy ? 'The bundle is intact' : CONSISTENT}: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
-    ...(selection.task_id === undefined
-      ? []
-      : [
-          whole
-            ? `It has the start of the task (record ${started}) and its end (record ${ended}).`
-            : `It does not have the ${started === null ? 'start' : 'end'} of the task.`,
-        ]),
+    `${hasPolicy ? 'The bundle is intact' : CONSISTENT}: ${contentsOf(verdict)}`,
+    ...taskLines(verdict),
     'That no record between them is missing is the word of whoever made the bundle: only the ledger proves it.',
     ...(lacking > 0 && !whole ? [`When it was made, ${counted(lacking, 'record')} could not be proved yet.`] : []),
     ...(archived_before === null ? [] : [`When it was made, records before ${archived_before} had been archived.`]),
-    log === undefined
-      ? 'It has no transparency log: the keys of the checkpoints alone vouch for it.'
-      : `Its checkpoints are in the log ${log.origin}, of size ${log.size}, with ${counted(witnesses, 'cosignature')}.`,
+    logLine(verdict),
   ];
 }
 

@@ -2,6 +2,7 @@
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
+import { type Verified, writtenLines } from '../../adapters/cli/bundle-report.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { OutputLost, writeOutput } from '../../adapters/cli/standard-output.ts';
@@ -138,14 +139,16 @@ async function auditBundle(request: BundleRequest, overrides: readonly SettingAr
     const storage = await openLedger(validSection(settings, 'Service:Database'), log);
     try {
       const target = await openTarget(request.out);
+      let made: Awaited<ReturnType<typeof write>>;
       try {
-        const { completeness } = await write(request, { settings, storage }, target.write);
+        made = await write(request, { settings, storage }, target.write);
         await target.close();
-        return report(completeness);
       } catch (error) {
         await target.discard();
         throw error;
       }
+      await sayWritten(writtenLines(made.verdict, request.out), request.out);
+      return report(made.completeness);
     } finally {
       await storage.close();
     }
@@ -161,7 +164,7 @@ async function write(
   { selection, jwks, recordedKeys, withoutLog }: BundleRequest,
   { settings, storage }: Sources,
   target: (text: string) => Promise<void>,
-): Promise<MadeBundle> {
+): Promise<MadeBundle & { readonly verdict: Verified }> {
   // The database has the records too: its keys vouch for nothing unless the operator asks for them.
   const recorded = recordedKeys ? await storage.transparencyLog.keys() : [];
   const believed = await auditorKeySet(jwks, settings);
@@ -199,11 +202,18 @@ async function write(
       throw new StartupError([stopSentence(part.value.stop, recordedKeys)]);
     if (verdict?.verified === false) throw new Error(`The bundle would not verify. ${verdict.message}`);
     if (part.done === true) {
-      if (verdict?.verified === true) sayBroughtKeys(verdict.keys, believed, ownLogKey);
-      return part.value;
+      if (verdict === undefined) throw new Error('The bundle was not verified.');
+      sayBroughtKeys(verdict.keys, believed, ownLogKey);
+      return { ...part.value, verdict };
     }
     await target(part.value);
   }
+}
+
+/** On standard output, unless the bundle is there. */
+async function sayWritten(lines: readonly string[], out: string | undefined): Promise<void> {
+  if (out === undefined) for (const line of lines) printError(line);
+  else await writeOutput(`${lines.join('\n')}\n`);
 }
 
 /** With `--recorded-keys`. @param ownLogKey the configured key of the log */

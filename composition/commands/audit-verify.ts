@@ -91,7 +91,7 @@ export function auditVerifyCommand(run = auditVerify): Command {
         })
         .option('note', {
           type: 'string',
-          describe: 'Compare the ledger with this note of its log: a file that you or a witness kept',
+          describe: 'Compare the ledger with a note of its log that you kept: a file',
           coerce: once('--note', (path) => path),
         })
         .option('log', {

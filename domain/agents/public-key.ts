@@ -1,6 +1,6 @@
 /** One public key (RFC 7517 §4, RFC 7518 §6), and whether a signature can safely be verified with it. */
 
-import { decodeCanonical, MAX_KEY_ID } from '../tokens/compact-jws.ts';
+import { decodeCanonical, MAX_KEY_ID } from '../tokens/canonical-base64url.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 
 /** A public JSON Web Key. Members that are not listed here are kept unchanged. */

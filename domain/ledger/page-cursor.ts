@@ -4,7 +4,7 @@
  */
 
 import { type Instant, instantFromMicros } from '../instant.ts';
-import { decodeCanonical } from '../tokens/compact-jws.ts';
+import { decodeCanonical } from '../tokens/canonical-base64url.ts';
 
 export interface PageCursor {
   readonly at: Instant;

@@ -20,7 +20,7 @@ import {
   wholeOf,
 } from '../ledger/published.ts';
 import { type LedgerRecord, presentRecord } from '../ledger/record.ts';
-import { decodeCanonical } from '../tokens/compact-jws.ts';
+import { decodeCanonical } from '../tokens/canonical-base64url.ts';
 
 /** The records that were asked for: those that match every member. Times have milliseconds, like those of records. */
 export interface BundleSelection {

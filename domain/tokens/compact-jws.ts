@@ -6,6 +6,7 @@
  * its noun.
  */
 
+import { decodeCanonical, MAX_KEY_ID } from './canonical-base64url.ts';
 import { type Claims, readClaims } from './claims.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson, withoutNulls } from './strict-json.ts';
 
@@ -23,10 +24,8 @@ export interface CompactJws extends JwsEnvelope {
   readonly claims: Claims;
 }
 
-const SEGMENT = /^[A-Za-z0-9_-]+$/;
 /** Header, payload, signature; each non-empty. */
 const SEGMENTS = 3;
-export const MAX_KEY_ID = 256;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The token's parts; `undefined` if it is malformed in any way. */
@@ -100,13 +99,6 @@ function readObject(bytes: Uint8Array): JsonObject | undefined {
   }
   const value = parseStrictJson(text);
   return isJsonObject(value) ? value : undefined;
-}
-
-/** Decodes base64url without padding. Encoding it again must give the same text: flipped trailing bits are refused. */
-export function decodeCanonical(segment: string): Uint8Array | undefined {
-  if (!SEGMENT.test(segment)) return undefined;
-  const bytes = Buffer.from(segment, 'base64url');
-  return bytes.toString('base64url') === segment ? bytes : undefined;
 }
 
 /** Seconds: the accepted difference between two correct clocks (supplement "Client assertions", "Subject tokens"). */

@@ -1,7 +1,18 @@
 /** The people, agents and scopes of the quickstart. */
 
+import type { Person } from '../../test/support/identity-provider/people.ts';
+
 /** The person. Tokens and records have her name at the identity provider. */
-export { ada } from '../../test/support/identity-provider/people.ts';
+export { ada, edsger, grace } from '../../test/support/identity-provider/people.ts';
+
+/** The operator. Her role is a claim of the provider. */
+export const olga: Person = {
+  username: 'olga',
+  password: 'three-in-the-morning',
+  name: 'Olga Ops',
+  scopes: [],
+  claims: { oid: '5b0c0f7e-6a0b-4d4f-8f53-2f6f0a1b7c33', roles: ['mandate-responder'] },
+};
 
 export const AGENT_ID = 'triage-bot';
 /** The scopes that the agent may have at most. */

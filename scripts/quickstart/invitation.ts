@@ -1,7 +1,7 @@
 /** Shows commands to copy and try, after the last step. */
 
 import type { Task } from '@mandate/agent';
-import { ada } from './authority.ts';
+import { ada, olga } from './authority.ts';
 import type { Stage } from './stage.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -18,6 +18,7 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
     rows: [
       ['Mandate', issuer],
       ["Ada's page", `${issuer}/me`],
+      ['console', `${stage.consoleOrigin} (name ${olga.username}, password ${olga.password})`],
       ['identity provider', `${provider.issuer} (name ${ada.username}, password ${ada.password})`],
       ['Jira, over HTTP', jira.audience],
       ['Jira, over MCP', jiraMcp.audience],
@@ -39,4 +40,10 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
   terminal.command(`curl -s ${asOperator} ${issuer}/audit/records/2/proof`);
   terminal.say('Pull the kill switch, and use the token again, at once and some seconds later:');
   terminal.command(`curl -s -X DELETE ${asOperator} ${issuer}/admin/tasks/${task.id}`);
+  terminal.say('Start the agent again, as often as you like. It gets a new task, reads an issue, and ends the task:');
+  terminal.command(`sh ${stage.agentFile}`);
+  terminal.say(
+    'The page and the console are two sites for two people. The provider keeps one of them signed in, so open the second',
+    'in a private window.',
+  );
 }

@@ -7,7 +7,7 @@ export function ledgerTable(rows: readonly LedgerRow[]): Table {
   return {
     columns: [
       { title: '#', width: 3 },
-      { title: 'event', width: 17 },
+      { title: 'event', width: 18 },
       { title: 'person', width: 6 },
       { title: 'agent', width: 10 },
       { title: 'scope', width: 22 },

@@ -1,96 +1,50 @@
 /**
  * `npm run quickstart`: runs every step on this machine, then keeps serving until Ctrl-C. With `--once` it stops after
- * the last step. Exits with 0 only if every step succeeded.
+ * the last step. Exits with 0 only if every step succeeded. `--provider` runs the identity provider alone, and `--token`
+ * prints the access token of a person there (people-desk.ts).
  *
- * stage.ts starts an identity provider, Mandate and three tool servers. story.ts runs the steps in order, one file
- * each in `chapters`: each sends requests, shows them on terminal.ts, and checks the results. invitation.ts then shows
- * commands to try.
+ * run.ts prepares and ends the run. stage.ts starts an identity provider, Mandate and three tool servers. story.ts runs
+ * the steps in order, one file each in `chapters`: each sends requests, shows them on terminal.ts, and checks the results.
+ * invitation.ts then shows commands to try.
  */
 
-import { readFileSync } from 'node:fs';
-import { MandateDidNotStart } from '../mandate-process.ts';
-import { GRANTED } from './authority.ts';
-import { keepTokenFresh } from './fresh-token.ts';
-import { invite } from './invitation.ts';
-import { type Stage, setStage } from './stage.ts';
-import { type Cast, tellStory } from './story.ts';
-import { must, StoryBroke } from './story-broke.ts';
-import { type Terminal, terminal } from './terminal.ts';
+import { parseArgs } from 'node:util';
+import { untilInterrupted } from './interruption.ts';
 
-/** How much of the end of Mandate's log an error shows. */
-const LOG_TAIL_CHARACTERS = 1500;
-/** The shell's exit code for a program that Ctrl-C ended. */
-const INTERRUPTED = 130;
+const USAGE =
+  'The quickstart has the options --once, or --provider, or --token NAME; the last two also take --port NUMBER.';
 
-async function main(once: boolean): Promise<number> {
-  const screen = terminal();
-  let interruptions = 0;
-  const interrupted = new Promise<'interrupted'>((resolve) => {
-    // SIGHUP: the terminal was closed. Without a handler it would end this process, and leave Mandate running.
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        interruptions += 1;
-        resolve('interrupted');
-      });
-    }
-  });
-  screen.say('Mandate: one person gives authority to one agent, for one task.');
-  let stage: Stage | undefined;
-  let stop = (): void => undefined;
+/** @returns the options; `undefined` if the line is wrong */
+function readLine() {
   try {
-    stage = await setStage();
-    const fallen = stage.ended.then(() => 'fallen' as const);
-    const told = await Promise.race([tellStory(stage, screen), interrupted]);
-    if (told === 'interrupted') {
-      return INTERRUPTED;
-    }
-    if (once) {
-      return 0;
-    }
-    stop = await goOn(screen, stage, told);
-    must(
-      (await Promise.race([interrupted, fallen])) === 'interrupted' || interruptions > 0,
-      'Mandate stopped by itself.',
-    );
-    return 0;
-  } catch (error) {
-    if (interruptions > 0) {
-      return INTERRUPTED;
-    }
-    explain(screen, error, stage);
-    return 1;
-  } finally {
-    stop();
-    await stage?.clear();
+    const { values } = parseArgs({
+      options: {
+        once: { type: 'boolean', default: false },
+        provider: { type: 'boolean', default: false },
+        token: { type: 'string' },
+        port: { type: 'string' },
+      },
+    });
+    const { once, provider, token, port } = values;
+    const chosen = [once, provider, token !== undefined].filter((each) => each).length;
+    const hasPort = port === undefined || ((provider || token !== undefined) && /^[1-9]\d{0,4}$/.test(port));
+    return chosen <= 1 && hasPort ? { ...values, port: port === undefined ? undefined : Number(port) } : undefined;
+  } catch {
+    return undefined;
   }
 }
 
-/** Keeps the agent's token valid, and shows access events. @returns a function that stops this */
-async function goOn(screen: Terminal, stage: Stage, { agent, subjectToken }: Cast): Promise<() => void> {
-  const { jira, taskTokenFile, accessLog } = stage;
-  const task = await agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });
-  const stop = await keepTokenFresh(task, taskTokenFile, (error) =>
-    screen.refused(`The agent has stopped. ${String(error)}`),
-  );
-  invite(stage, screen, task);
-  accessLog.follow((event) => screen.command(JSON.stringify(event)));
-  return stop;
-}
-
-function explain(screen: Terminal, error: unknown, stage: Stage | undefined): void {
-  if (error instanceof MandateDidNotStart) {
-    screen.fail('Mandate did not start.', error.message);
-    return;
+async function main(): Promise<number> {
+  const options = readLine();
+  if (options === undefined) {
+    console.error(USAGE);
+    return 2;
   }
-  const sentence = error instanceof StoryBroke ? error.message : String(error instanceof Error ? error.stack : error);
-  const log = stage === undefined ? '' : readFileSync(stage.logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS);
-  screen.fail(`A step failed: ${sentence}`, log === '' ? undefined : `Mandate's log ends with:\n${log}`);
+  const { once, provider, token, port } = options;
+  if (!provider && token === undefined) return (await import('./run.ts')).runQuickstart(once);
+  const { printToken, runProvider } = await import('./people-desk.ts');
+  if (token !== undefined) return printToken(token, port);
+  return runProvider(untilInterrupted(), port);
 }
 
-const unknown = process.argv.slice(2).filter((argument) => argument !== '--once');
-if (unknown.length > 0) {
-  console.error(`${unknown[0]} is not an option of the quickstart. The only one is --once.`);
-  process.exitCode = 2;
-} else {
-  process.exitCode = await main(process.argv.includes('--once'));
-}
+process.exitCode = await main();

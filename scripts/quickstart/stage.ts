@@ -11,10 +11,11 @@ import {
   type IdentityProvider,
   startIdentityProvider,
 } from '../../test/support/identity-provider/identity-provider.ts';
-import { PAGE_CLIENT_ID } from '../../test/support/identity-provider/provider-configuration.ts';
+import { CONSOLE_CLIENT_ID, PAGE_CLIENT_ID } from '../../test/support/identity-provider/provider-configuration.ts';
 import { freePort } from '../free-port.ts';
 import { builtProgram, startMandate } from '../mandate-process.ts';
 import { type AccessLog, accessLog } from './access-log.ts';
+import { ada, edsger, grace, olga } from './authority.ts';
 import type { GuardedServer } from './guarded-server.ts';
 import { startJiraApi } from './jira-api.ts';
 import { startJiraMcp } from './jira-mcp.ts';
@@ -26,12 +27,18 @@ export const LIST_TTL_SECONDS = 1;
 export interface Stage {
   readonly provider: IdentityProvider;
   readonly issuer: string;
+  /** Where operators sign in. */
+  readonly consoleOrigin: string;
   readonly operator: Operator;
   readonly adminKey: string;
   /** The file with the admin key, which only its owner may read. */
   readonly adminKeyFile: string;
   /** The file with a task's token for the user's own requests, for its owner only. Created after the last step. */
   readonly taskTokenFile: string;
+  /** A file with the commands that start the agent again, for its owner only. Created after the last step. */
+  readonly agentFile: string;
+  /** The private key of the agent, which only its owner may read. */
+  readonly agentKeyFile: string;
   readonly logFile: string;
   readonly databaseFile: string;
   /** A changed copy of the database. The auditor's chapter creates it. */
@@ -61,7 +68,14 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
   };
   try {
     const port = await freePort();
-    const provider = await startIdentityProvider({ page: { issuer: `http://127.0.0.1:${port}` } });
+    const consolePort = await freePort();
+    const address = `http://127.0.0.1:${port}`;
+    const consoleOrigin = `http://127.0.0.1:${consolePort}`;
+    const provider = await startIdentityProvider({
+      people: [ada, grace, edsger, olga],
+      page: { issuer: address },
+      console: { issuer: address, origin: consoleOrigin },
+    });
     steps.push(provider.stop);
     const adminKey = randomBytes(32).toString('base64url');
     const adminKeyFile = join(folder, 'admin-key');
@@ -69,7 +83,11 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     const databaseFile = join(folder, 'mandate.db');
     const scopeFile = join(folder, 'scopes.yaml');
     writeFileSync(scopeFile, SCOPE_WORDS);
-    const mandate = await startMandate(settings(provider, port, databaseFile, adminKey, scopeFile), folder, program);
+    const mandate = await startMandate(
+      { ...settings(provider, port, databaseFile, adminKey, scopeFile), ...consoleSettings(consolePort) },
+      folder,
+      program,
+    );
     steps.push(mandate.stop);
     const { issuer, logFile, ended } = mandate;
     const log = accessLog();
@@ -82,6 +100,7 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     return {
       provider,
       issuer,
+      consoleOrigin,
       operator: operator(issuer, adminKey),
       adminKey,
       adminKeyFile,
@@ -95,6 +114,8 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
       ended,
       clear,
       taskTokenFile: join(folder, 'task-token'),
+      agentFile: join(folder, 'agent.sh'),
+      agentKeyFile: join(folder, 'agent-key.pem'),
       tamperedFile: join(folder, 'tampered.db'),
     };
   } catch (error) {
@@ -133,5 +154,16 @@ function settings(
     Service__Admin__ApiKey: adminKey,
     Service__Me__ClientId: PAGE_CLIENT_ID,
     Service__Me__ScopeDescriptions: scopeFile,
+  };
+}
+
+function consoleSettings(port: number): Readonly<Record<string, string>> {
+  const roles = ['Viewer', 'Auditor', 'Registrar', 'Responder'];
+  return {
+    Service__Operators__ClientId: CONSOLE_CLIENT_ID,
+    Service__Operators__RoleClaim: 'roles',
+    ...Object.fromEntries(roles.map((role) => [`Service__Operators__Roles__${role}`, `mandate-${role.toLowerCase()}`])),
+    Service__Console__Port: String(port),
+    Service__Console__Origin: `http://127.0.0.1:${port}`,
   };
 }

@@ -4,8 +4,10 @@
  */
 
 import type { Agent } from '@mandate/agent';
+import type { AgentIdentity } from './agent.ts';
 import { anAuditorVerifiesTheLedger } from './chapters/audit.ts';
 import { theOperatorBlocksHer } from './chapters/block.ts';
+import { anOperatorStopsATask } from './chapters/console.ts';
 import { theAgentIsDone } from './chapters/end.ts';
 import { aReplayIsRefused, aThirdPartyVerifiesIt, theAgentExchangesHerToken } from './chapters/exchange.ts';
 import { theOperatorPullsTheKillSwitch } from './chapters/kill-switch.ts';
@@ -24,6 +26,7 @@ import type { Terminal } from './terminal.ts';
 /** Used by the quickstart after the last step. */
 export interface Cast {
   readonly agent: Agent;
+  readonly identity: AgentIdentity;
   /** Ada's access token. */
   readonly subjectToken: string;
 }
@@ -40,9 +43,10 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<Cast>
   await theAgentUsesMcpTools(stage, terminal, agent, subjectToken);
   await theAgentIsDone(stage, terminal, task);
   await sheStopsATask(stage, terminal, agent, subjectToken);
+  await anOperatorStopsATask(stage, terminal, agent, subjectToken);
   const killed = await theOperatorPullsTheKillSwitch(stage, terminal, agent, subjectToken);
   await theOperatorBlocksHer(stage, terminal, agent, subjectToken);
   await theLedgerHasEveryDecision(stage, terminal, killed.id);
   await anAuditorVerifiesTheLedger(stage, terminal, killed.id);
-  return { agent, subjectToken };
+  return { agent, identity, subjectToken };
 }

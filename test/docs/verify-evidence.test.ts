@@ -1,7 +1,10 @@
 /** docs/verify-evidence.html in a browser: it verifies files that are chosen or dropped, and sends nothing. */
 
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
+import { packageVersion } from '../../adapters/platform/package-version.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { sqliteFile } from '../support/databases.ts';
@@ -41,7 +44,12 @@ describe('docs/verify-evidence.html', function () {
   it('verifies a chosen bundle without a network, and shows its records and keys', async () => {
     await choose(/^Evidence bundle/, 'evidence.json', bundle);
     expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');
-    expect(await page.locator('output').innerText()).not.to.match(/intact/i);
+    const output = await page.locator('output').innerText();
+    const amber = 'Intact, by keys that nobody vouched for';
+    expect(output).to.include(amber);
+    expect(output.replace(amber, '')).not.to.match(/intact/i);
+    const colour = await page.evaluate("getComputedStyle(document.querySelector('.verdict')).backgroundColor");
+    expect(colour).to.equal('rgb(255, 198, 77)');
     const text = await page.locator('main').innerText();
     for (const shown of [
       ORIGIN,
@@ -61,8 +69,13 @@ describe('docs/verify-evidence.html', function () {
     await choose(/^Evidence bundle/, 'evidence.json', bundle);
     await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: ledger.thumbprints() }));
     await page.getByRole('heading', { name: 'The bundle is intact, and meets the policy' }).waitFor();
+    const verdict = page.locator('.verdict');
+    expect(await verdict.textContent()).to.equal('Intact, by keys that the policy names');
+    expect(await accessibilityFaults(page)).to.deep.equal([]);
     await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
     await page.getByRole('heading', { name: 'The bundle agrees with itself, but does not meet the policy' }).waitFor();
+    expect(await verdict.textContent()).to.equal('Not to be believed');
+    expect(await accessibilityFaults(page)).to.deep.equal([]);
     await choose(/^Policy/, 'policy.json', '{}');
     await page.getByRole('heading', { name: 'The policy cannot be read' }).waitFor();
   });
@@ -86,7 +99,11 @@ describe('docs/verify-evidence.html', function () {
     await ledger.append({ event: 'token.denied', decision: 'deny', sponsor: hostile, scope: '\u2066x' });
     await ledger.publish();
     const made = await runMandate(['audit-bundle', '--sponsor', hostile], ledger.settings());
-    expect(made).to.include({ code: 0, err: '' });
+    expect(made.code).to.equal(0);
+    // What the command says of it turns no text either.
+    expect(made.err)
+      .to.include('\\u{202e}egal')
+      .and.not.to.match(/[\u202e\u2066]/);
     await choose(/^Evidence bundle/, 'evidence.json', made.out);
     expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');
     expect(await page.locator('img, h2').count()).to.equal(1);
@@ -110,6 +127,14 @@ describe('docs/verify-evidence.html', function () {
     expect(await page.locator('output').innerText()).to.include('The text of the file is not UTF-8.');
     await page.getByLabel(/^Policy/).setInputFiles({ ...file, buffer: bytes('{}') });
     await page.getByRole('heading', { name: 'The policy cannot be read' }).waitFor();
+  });
+
+  it('says its version and the SHA-256 of its program, and docs/auditing.md has the SHA-256 of the file', async () => {
+    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+    await page.locator('#program', { hasText: sha256(contentOf('script')) }).waitFor();
+    expect(await page.locator('footer').innerText()).to.include(`Version ${packageVersion()}.`);
+    const auditing = readFileSync(new URL('../../docs/auditing.md', import.meta.url), 'utf8').replaceAll('\n', ' ');
+    expect(auditing).to.include(`Version ${packageVersion()} has \`${sha256(pageText)}\``);
   });
 
   it('runs no script but its own, loads nothing, and cannot send anything', async () => {

@@ -63,11 +63,15 @@ describe('audit-bundle', function () {
         expect([refused.code, existsSync(file)]).to.deep.equal([1, false]);
         expect(refused.err).to.match(/^mandate: No known key signed checkpoint 2: .* --recorded-keys\.\n$/);
         const brought = `mandate: Signed with keys that only the ledger names: ${ledger.thumbprints()[1]}. Compare them with a key set that you kept, before a policy names them.\n`;
-        expect(await bundle('--task', task, '--recorded-keys', '--out', file)).to.deep.equal({
-          code: 0,
-          out: '',
-          err: brought,
-        });
+        const made = await bundle('--task', task, '--recorded-keys', '--out', file);
+        expect(made).to.include({ code: 0, err: brought });
+        const [wrote, ofTask, ofLog, next] = made.out.split('\n');
+        expect(wrote).to.equal(`Wrote ${file}: 4 records in 1 checkpoint, of task_id ${task}.`);
+        expect(ofTask).to.match(/^It has the start of the task \(record \d+\) and its end \(record \d+\)\.$/);
+        expect(ofLog).to.equal(`Its checkpoints are in the log ${ORIGIN}, of size 3, with 2 cosignatures.`);
+        expect(next).to.match(
+          /^It has personal data\. It is verified offline with mandate audit-verify --bundle .* --policy FILE\.$/,
+        );
         expect(statSync(file).mode & 0o777).to.equal(0o600);
         expect(eventsOf(readFileSync(file, 'utf8'))).to.deep.equal(TASK);
         const { code, out, err } = await verify('--bundle', file);
@@ -91,14 +95,20 @@ describe('audit-bundle', function () {
         const sponsor = await bundle('--sponsor', 'ada+20@example.org/é/😀', '--jwks', keys);
         expect(sponsor).to.include({ code: 3 });
         expect(sponsor.err).to.match(
-          /^mandate: Left out, because they are not sealed yet: 1\. Try again after the next checkpoint \(Service:Audit:Checkpoint:Interval\)\.\n.* has 4 records, and lacks some\.\n$/,
+          /^mandate: Wrote the bundle to standard output: 4 records in 1 checkpoint, of sponsor .*\n(?:mandate: .*\n)*mandate: Left out, because they are not sealed yet: 1\. Try again after the next checkpoint \(Service:Audit:Checkpoint:Interval\)\.\n.* has 4 records, and lacks some\.\n$/,
         );
         const agent = await bundle('--agent', 'agent-2', '--from', '2026-01-01', '--jwks', keys);
-        expect(agent.err).to.match(/^mandate: Left out, because the log does not contain their checkpoints yet: 2\.\n/);
+        expect(agent.err).to.match(
+          /\nmandate: Left out, because the log does not contain their checkpoints yet: 2\.\n/,
+        );
         expect(eventsOf(agent.out)).to.have.lengthOf(4 * 3);
         expect(contentOf(agent.out).completeness).to.deep.include({ not_logged: 2, not_sealed: 0, started: null });
         const without = await bundle('--agent', 'agent-2', '--without-log', '--jwks', keys);
-        expect(without).to.include({ code: 0, err: '' });
+        expect(without.code).to.equal(0);
+        expect(without.err).to.match(
+          /^mandate: Wrote the bundle to standard output: .*\nmandate: It has no transparency log: /,
+        );
+        expect(without.err.split('\n')).to.have.lengthOf(4);
         expect(eventsOf(without.out)).to.have.lengthOf(4 * 3 + 2);
         for (const { out } of [sponsor, agent, without]) {
           writeFileSync(path('part.json'), out);

@@ -51,7 +51,14 @@ describe('A key set', () => {
   async function byCommand(text: string): Promise<Verdict> {
     const path = join(folder, 'keys.json');
     writeFileSync(path, text);
-    const request = { marks: [], archive: undefined, bundle: undefined, policy: undefined, note: undefined, recordedKeys: false };
+    const request = {
+      marks: [],
+      archive: undefined,
+      bundle: undefined,
+      policy: undefined,
+      note: undefined,
+      recordedKeys: false,
+    };
     const { result, out } = await withEnvironment(environmentOf(database.settings), () =>
       capturingOutput(() => auditVerify({ ...request, jwks: { kind: 'file', path }, json: true }, [])),
     );

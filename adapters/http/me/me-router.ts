@@ -17,7 +17,7 @@ import { formatScope } from '../../../domain/scope.ts';
 import { RESUME_MAX_AGE_SECONDS } from '../../../domain/sessions/sign-in-age.ts';
 import { presentBlock } from '../../../domain/sponsors/block.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
-import { decodeCanonical } from '../../../domain/tokens/compact-jws.ts';
+import { decodeCanonical } from '../../../domain/tokens/canonical-base64url.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';

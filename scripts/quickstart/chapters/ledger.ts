@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** The expected records in order: event, decision, reason. The number of renewals varies, so they are left out. */
 const EXPECTED = [
-  'agent.registered allow',
+  ...['agent.registered allow', 'operator.acted allow'],
   'token.issued allow',
   'token.denied deny actor_replayed',
   'token.issued allow',
@@ -22,12 +22,15 @@ const EXPECTED = [
   'task.revoked allow sponsor_stopped',
   'token.denied deny task_revoked',
   'token.issued allow',
-  'task.revoked allow operator_kill_switch',
+  'operator.signed_in allow',
+  ...['task.revoked allow operator_kill_switch', 'operator.acted allow'],
   'token.denied deny task_revoked',
-  'sponsor.blocked allow sponsor_blocked',
-  'task.revoked allow sponsor_blocked',
+  'token.issued allow',
+  ...['task.revoked allow operator_kill_switch', 'operator.acted allow'],
+  'token.denied deny task_revoked',
+  ...['sponsor.blocked allow sponsor_blocked', 'task.revoked allow sponsor_blocked', 'operator.acted allow'],
   'token.denied deny sponsor_disabled',
-  'sponsor.unblocked allow operator_unblocked',
+  ...['sponsor.unblocked allow operator_unblocked', 'operator.acted allow'],
   'token.issued allow',
   'task.revoked allow client_revoked',
 ];

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CompactSign, type CryptoKey, generateKeyPair } from 'jose';
-import { decodeCanonical, hasType, readCompactJws, readJwsEnvelope } from '../../../domain/tokens/compact-jws.ts';
+import { decodeCanonical } from '../../../domain/tokens/canonical-base64url.ts';
+import { hasType, readCompactJws, readJwsEnvelope } from '../../../domain/tokens/compact-jws.ts';
 import { claimsOf } from '../../support/claims.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

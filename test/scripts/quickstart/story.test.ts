@@ -1,13 +1,16 @@
 /** Runs the quickstart with the service from its sources, then the commands that the quickstart shows at its end. */
 
+import { execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { type Task, TaskOver } from '@mandate/agent';
 import { expect } from 'chai';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { keepTokenFresh } from '../../../scripts/quickstart/fresh-token.ts';
 import { invite } from '../../../scripts/quickstart/invitation.ts';
 import { type Stage, setStage } from '../../../scripts/quickstart/stage.ts';
+import { leaveAgent } from '../../../scripts/quickstart/startable-agent.ts';
 import { type Cast, tellStory } from '../../../scripts/quickstart/story.ts';
 import { layOut } from '../../../scripts/quickstart/table.ts';
 import type { Terminal } from '../../../scripts/quickstart/terminal.ts';
@@ -53,7 +56,7 @@ describe('the quickstart', function () {
   after(() => stage?.clear());
 
   it('runs to its last chapter, which verifies the ledger', () => {
-    expect(told.chapters).to.have.lengthOf(15);
+    expect(told.chapters).to.have.lengthOf(16);
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
     for (const reason of [
       ...reasons,
@@ -108,6 +111,7 @@ describe('the quickstart', function () {
           stop = stopping;
         }, resolve);
       });
+      leaveAgent(stage, cast);
       while (statSync(stage.taskTokenFile, { throwIfNoEntry: false }) === undefined) await pause(20);
       invite(stage, invited.terminal, task);
     });
@@ -123,11 +127,22 @@ describe('the quickstart', function () {
       expect(invited.text()).to.not.contain(readFileSync(stage.taskTokenFile, 'utf8'));
     });
 
+    it('leaves an agent that can be started again and again, whose key only its owner can read', async () => {
+      for (const file of [stage.agentFile, stage.agentKeyFile]) expect(statSync(file).mode & 0o777).to.equal(0o600);
+      const start = invited.commands.find((command) => command.startsWith('sh '));
+      expect(start).to.equal(`sh ${stage.agentFile}`);
+      for (const _ of [1, 2]) {
+        const { stdout } = await promisify(execFile)('sh', [stage.agentFile]);
+        expect(JSON.parse(stdout)).to.deep.equal({ key: 'OPS-7', readFor: 'ada', readBy: 'agent:triage-bot' });
+      }
+    });
+
     it('shows commands that work, the last of which ends the task', async () => {
       const answers: number[] = [];
-      for (const command of invited.commands) {
+      const requests = invited.commands.filter((command) => command.startsWith('curl '));
+      for (const command of requests) {
         // After the last command the test still needs a token that is valid for some seconds.
-        if (command === invited.commands.at(-1)) await untilNewToken();
+        if (command === requests.at(-1)) await untilNewToken();
         answers.push(await answerTo(command));
       }
       expect(answers).to.deep.equal([200, 201, 401, 200, 200, 200, 200]);

@@ -101,7 +101,8 @@ export interface IdentityProvider {
   stop(): Promise<void>;
 }
 
-const CLIENT_ID = 'people-desk';
+export const APPLICATION_CLIENT_ID = 'people-desk';
+export const DEFAULT_AUDIENCE = 'https://mandate.example';
 
 /**
  * Oddities in JSON, such as `{"kidTwice": true}`. With this environment variable every test of the provider's side runs
@@ -129,10 +130,10 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   const issuer = gateway?.url ?? `http://127.0.0.1:${port}`;
   const setup: ProviderSetup = {
     issuer,
-    audience: options.audience ?? 'https://mandate.example',
+    audience: options.audience ?? DEFAULT_AUDIENCE,
     scopes: options.scopes ?? everyScope,
     people,
-    clientId: CLIENT_ID,
+    clientId: APPLICATION_CLIENT_ID,
     redirectUri: `${issuer}/app/signed-in`,
     accessTokenLifetime: options.accessTokenLifetime ?? 3600,
     backchannelLogoutUri: options.backchannelLogoutUri,
@@ -171,7 +172,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     issuer,
     port: Number(new URL(issuer).port),
     audience: setup.audience,
-    clientId: CLIENT_ID,
+    clientId: APPLICATION_CLIENT_ID,
     signingKey: () => keys[algorithm],
     async signIn(username, { scope = setup.scopes.join(' '), password, resource = setup.audience } = {}) {
       const person = people.find((candidate) => candidate.username === username);
@@ -201,7 +202,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       const key = keys[algorithm];
       const now = Math.floor(Date.now() / 1000);
       const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
-      const usual = { iss: issuer, aud: CLIENT_ID, jti: randomUUID(), iat: now, exp: now + 120, events };
+      const usual = { iss: issuer, aud: APPLICATION_CLIENT_ID, jti: randomUUID(), iat: now, exp: now + 120, events };
       return key.sign({ alg: key.alg, typ: 'logout+jwt', kid: key.kid, ...header }, { ...usual, ...claims });
     },
     async rotateKeys({ keepFormer = false } = {}) {

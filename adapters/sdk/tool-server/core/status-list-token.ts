@@ -6,7 +6,8 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
 import { STATUS_BITS, STATUS_LIST_TYPE, statusListEntries } from '../../../../domain/tasks/status-list.ts';
-import { decodeCanonical, readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
+import { decodeCanonical } from '../../../../domain/tokens/canonical-base64url.ts';
+import { readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
 import { signatureFault } from './verify-token.ts';
