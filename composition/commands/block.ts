@@ -11,7 +11,7 @@ import {
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';
-import { EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from './emergency.ts';
+import { CHECK_SPELLING, EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from './emergency.ts';
 
 export function blockCommand(run = block): Command {
   return command({
@@ -51,6 +51,7 @@ export function block(
         code: exitCode.done,
         lines: [
           `${visibleText(person)} is blocked, ${counted(tasks, 'task')} ended. No agent can act for them until "mandate unblock".`,
+          ...(tasks === 0 ? [`No task was live. ${CHECK_SPELLING}`] : []),
           await lastTokens(switches),
         ],
       };

@@ -14,7 +14,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import type { StopTarget } from '../../application/ports/admin-api.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';
-import { EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from './emergency.ts';
+import { CHECK_SPELLING, EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from './emergency.ts';
 
 const ONE_OF = 'stop needs exactly one of --task, --agent, --person and --everything.';
 
@@ -90,7 +90,7 @@ export function stop(
       if (outcome.kind === 'not_found') {
         return { code: UNCHANGED, lines: [`There is no such ${target.kind}. Nothing was changed.`] };
       }
-      const ended = outcome.tasks === 0 ? 'No task was live.' : `${counted(outcome.tasks, 'task')} ended.`;
+      const ended = outcome.tasks === 0 ? noneLive(target) : `${counted(outcome.tasks, 'task')} ended.`;
       const agentId = target.kind === 'agent' ? target.agentId : undefined;
       return {
         code: exitCode.done,
@@ -98,6 +98,10 @@ export function stop(
       };
     },
   });
+}
+
+function noneLive({ kind }: StopTarget): string {
+  return kind === 'person' ? `No task was live. ${CHECK_SPELLING}` : 'No task was live.';
 }
 
 function named(target: StopTarget): string {

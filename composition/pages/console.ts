@@ -67,6 +67,7 @@ function overview(parts: Parts): OverviewSurface {
     earliest: () => clockWatch.earliest(),
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
+    sealsEvery: settings['Service:Audit:Checkpoint:Interval'],
     mayStopEverything: settings['Service:Operators:StopEverything'],
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
     statusLists: statusListReach(settings),

@@ -61,6 +61,8 @@ describe('The emergency commands', function () {
       expect(records, what).to.deep.equal([['task.revoked', task, 'operator_kill_switch'], acted('operator.acted')]);
       const again = await byKey('stop', ...target(task));
       expect([again.code, again.out.split('.')[0]], what).to.deep.equal([0, 'No task was live']);
+      // A mistyped agent or task is refused.
+      expect(again.out.includes('check the spelling of the person'), what).to.equal(what === 'person');
     }
     expect((await agent.exchange()).status).to.equal(200);
   });
@@ -88,6 +90,13 @@ describe('The emergency commands', function () {
     });
     expect(disabled.map(({ event, reason }) => [event, reason])[0]).to.deep.equal(['agent.updated', 'changed:enabled']);
     expect((await agent.exchange()).body.reason).to.equal('agent_disabled');
+  });
+
+  it('say that a blocked person without a live task may be mistyped', async () => {
+    const { code, out } = await byKey('block', 'hedy');
+    expect(code).to.equal(0);
+    expect(out).to.include('No task was live. If you expected one, check the spelling of the person.');
+    expect((await byKey('unblock', 'hedy')).code).to.equal(0);
   });
 
   it('act under the name of an operator, with their reason, and report which role is missing', async () => {

@@ -148,6 +148,8 @@ export interface OverviewSurface {
   earliest(): Instant | Promise<Instant>;
   backlog(): Promise<Backlog>;
   readonly hasSink: boolean;
+  /** `Service:Audit:Checkpoint:Interval`, in seconds. */
+  readonly sealsEvery: number;
   /** `Service:Operators:StopEverything`. */
   readonly mayStopEverything: boolean;
   /** `Service:Operators:TwoPersonUnblock`. */

@@ -2,7 +2,8 @@
 
 import { type Flash, flashCookie } from '../browser/flash.ts';
 
-const count = (amount: number, one: string, many: string) => `${amount} ${amount === 1 ? one : many}`;
+const count = (amount: number, one: string, many: string) =>
+  `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;
 const tasks = (amount: number) => count(amount, 'task', 'tasks');
 
 export const notices = {

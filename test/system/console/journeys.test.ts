@@ -103,7 +103,7 @@ for (const database of databasesByLength) {
       await page.getByLabel('Type ada to confirm').fill('grace');
       await page.getByLabel('Reason').fill('Ada lost her laptop');
       await press(page, 'End 2 tasks');
-      await page.getByRole('heading', { name: 'The typed name is another one' }).waitFor();
+      await page.getByRole('heading', { name: 'What you typed is not what the form asks for' }).waitFor();
       expect(await accessibilityFaults(page)).to.deep.equal([]);
       await shot(page, '4 refused form');
       expect(await page.getByLabel('Type ada to confirm').inputValue()).to.equal('grace');

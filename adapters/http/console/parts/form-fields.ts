@@ -51,8 +51,8 @@ export function typedWrong(field: FormField, expected: string, back: string): Fo
     status: 400,
     reason: 'typed_name_differs',
     back,
-    title: 'The typed name is another one',
-    text: 'Nothing was changed. Type the name exactly as the form shows it.',
-    errors: fieldErrors('typed', 'Must be the name that the form shows.'),
+    title: 'What you typed is not what the form asks for',
+    text: 'Nothing was changed.',
+    errors: fieldErrors('typed', 'Must be exactly what the form shows.'),
   };
 }

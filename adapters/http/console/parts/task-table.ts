@@ -28,7 +28,7 @@ export function taskTable(tasks: readonly ListedTask[], { now, mayStop, state = 
 ${hasStop && html`<td><a class="button stop small" href="${stopPath({ task_id: task.taskId })}">Stop<span class="hidden"> task ${task.taskId}</span></a></td>`}
 <td>${task.displayName === undefined ? html`<bdi translate="no">${task.agentId}</bdi> (removed)` : html`<a href="${agentPath(task.agentId)}"><bdi translate="no">${task.displayName}</bdi></a>`}</td>
 <td><a href="${personPath(task.sponsorKey)}"><bdi translate="no">${task.sponsorKey}</bdi></a></td>
-<td><bdi translate="no">${task.audience}</bdi></td>
+<td class="address"><bdi translate="no">${task.audience}</bdi></td>
 <td>${endOf(task, now)}</td>
 <th scope="row"><a href="${taskPath(task.taskId)}"><code>${task.taskId}</code></a></th>
 </tr>`,

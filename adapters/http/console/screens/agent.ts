@@ -1,6 +1,6 @@
 /** *Agent*: one registration, its keys and its live tasks; a registrar disables and enables it. */
 
-import type { ListedTask } from '../../../../application/ports/tasks.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
@@ -16,13 +16,13 @@ import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { reasonField, typedInto } from '../parts/form-fields.ts';
 import { moment } from '../parts/times.ts';
 import { unknownAgent } from '../parts/unknown-names.ts';
-import { code, wide } from '../parts/words.ts';
+import { amount, code, wide } from '../parts/words.ts';
 
 interface AgentView {
   readonly agent: Agent;
   /** The newest live ones. */
   readonly tasks: readonly ListedTask[];
-  readonly hasMoreTasks: boolean;
+  readonly live: LiveTaskCount;
   /** Whether the operator is a registrar. */
   readonly mayChange: boolean;
   /** Whether the operator is a responder. */
@@ -53,7 +53,7 @@ ${actions(view)}
 <dt>Changed</dt><dd>${moment(agent.updatedAt, now)}</dd>
 </dl></section>
 <section aria-labelledby="keys"><h2 id="keys">Keys</h2>${keysPart(agent, now)}</section>
-<section aria-labelledby="tasks"><h2 id="tasks">Live tasks</h2>${tasksPart(view)}</section>
+<section aria-labelledby="tasks">${tasksPart(view)}</section>
 ${compareSection(formToken)}`;
 }
 
@@ -98,17 +98,19 @@ function text(value: unknown): Html {
   return typeof value === 'string' ? code(value) : html`<span class="quiet">not named</span>`;
 }
 
-function tasksPart({ agent, tasks, hasMoreTasks, now }: AgentView): Html {
-  if (tasks.length === 0) return html`<p>It has no live task.</p>`;
-  return html`${wide(
-    'Live tasks of the agent',
-    html`<table><thead><tr><th scope="col">Task</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Started</th><th scope="col">Time is up</th></tr></thead>
+function tasksPart({ agent: { agentId }, tasks, live, now }: AgentView): Html {
+  const title = html`<h2 id="tasks">Live tasks</h2>`;
+  if (tasks.length === 0) return html`${title}<p>It has no live task.</p>`;
+  const shown = live.tasks > tasks.length ? `the newest ${tasks.length} of ${amount(live.tasks)}` : amount(live.tasks);
+  return html`<div class="heading">${title}<span class="quiet">${shown}</span> <a href="${tasksPath({ agent_id: agentId })}">All</a> <a href="${delegationPath({ agent_id: agentId })}">as a picture</a></div>
+${wide(
+  'Live tasks of the agent',
+  html`<table><thead><tr><th scope="col">Task</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Started</th><th scope="col">Time is up</th></tr></thead>
 <tbody>${tasks.map(
-      ({ taskId, sponsorKey, sponsor, audience, createdAt, expiresAt }) =>
-        html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${named(sponsor)}</a></td><td>${named(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
-    )}</tbody></table>`,
-  )}
-<p>${hasMoreTasks && `These are the newest ${tasks.length}. `}<a href="${tasksPath({ agent_id: agent.agentId })}">All its live tasks</a> · <a href="${delegationPath({ agent_id: agent.agentId })}">as a picture</a></p>`;
+    ({ taskId, sponsorKey, sponsor, audience, createdAt, expiresAt }) =>
+      html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${named(sponsor)}</a></td><td>${named(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
+  )}</tbody></table>`,
+)}`;
 }
 
 /** The newest live tasks. */
@@ -118,9 +120,15 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
   const query = readFilters(request, []);
   const agentId = parseAgentId(String(request.params.agentId));
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.agents);
-  const [agent, page] =
-    agentId === undefined ? [] : await Promise.all([context.admin.find(agentId), liveTasksOf(context, agentId)]);
-  if (agent === undefined || page === undefined) {
+  const [agent, tasks, live] =
+    agentId === undefined
+      ? []
+      : await Promise.all([
+          context.admin.find(agentId),
+          liveTasksOf(context, agentId),
+          context.overview.countLive({ agentId }),
+        ]);
+  if (agent === undefined || tasks === undefined || live === undefined) {
     const said = await unknownAgent(context, String(request.params.agentId));
     return notFound('There is no such agent', said, screenPaths.agents);
   }
@@ -128,8 +136,8 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
     title: agent.displayName,
     body: renderAgent({
       agent,
-      tasks: page.tasks,
-      hasMoreTasks: page.hasMore,
+      tasks,
+      live,
       mayChange: context.may('registrar'),
       mayStop: context.may('responder'),
       typed: typedInto(context, agent.enabled ? agentScreen.forms.disableAgent : agentScreen.forms.enableAgent),
@@ -139,10 +147,9 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
   };
 }
 
-async function liveTasksOf({ admin }: ScreenContext, agentId: AgentId) {
+async function liveTasksOf({ admin }: ScreenContext, agentId: AgentId): Promise<readonly ListedTask[]> {
   const page = await admin.listTasks({ filters: { agentId, state: 'live' }, limit: TASKS_OF_AGENT, cursor: undefined });
-  if (page.kind === 'foreign_cursor') return { tasks: [], hasMore: false };
-  return { tasks: page.items, hasMore: page.nextCursor !== undefined };
+  return page.kind === 'foreign_cursor' ? [] : page.items;
 }
 
 /** The form that disables or enables an agent. */

@@ -14,7 +14,7 @@ import { AGENT_ID_SENTENCE, readFilters, refusedFilters } from '../parts/filters
 import { suggestionList } from '../parts/suggestions.ts';
 import { moment } from '../parts/times.ts';
 import { unknownAgent } from '../parts/unknown-names.ts';
-import { code, count, pages, wide } from '../parts/words.ts';
+import { code, pages, wide } from '../parts/words.ts';
 
 interface AgentsView {
   /** In the order of their ids. */
@@ -69,9 +69,7 @@ function stateOf({ enabled }: Agent): Html {
 }
 
 function keysOf({ keys }: Agent): Html {
-  return keys.kind === 'remote'
-    ? html`at ${named(new URL(keys.uri).host)}`
-    : html`${count(keys.jwks.keys.length, 'key')}`;
+  return keys.kind === 'remote' ? html`at ${named(new URL(keys.uri).host)}` : html`${keys.jwks.keys.length}`;
 }
 
 function ageOf({ keysSince }: Agent, now: Instant): string {

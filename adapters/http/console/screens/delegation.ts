@@ -66,9 +66,9 @@ function summary({ tasks, isComplete, graph, filters }: DelegationView): Insert 
   const what = hasWindow ? `${count(tasks, 'task')} ran in this time` : count(tasks, `${filters.state ?? 'live'} task`);
   const grouped = {
     nothing: '',
-    tasks: ' Tasks between the same are one node.',
+    tasks: ' Tasks of the same person, agent and tool server are one node.',
     smallest:
-      ' Tasks between the same are one node, and so are the people, agents and tool servers with the fewest tasks.',
+      ' Tasks of the same person, agent and tool server are one node, and so are the people, agents and tool servers with the fewest tasks.',
   }[graph.grouped];
   if (tasks === 0 && isComplete)
     return hasWindow ? 'No task ran in this time.' : `There is no ${filters.state ?? 'live'} task here.`;

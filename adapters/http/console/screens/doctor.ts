@@ -6,6 +6,7 @@ import { type Html, html } from '../../browser/html.ts';
 import type { Screen, ShowPage } from '../context.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
+import { code } from '../parts/words.ts';
 
 interface DoctorView {
   readonly findings: readonly NamedFinding[];
@@ -42,7 +43,12 @@ function table(label: string, findings: readonly NamedFinding[]): Html {
 
 function row({ check, status, sentence, remedy }: NamedFinding): Html {
   return html`<tr><td><span class="mark ${status}">${status}</span></td><th scope="row">${check}</th>
-<td>${sentence}${remedy !== undefined && html` <strong>${remedy}</strong>`}</td></tr>`;
+<td>${withCode(sentence)}${remedy !== undefined && html` <strong>${withCode(remedy)}</strong>`}</td></tr>`;
+}
+
+/** Findings mark commands with backticks, as the command line shows them. */
+function withCode(text: string): readonly Html[] {
+  return text.split('`').map((part, nth) => (nth % 2 === 1 ? code(part) : html`${part}`));
 }
 
 function number(count: number, what: string): string {

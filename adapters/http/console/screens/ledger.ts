@@ -9,6 +9,7 @@ import { type Instant, plusSeconds, toShortText } from '../../../../domain/insta
 import { type LedgerRecord, ledgerEvents } from '../../../../domain/ledger/record.ts';
 import { CONSOLE_PARAMETERS, OPERATOR_PARAMETERS, PARAMETERS, parseAuditQuestion } from '../../admin/audit-router.ts';
 import { type Html, html } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
 import { queryParameters } from '../../message/head.ts';
 import { CURSOR, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import { type LedgerSearch, ledgerPath, screenPaths } from '../addresses.ts';
@@ -38,6 +39,8 @@ type SearchField = (typeof searchFields)[number];
 
 export interface LedgerView {
   readonly now: Instant;
+  /** Seconds between checkpoints. */
+  readonly sealsEvery: number;
   /** The texts of the request, which the form shows again. */
   readonly search: LedgerSearch;
   readonly suggested: Suggestions;
@@ -55,7 +58,7 @@ export interface LedgerView {
 }
 
 export function renderLedger(view: LedgerView): Html {
-  return html`<p class="lead">Every decision. <a href="${screenPaths.checkpoints}">Checkpoints</a> seal the records about once a minute.</p>
+  return html`<p class="lead">Every decision. <a href="${screenPaths.checkpoints}">Checkpoints</a> seal new records, about ${duration('en', view.sealsEvery)} apart.</p>
 ${searchForm(view)}
 ${view.outcome.kind === 'invalid' ? problems(view.outcome.errors) : found(view.outcome, view)}`;
 }
@@ -136,13 +139,14 @@ const RECENT_SECONDS = 3600;
 
 async function showLedger(context: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {
   const { now } = context;
+  const { sealsEvery } = context.overview;
   const recent = ledgerPath({ from: toShortText(plusSeconds(now, -RECENT_SECONDS)) });
   const url = originalUrl.includes('?') ? withoutEmpty(originalUrl, searchFields) : recent;
   const [suggested, outcome] = await Promise.all([readSuggestions(context), outcomeOf(context, url)]);
   const isInvalid = outcome.kind === 'invalid';
   return {
     ...(isInvalid ? { status: 400, reason: 'invalid_fields' } : {}),
-    body: renderLedger({ now, search: typedIn(url, searchFields), suggested, outcome }),
+    body: renderLedger({ now, sealsEvery, search: typedIn(url, searchFields), suggested, outcome }),
     scripts: isInvalid ? [] : [assets.verify],
   };
 }

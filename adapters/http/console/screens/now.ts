@@ -33,6 +33,8 @@ interface NowView {
   readonly blocked: BlockCount;
   readonly backlog: Backlog;
   readonly hasSink: boolean;
+  /** Seconds between checkpoints. */
+  readonly sealsEvery: number;
   /** `undefined` for an operator who is no auditor, and reads no record. */
   readonly denials: RecentDenials | undefined;
   readonly mayStop: boolean;
@@ -102,20 +104,25 @@ function blockedFigure({ blocked: { people, bySource } }: NowView): Html {
     'blocked',
     'Blocked people',
     html`<a href="${screenPaths.people}">${people.toLocaleString('en')}${isCut && ' or more'}</a>`,
-    sources.length === 0 ? 'by no source' : html`<ul class="inline">${sources}</ul>`,
+    sources.length === 0 ? 'No person is blocked.' : html`<ul class="inline">${sources}</ul>`,
   );
 }
 
-/** A minute is the usual interval of checkpoints. */
 const LATE_SECONDS = 5 * 60;
 
-function sealingFigure({ backlog: { sealing }, now, denials }: NowView): Html {
+function sealingFigure({ backlog: { sealing }, sealsEvery, now, denials }: NowView): Html {
   const { oldestUnsealedAt: oldest, unsealed, newestCheckpoint } = sealing;
   const isAuditor = denials !== undefined;
   const id = newestCheckpoint && `checkpoint ${newestCheckpoint.checkpointId}`;
   const more = html`${amount(unsealed)} unsealed${newestCheckpoint !== undefined && html`; ${isAuditor ? html`<a href="${screenPaths.checkpoints}">${id}</a>` : id} ${moment(newestCheckpoint.closedAt, now)}`}`;
   const value = recordsFrom(oldest, age(oldest, now, 'all sealed'), isAuditor);
-  return figure('sealing', 'Oldest unsealed record', value, more, isLate(oldest, now));
+  return figure(
+    'sealing',
+    'Oldest unsealed record',
+    value,
+    more,
+    isLate(oldest, now, Math.max(LATE_SECONDS, 2 * sealsEvery)),
+  );
 }
 
 /** An auditor can read the records from that time on. */
@@ -134,12 +141,12 @@ function outboxFigure({ backlog: { outbox }, hasSink, now, denials }: NowView): 
     'Oldest undelivered record',
     recordsFrom(outbox.oldestAt, age(outbox.oldestAt, now, 'none waits'), denials !== undefined),
     more,
-    isLate(outbox.oldestAt, now),
+    isLate(outbox.oldestAt, now, LATE_SECONDS),
   );
 }
 
-function isLate(oldest: Instant | undefined, now: Instant): boolean {
-  return oldest !== undefined && secondsBetween(oldest, now) > LATE_SECONDS;
+function isLate(oldest: Instant | undefined, now: Instant, seconds: number): boolean {
+  return oldest !== undefined && secondsBetween(oldest, now) > seconds;
 }
 
 function age(oldest: Instant | undefined, now: Instant, none: string): Insert {
@@ -212,6 +219,7 @@ async function readNow({ admin, views, overview, now, may }: ScreenContext): Pro
     backlog,
     denials,
     hasSink: overview.hasSink,
+    sealsEvery: overview.sealsEvery,
     mayStop: may('responder'),
     newest: newest.kind === 'page' ? newest.items : [],
   };

@@ -45,12 +45,21 @@ export function renderTasks(view: TasksView): Html {
   const goesOn = tasks.length === 0 && nextCursor !== undefined;
   const { state: _, ...about } = filters;
   return html`${filterForm(filters, view.suggested)}
-<p class="summary">${goesOn ? 'None so far: the search goes on, on the next page.' : html`<strong>${count(tasks.length, `${state} task`)}</strong>${nextCursor !== undefined && ', and more on the next page'}, the newest first.`}${state === 'live' && html` <a href="${delegationPath(about)}">See them as a picture</a>`}</p>
+<p class="summary">${goesOn ? 'None so far: the search goes on, on the next page.' : found(view)}${state === 'live' && html` <a href="${delegationPath(about)}">See them as a picture</a>`}</p>
 ${tasks.length > 0 && taskTable(tasks, view)}
 ${pages('Pages of tasks', {
   first: isFirst ? undefined : withQuery(screenPaths.tasks, filters),
   next: nextCursor && withQuery(screenPaths.tasks, { ...filters, [CURSOR]: nextCursor }),
 })}`;
+}
+
+/** A page that is not the only one must not read like the number of all. */
+function found({ tasks, state, isFirst, nextCursor }: TasksView): Html {
+  const [amount, more] = [tasks.length, nextCursor !== undefined];
+  if (!isFirst)
+    return html`<strong>${count(amount, `older ${state} task`)}</strong>.${more && ' More are on the next page.'}`;
+  if (more) return html`<strong>The newest ${count(amount, `${state} task`)}</strong>. More are on the next page.`;
+  return html`<strong>${count(amount, `${state} task`)}</strong>, the newest first.`;
 }
 
 function filterForm(filters: Filters, suggested: Suggestions): Html {

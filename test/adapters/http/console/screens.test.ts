@@ -171,7 +171,18 @@ describe('the screen Task', () => {
 describe('the screen Agent', () => {
   const agent = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } }, keysSince: plusSeconds(NOON, 100) });
   const page = (mayChange: boolean, mayStop: boolean, enabled = true) =>
-    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], hasMoreTasks: false, mayChange, mayStop, formToken: 't', typed: () => undefined, now })}`;
+    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, mayChange, mayStop, formToken: 't', typed: () => undefined, now })}`;
+
+  it('says how many tasks are live, also if it shows only the newest', () => {
+    const text = (tasks: number, shown: number) => {
+      const live = { tasks, lastExpiry: undefined, longestTokenTtl: undefined };
+      const listed = Array.from({ length: shown }, () => aListedTask());
+      return `${renderAgent({ agent, tasks: listed, live, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+    };
+    expect(text(1001, 50)).to.include('<span class="quiet">the newest 50 of 1,001</span>');
+    expect(text(2, 2)).to.include('<span class="quiet">2</span>');
+    expect(text(0, 0)).to.include('It has no live task.');
+  });
 
   it('offers a registrar to disable or enable it, and a responder to stop its tasks', () => {
     const has = (text: string) =>

@@ -27,6 +27,7 @@ type Page = Extract<LedgerView['outcome'], { readonly kind: 'page' }>;
 const ledger = (page: Partial<Page>, search: LedgerView['search'] = {}) =>
   renderLedger({
     now: plusSeconds(NOON, 60),
+    sealsEvery: 1800,
     search,
     suggested: nothingSuggested,
     outcome: { kind: 'page', records: [], next: undefined, first: undefined, archivedBefore: undefined, ...page },
@@ -88,9 +89,19 @@ describe('The screen Ledger', () => {
     expect(ledger({ archivedBefore: NOON })).to.include('have been archived');
   });
 
+  it('says the interval of checkpoints that is configured', () => {
+    expect(ledger({})).to.include('about 30 minutes apart');
+  });
+
   it('names each field that cannot be read, and shows no records', () => {
     const outcome = { kind: 'invalid', errors: [{ field: MARKUP, sentence: 'Is not a parameter here.' }] } as const;
-    const shown = renderLedger({ now: NOON, search: {}, suggested: nothingSuggested, outcome }).toString();
+    const shown = renderLedger({
+      now: NOON,
+      sealsEvery: 60,
+      search: {},
+      suggested: nothingSuggested,
+      outcome,
+    }).toString();
     expect(shown).to.include(`<code>${ESCAPED}</code>: Is not a parameter here.`).and.not.include('records-title');
   });
 });
@@ -115,11 +126,12 @@ describe('The screen Doctor', () => {
     const text = shown([
       { check: 'settings', ...ok('Every setting is known and valid.') },
       { check: 'sink', ...skipped('No sink is configured.') },
-      { check: 'database clock', ...warning('It is 9 seconds behind.', 'Use NTP.') },
+      { check: 'database clock', ...warning('It is 9 seconds behind.', 'Run `ntpd -q`.') },
       { check: 'provider', ...failed(MARKUP, 'Look at it.') },
     ]);
     const checks = [...text.matchAll(/<th scope="row">([^<]*)</g)].map(([, check]) => check);
     expect(checks).to.deep.equal(['provider', 'database clock', 'settings', 'sink']);
+    expect(text).to.include('Run <bdi class="code" translate="no">ntpd -q</bdi>.');
     expect(text).to.include('<strong>1 check failed.</strong> 1 warning.').and.include('<strong>Look at it.</strong>');
     expect(text).to.include(ESCAPED).and.not.include('<script>');
   });

@@ -2,10 +2,12 @@
 
 import { expect } from 'chai';
 import { MOST_COUNTED, type ScreenContext } from '../../../../../adapters/http/console/context.ts';
+import { noticeText } from '../../../../../adapters/http/console/notices.ts';
 import { taskTable } from '../../../../../adapters/http/console/parts/task-table.ts';
 import { renderNow } from '../../../../../adapters/http/console/screens/now.ts';
 import { renderPerson } from '../../../../../adapters/http/console/screens/people.ts';
 import { renderStop, type StopTarget, stopScreen } from '../../../../../adapters/http/console/screens/stop.ts';
+import { renderTasks } from '../../../../../adapters/http/console/screens/tasks.ts';
 import type { RecentDenials } from '../../../../../application/admin/recent-denials.ts';
 import { parseAgentId, parseSponsorKey, type SponsorKey } from '../../../../../domain/identifiers.ts';
 import { plusSeconds, toShortText } from '../../../../../domain/instant.ts';
@@ -86,6 +88,55 @@ describe('A table of tasks', () => {
     const agentId = parseAgentId('gone') as ReturnType<typeof aListedTask>['agentId'];
     const text = `${taskTable([aListedTask({ agentId, displayName: undefined })], { now: NOON, mayStop: false })}`;
     expect(text).to.include('<bdi translate="no">gone</bdi> (removed)').and.not.include('/agents/gone');
+  });
+});
+
+describe('The list of tasks', () => {
+  it('does not say the number of a page as the number of all tasks', () => {
+    const view = { filters: {}, state: 'live', tasks: [aListedTask()], suggested: nothingSuggested, mayStop: false };
+    const summary = (isFirst: boolean, nextCursor: string | undefined) =>
+      /<p class="summary">(.*?) <a /.exec(`${renderTasks({ ...view, isFirst, nextCursor, now: NOON } as never)}`)?.[1];
+    expect(summary(true, undefined)).to.equal('<strong>1 live task</strong>, the newest first.');
+    expect(summary(true, 'c')).to.equal('<strong>The newest 1 live task</strong>. More are on the next page.');
+    expect(summary(false, 'c')).to.equal('<strong>1 older live task</strong>. More are on the next page.');
+    expect(summary(false, undefined)).to.equal('<strong>1 older live task</strong>.');
+  });
+});
+
+describe('The notice after a form', () => {
+  it('writes large numbers as the page before did', () => {
+    expect(noticeText({ kind: 'stopped', amount: 1004 })).to.equal('Ended 1,004 tasks.');
+    expect(noticeText({ kind: 'blocked', amount: 1004 })).to.equal('Blocked. Ended 1,004 tasks.');
+  });
+});
+
+describe('The oldest unsealed record on Now', () => {
+  it('is late after five minutes, or after two intervals of checkpoints if they are longer', () => {
+    const isLate = (age: number, sealsEvery: number) => {
+      const sealing = { unsealed: 1, oldestUnsealedAt: plusSeconds(NOON, -age), newestCheckpoint: undefined };
+      const outbox = { waiting: 0, failing: 0, oldestAt: undefined, queueing: false };
+      const backlog = { sealing, outbox };
+      const view = { now: NOON, live: LIVE, newest: [], blocked: { people: 0, bySource: {} }, backlog, sealsEvery };
+      const text = `${renderNow({ ...view, denials: undefined, hasSink: false, mayStop: false }, undefined)}`;
+      expect(text).to.include('No person is blocked.');
+      return text.includes('class="figure late"');
+    };
+    const cases = [
+      [300, 60],
+      [301, 60],
+      [301, 1],
+      [301, 3600],
+      [7200, 3600],
+      [7201, 3600],
+    ] as const;
+    expect(cases.map(([age, interval]) => isLate(age, interval))).to.deep.equal([
+      false,
+      true,
+      true,
+      false,
+      false,
+      true,
+    ]);
   });
 });
 
