@@ -51,7 +51,7 @@ export function block(
         code: exitCode.done,
         lines: [
           `${visibleText(person)} is blocked, ${counted(tasks, 'task')} ended. No agent can act for them until "mandate unblock".`,
-          await lastTokens(switches),
+          lastTokens(switches),
         ],
       };
     },
