@@ -10,6 +10,8 @@ import { readAgent } from './registration-json.ts';
 const TIMEOUT_MS = 90_000;
 /** Each may last as long as the one before: an operator should hear of the failure within minutes. */
 const MAX_ATTEMPTS = 5;
+/** After a change that has been made, an operator does not wait for a busy service to say more. */
+const READING = { maxAttempts: 1 };
 /** So few agents in a page, because a registration may be long. */
 const AGENTS_IN_PAGE = 50;
 const MAX_PAGES = 40;
@@ -59,14 +61,14 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
 
     async longestTokenTtl(agentId) {
       if (agentId !== undefined) {
-        const answer = await ask('GET', agent(agentId));
+        const answer = await ask('GET', agent(agentId), READING);
         return answer.status === 200 ? readAgent(answer.body)?.maxTokenTtl : undefined;
       }
       let longest: number | undefined;
       let after = '';
       for (let page = 0; page < MAX_PAGES; page++) {
         const path = `/admin/agents?limit=${AGENTS_IN_PAGE}${after}`;
-        const { status, body } = await ask('GET', path, { maxBytes: MAX_PAGE_BYTES });
+        const { status, body } = await ask('GET', path, { ...READING, maxBytes: MAX_PAGE_BYTES });
         const agents = member(body, 'agents');
         if (status !== 200 || !Array.isArray(agents)) return undefined;
         for (const each of agents) {
@@ -86,7 +88,7 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
 /** Asked after a lift. @throws AdminApiFailure that says that the lift was made */
 async function isBlocked(ask: Ask, sponsorKey: SponsorKey): Promise<boolean> {
   const path = `/admin/sponsors/${encodeURIComponent(sponsorKey)}`;
-  const status = await ask('GET', path).then(
+  const status = await ask('GET', path, READING).then(
     (answer) => answer.status,
     (error: unknown) => {
       if (!(error instanceof AdminApiFailure)) throw error;

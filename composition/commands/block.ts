@@ -52,7 +52,7 @@ export function block(
         lines: [
           `${visibleText(person)} is blocked, ${counted(tasks, 'task')} ended. No agent can act for them until "mandate unblock".`,
           ...(tasks === 0 ? [`No task was live. ${CHECK_SPELLING}`] : []),
-          await lastTokens(switches),
+          lastTokens(switches),
         ],
       };
     },

@@ -28,11 +28,16 @@ export const EMERGENCY_EXIT_CODES = {
   [exitCode.usage]: 'an argument is wrong, there is no credential, or no terminal to ask at: nothing was sent',
 } as const;
 
+type Line = string | Promise<string>;
+
 interface Act {
   /** Ends with a question mark. */
   readonly question: string;
-  /** Sends the change. Returns what to report, and the exit code. */
-  send(switches: EmergencySwitches): Promise<{ readonly code: number; readonly lines: readonly string[] }>;
+  /**
+   * Sends the change. Returns what to report, and the exit code. The operator reads each line as soon as it is there: a
+   * later one may wait for a slow service.
+   */
+  send(switches: EmergencySwitches): Promise<{ readonly code: number; readonly lines: readonly Line[] }>;
 }
 
 export function runEmergency(
@@ -60,7 +65,7 @@ export function runEmergency(
     try {
       const switches = emergencySwitches({ server, credential, network: httpNetwork(), pause }, reason);
       const { code, lines } = await send(switches);
-      for (const line of lines) process.stdout.write(`${line}\n`);
+      for (const line of lines) process.stdout.write(`${await line}\n`);
       return code;
     } catch (error) {
       if (!(error instanceof AdminApiFailure)) throw error;

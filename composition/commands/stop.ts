@@ -94,7 +94,7 @@ export function stop(
       const agentId = target.kind === 'agent' ? target.agentId : undefined;
       return {
         code: exitCode.done,
-        lines: [`${ended} ${PREVENTED[target.kind]}`, await lastTokens(switches, agentId)],
+        lines: [`${ended} ${PREVENTED[target.kind]}`, lastTokens(switches, agentId)],
       };
     },
   });

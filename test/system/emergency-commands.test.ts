@@ -1,6 +1,7 @@
 /** `mandate stop`, `block`, `unblock` and `agent disable` against a running service. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
@@ -8,9 +9,13 @@ import { expect } from 'chai';
 import { confirm } from '../../adapters/cli/confirm.ts';
 import { runLine } from '../../composition/commands/run-line.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
+import { startCommand } from '../support/command-process.ts';
 import { sqliteFile } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
+import { answering, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../support/mandate.ts';
 import { operatorToken, ROLE_VALUES, STOP_EVERYTHING, TWO_PERSONS } from '../support/operators.ts';
+import { aRegistrationBody } from '../support/registrations.ts';
 
 const WHY = 'Incident 4711: “é”';
 const UNTIL = /The rest accept the last tokens until \d{4}-\d\d-\d\dT[\d:.]+Z at the latest\./;
@@ -179,6 +184,30 @@ describe('The emergency commands', function () {
       'mandate: The service does not accept this admin key or access token.\n',
     ]);
     rmSync(folder, { recursive: true });
+  });
+});
+
+describe('An emergency command at a slow service', () => {
+  it('says at once what has ended, and then waits for how long tokens work', async () => {
+    let late: ServerResponse | undefined;
+    const server = await startLoopback((request, response) => {
+      if (request.method === 'DELETE') answering('{"revoked_tasks":7}')(request, response);
+      else late = response;
+    });
+    try {
+      const line = ['stop', '--everything', '--yes', '--server', server.url];
+      const command = startCommand(line, { MANDATE_ADMIN_KEY: ADMIN_KEY });
+      await command.said('7 tasks ended.');
+      await eventually(() => late !== undefined);
+      const agent = { ...aRegistrationBody(), jwks_uri: null, enabled: true, max_token_ttl: 'PT4M' };
+      late?.end(JSON.stringify({ agents: [agent], next_after: null }));
+      const { code, out } = await command.ended;
+      expect(code).to.equal(0);
+      // It would be missing if the command had given up.
+      expect(out).to.match(UNTIL);
+    } finally {
+      await server.close();
+    }
   });
 });
 

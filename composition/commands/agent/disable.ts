@@ -51,7 +51,7 @@ export function agentDisable(
       const tasks = `Its tasks did not end: "mandate stop --agent ${agent}" ends them.`;
       return {
         code: exitCode.done,
-        lines: [`${agent} is disabled: it gets no token. ${tasks}`, await lastTokens(switches, agent)],
+        lines: [`${agent} is disabled: it gets no token. ${tasks}`, lastTokens(switches, agent)],
       };
     },
   });

@@ -134,6 +134,16 @@ describe('The emergency switches over the admin API', () => {
     expect(await switches.longestTokenTtl()).to.equal(undefined);
   });
 
+  it('do not wait for a busy service to say more about a change that has been made', async () => {
+    answer(busy());
+    for (const work of [switches.longestTokenTtl(), switches.longestTokenTtl(AGENT)]) {
+      expect(await sentence(work)).to.include('too busy');
+    }
+    answer(answering('', 204), busy());
+    expect(await sentence(switches.unblock(ADA))).to.include("The operator's block is lifted.");
+    expect(pauses).to.equal(0);
+  });
+
   it('fail with the reason of the service, made visible, and without it if there is none', async () => {
     answer(problem(403, { detail: 'This needs the role responder.\u202e' }));
     expect(await sentence(switches.block(ADA))).to.equal(

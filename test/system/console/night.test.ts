@@ -5,6 +5,7 @@ import { type ConsoleService, type OperatorAtConsole, startConsole } from '../..
 import { insertLiveTasks } from '../../support/console/many-tasks.ts';
 import { databasesByLength, sqliteFile } from '../../support/databases.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
+import { operatorToken, ROLE_VALUES } from '../../support/operators.ts';
 
 const MARKUP = '"><b>Incident</b>';
 const ESCAPED = '&quot;&gt;&lt;b&gt;Incident&lt;/b&gt;';
@@ -71,6 +72,20 @@ for (const database of databasesByLength) {
         'sponsor.unblocked',
         'operator_unblocked',
       ]);
+    });
+
+    it('does not call a reason erased that is behind the first operator’s later changes', async () => {
+      await responder.submit('/people/block', { sponsor_key: 'niaj', typed: 'niaj', reason: 'Incident 8' });
+      await responder.submit('/people/unblock', { sponsor_key: 'niaj', reason: 'A false alarm' });
+      const { mandate } = service;
+      const token = operatorToken(mandate, { sub: 'olga-responder', roles: [ROLE_VALUES.responder] });
+      const headers = { authorization: `Bearer ${token}`, 'mandate-reason': 'They loop' };
+      for (let nth = 0; nth < 100; nth++) {
+        const { status } = await mandate.send('/admin/sponsors/nobody/tasks', { method: 'DELETE', headers });
+        expect(status).to.equal(200);
+      }
+      const said = textOf((await responder.open('/people?sponsor=niaj')).text);
+      expect(said).to.include('the reason is not among this operator’s last 100 changes.').and.not.include('erased');
     });
 
     it('shows on the page of a task, and of its record, who ended it, and why', async () => {

@@ -44,19 +44,20 @@ export async function actsOf(context: ScreenContext, { seq, event }: LedgerRecor
 }
 
 /** The number of the operator's last acts that are searched. */
-const LAST_LIFTS = 100;
+const LAST_ACTS = 100;
 
 /**
- * Why the first of two operators asked to lift a block. The request is the operator's last one before it was stored. The
- * second operator, a responder, decides by it.
+ * The act by which the first of two operators asked to lift a block. It is the operator's last request of this kind before
+ * the pending lift was stored. The second operator, a responder, decides by its reason. `undefined` if the operator has
+ * made more changes since.
  */
-export async function reasonOf(
+export async function actOfLift(
   { admin }: ScreenContext,
   { issuer, subject, askedAt }: PendingLift,
-): Promise<string | undefined> {
-  const found = await admin.listActs({ seq: undefined, subject, limit: LAST_LIFTS, cursor: undefined });
+): Promise<StoredAct | undefined> {
+  const found = await admin.listActs({ seq: undefined, subject, limit: LAST_ACTS, cursor: undefined });
   const acts = found.kind === 'page' ? found.acts : [];
-  return acts.find(({ iss, act, at }) => iss === issuer && act === LIFT && at <= askedAt)?.reason;
+  return acts.find(({ iss, act, at }) => iss === issuer && act === LIFT && at <= askedAt);
 }
 
 const ACT_WORDS: Readonly<Record<string, string>> = {
@@ -75,7 +76,14 @@ export function actLine({ iss, sub, role, act, reason, at }: StoredAct, now: Ins
   return html`${what} by <strong title="${iss}">${named(sub)}</strong> (${role}), ${moment(at, now)}: ${quoted(reason)}`;
 }
 
-export function quoted(reason: string | undefined): Html {
+/** @param act as `actOfLift` has it */
+export function quotedReason(act: StoredAct | undefined): Html {
+  if (act === undefined)
+    return html`the reason is not among this operator’s last ${LAST_ACTS} changes. Auditors can read it.`;
+  return quoted(act.reason);
+}
+
+function quoted(reason: string | undefined): Html {
   return reason === undefined ? html`the reason has been erased.` : html`<q>${named(reason)}</q>`;
 }
 

@@ -21,7 +21,7 @@ import { form, named } from '../../browser/words.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import { ledgerPath, personPath, screenPaths, stopPath, tasksPath, withQuery } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
-import { actLines, actsOf, quoted, reasonOf } from '../parts/acts.ts';
+import { actLines, actOfLift, actsOf, quotedReason } from '../parts/acts.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '../parts/form-fields.ts';
 import { readSuggestions, type Suggestions, suggestionList } from '../parts/suggestions.ts';
@@ -89,8 +89,8 @@ interface ExplainedBlock extends SponsorBlock {
 /** The first of two operators who must ask to lift a block, and why: for a responder, who may be the second, and an auditor. */
 type ExplainedLift =
   | { readonly kind: 'hidden'; readonly until: Instant }
-  /** `reason` is `undefined` once erased. */
-  | ({ readonly kind: 'shown'; readonly reason: string | undefined } & PendingLift);
+  /** `act` is `undefined` if it was not found. */
+  | ({ readonly kind: 'shown'; readonly act: StoredAct | undefined } & PendingLift);
 
 /** A record about the person's blocks, and who asked for the change. */
 interface ExplainedRecord {
@@ -152,7 +152,7 @@ function pendingBanner(lift: ExplainedLift, now: Instant): Html {
   const asked =
     lift.kind === 'hidden'
       ? "An operator has asked to lift the operators' block."
-      : html`<strong title="${lift.issuer}">${named(lift.subject)}</strong> has asked to lift the operators' block, ${moment(lift.askedAt, now)}: ${quoted(lift.reason)}`;
+      : html`<strong title="${lift.issuer}">${named(lift.subject)}</strong> has asked to lift the operators' block, ${moment(lift.askedAt, now)}: ${quotedReason(lift.act)}`;
   return html`<div class="banner warn"><p>${asked}</p>
 <p>A second, different operator must ask as well, until ${moment(lift.until, now)}.</p></div>`;
 }
@@ -255,7 +255,7 @@ async function showPerson(context: ScreenContext, sponsorKey: SponsorKey, sugges
 async function explainedLift(context: ScreenContext, pending: PendingLift): Promise<ExplainedLift> {
   const mayRead = context.may('responder') || context.may('auditor');
   if (!mayRead) return { kind: 'hidden', until: pending.until };
-  return { kind: 'shown', ...pending, reason: await reasonOf(context, pending) };
+  return { kind: 'shown', ...pending, act: await actOfLift(context, pending) };
 }
 
 /** The number of records that are searched for a block's: other sources may have placed theirs at the same time. */
