@@ -27,11 +27,14 @@ export interface Dialect {
   readonly jsonAgg: string;
   /** How a condition names a column, so that the engine does not read along its index. */
   unindexed(column: string): string;
-  /** The rows with all `equal` values that sort before a position. Read backwards along an index of all these columns. */
+  /**
+   * Selects the rows with all `equal` values that sort before `position`. The engine reads an index of all these columns
+   * backwards.
+   */
   before(equal: Named, position: Named): IndexRange;
   /**
-   * The rows with the value of `name` within the bounds of the following columns. Read along an index of all these columns,
-   * in either direction.
+   * Selects the rows with the value of `name` within the bounds of the following columns. The engine reads an index of all
+   * these columns, in either direction.
    */
   within(
     name: readonly [column: string, value: string] | undefined,

@@ -73,7 +73,7 @@ export type SubjectVerdict =
 interface Expectations {
   readonly issuer: string;
   readonly audience: string;
-  /** An audience that the token must not have as well. */
+  /** A token whose `aud` also names this audience is refused. */
   readonly foreignAudience?: string | undefined;
   readonly sponsorKeyClaim: string;
   /** Whether a token that is bound to a key is refused: only an access token, which is presented here without that key. */

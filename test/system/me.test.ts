@@ -376,7 +376,7 @@ for (const database of databases) {
       expect(answers[0]?.status).to.equal(404);
     });
 
-    it('takes no filter with the records, and no cursor of another person', async () => {
+    it('refuses a filter, a limit of 0 and a foreign cursor of /me/records with 400', async () => {
       await begin();
       await begin();
       const page = await mandate.admin('GET', '/audit?sponsor=somebody-else&limit=1');
@@ -483,7 +483,7 @@ for (const database of databases) {
       it('a good token in another scheme: 401 invalid_token', async () =>
         refusedEverywhere({ authorization: `DPoP ${tokenOf()}` }, 'invalid_token', 'Bearer error="invalid_token"'));
       it('no credential: 401 missing_token', () => refusedEverywhere({}, 'missing_token', 'Bearer'));
-      it('only a cookie, without Service:Me:ClientId: 401 missing_token', () =>
+      it('a request with only a cookie, while Service:Me:ClientId is unset: 401 missing_token', () =>
         refusedEverywhere({ cookie: `__Host-mandate-me=${'A'.repeat(43)}` }, 'missing_token', 'Bearer'));
     });
 

@@ -44,7 +44,7 @@ export function answerBrowser(base: string): AnswerBrowser {
   };
 }
 
-/** The next handler answers a program, with problem details. */
+/** Answers a browser with a page. For a program it calls the next handler, which sends problem details. */
 export function answerFaults(log: Log, base: string): ErrorRequestHandler {
   const pages = answerFaultsWithPages(log, (response, notice) => answerNotice(response, { ...notice, base }));
   return (error, request, response, next) => {

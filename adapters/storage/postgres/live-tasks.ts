@@ -10,8 +10,8 @@ import { bindInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 
 /**
- * A live task ends after this time, which is the earlier of two clocks: a kill misses no task because the instance's clock
- * is ahead. `$3` is null except in tests, which cannot move the clock of the server.
+ * A task counts as live if it expires after this time, the earlier of two clocks. So a kill misses no task because the
+ * instance's clock is ahead. `$3` is null except in tests, which cannot move the clock of the server.
  */
 const NOW = 'least($2::timestamptz, coalesce($3::timestamptz, clock_timestamp()))';
 

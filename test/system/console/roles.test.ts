@@ -399,7 +399,7 @@ for (const database of databasesByLength) {
       expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
     });
 
-    it('ends one task only with the name of its agent typed', async () => {
+    it('ends a task only if the operator has typed the id of its agent', async () => {
       const { mandate } = running;
       const agent = await mandate.agent();
       const grant = await agent.grant();

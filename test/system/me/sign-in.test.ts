@@ -222,7 +222,7 @@ for (const database of databasesByLength) {
       await missing.stop();
     });
 
-    it('says that the provider is away, at its beginning and at its end', async () => {
+    it('says that the provider is away, when the sign-in begins and when the browser returns', async () => {
       const away = await startWithPage(database);
       const person = personBrowser(away.mandate);
       const address = await person.returnAddress();
