@@ -22,7 +22,7 @@ export interface LogState {
 
 export interface PublishedNote {
   readonly size: number;
-  /** With the cosignatures. */
+  /** The signed note with its cosignatures. */
   readonly note: string;
 }
 
