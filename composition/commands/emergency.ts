@@ -75,7 +75,7 @@ function refuse(sentence: string): number {
   return exitCode.usage;
 }
 
-/** What keeps working until when. @param agentId the agent whose tokens are meant. Without it, all agents' */
+/** Says which tokens keep working until when. @param agentId whose tokens; `undefined`: those of all agents */
 export async function lastTokens(switches: EmergencySwitches, agentId?: AgentId): Promise<string> {
   const now = systemClock().now();
   const others = 'The rest accept the last tokens';

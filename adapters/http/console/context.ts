@@ -53,7 +53,7 @@ export interface ScreenContext
 }
 
 export interface RefusedForm {
-  /** Of the form. */
+  /** The path of the form. */
   readonly path: string;
   readonly field: FormField;
 }

@@ -16,7 +16,7 @@ export interface Notice {
   readonly kind: MessageKind;
   /** The path of the issuer. */
   readonly base: string;
-  /** Where the link leads: a path after the issuer's, or an address of the identity provider. By default the page. */
+  /** Where the link leads: a path after the issuer's, or an address of the identity provider. The default is the page `/me`. */
   readonly to?: string;
 }
 

@@ -94,7 +94,10 @@ interface FoundTasks {
   readonly delegated: readonly TaskId[];
   /** The lowest and the highest of the sponsors' names. They are equal if there is only one sponsor. */
   readonly sponsors: readonly string[];
-  /** Of `someTree`: the number of tasks that were found before any was locked. Others may have ended some of them since. */
+  /**
+   * `someTree` answers it: the number of tasks that were found before any was locked. Other transactions may have ended some
+   * of them since.
+   */
   readonly found?: number;
 }
 
