@@ -175,7 +175,7 @@ for (const database of databases) {
       ['all tasks', () => '/me/tasks', 3],
     ] as const;
     for (const [what, where, count] of stops) {
-      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and no other person's`, async () => {
+      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and no task of another person`, async () => {
         const issued = [await begin(), await begin(), await begin(await mandate.agent())];
         const others = await agent.exchangeFor({ sub: 'somebody-else' });
         const [first] = issued;
@@ -487,7 +487,7 @@ for (const database of databases) {
         refusedEverywhere({ cookie: `__Host-mandate-me=${'A'.repeat(43)}` }, 'missing_token', 'Bearer'));
     });
 
-    it('is not opened by its token at the exchange: a token for /me, or for both audiences, is refused there', async () => {
+    it('has tokens that the exchange refuses: a token for /me alone, or for both audiences', async () => {
       for (const aud of [ME, [ME, mandate.provider.audience], [mandate.provider.audience, ME]]) {
         const lines = await mandate.recorded(async () => {
           const refused = await agent.exchangeFor({ sub: person, aud });

@@ -82,7 +82,7 @@ for (const database of databasesByLength) {
       await other.stop();
     });
 
-    it('goes on only to a place of its own', async () => {
+    it('redirects only to its own pages after the sign-in', async () => {
       const { mandate } = site;
       for (const to of ['https://evil.example/', '//evil.example', '/me', 'constructor', '', 'me&to=resume']) {
         const answer = await mandate.get(`/me/sign-in?to=${to}`);
