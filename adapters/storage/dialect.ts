@@ -75,7 +75,7 @@ export interface Bounds {
 export const sqlite: Dialect = {
   instant: (instant) => instant,
   jsonAgg: 'json_group_array',
-  // The planner cannot tell which filter is more selective.
+  // SQLite reads no index for `+column`. Its planner cannot tell which filter is more selective.
   unindexed: (column) => `+${column}`,
   before: (equal, position) => ({
     conditions: [

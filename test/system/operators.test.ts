@@ -99,7 +99,7 @@ for (const database of databases) {
   describe(`Operators of their own identity provider on ${database.name}`, function () {
     this.timeout(60_000);
 
-    it('are known by its tokens only, with roles in a member of a claim', async () => {
+    it('are admitted only by tokens of that provider, with roles in a member of a claim', async () => {
       const own = await startIdentityProvider();
       const mandate = await startMandate({
         database,

@@ -171,7 +171,7 @@ for (const database of databasesByLength) {
       expect((await own.exchange()).status).to.equal(200);
     });
 
-    it('refuse to disable an agent for other roles, without a reason, from another site, and if it is unknown', async () => {
+    it('do not disable an agent for another role, without a reason, for another site, or if the agent is unknown', async () => {
       const fields = { agent_id: agent.id, reason: REASON };
       const attempts: readonly (readonly [string, number, () => Promise<{ status: number }>, string[]])[] = [
         ['another role', 403, () => auditor.submit('/agent/disable', fields), ['operator_role_missing']],
