@@ -20,7 +20,10 @@ interface HelpLayout {
 /** @param columns of the terminal. `undefined` or 0: there is none, or it reports none */
 export function helpLayout(columns: number | undefined): HelpLayout {
   const width = columns === undefined || columns === 0 ? MOST_COLUMNS : Math.min(columns, MOST_COLUMNS);
-  if (width >= TWO_COLUMNS_FROM) return { wrap: width, complete: (help) => help };
+  if (width >= TWO_COLUMNS_FROM) {
+    // One column less, for the space that yargs forgets in a full line.
+    return { wrap: width - 1, complete: (help) => help.replaceAll(GLUED, '$1 $2') };
+  }
   return {
     wrap: null,
     complete: (help) =>
@@ -30,6 +33,9 @@ export function helpLayout(columns: number | undefined): HelpLayout {
         .join('\n'),
   };
 }
+
+/** The type of an option, without a space before it. */
+const GLUED = /(\S)(\[(?:array|boolean|number|string)\](?: \[[^\]]*\])*)$/gm;
 
 /** An entry is a name, a gap of at least two spaces, and what it means. The second column becomes an indented text. */
 const ENTRY = /^(?<indent> *)(?<name>\S+(?: \S+)*) {2,}(?<meaning>\S.*)$/;

@@ -41,8 +41,11 @@ interface Refusal {
   readonly helpOf: readonly string[];
 }
 
-/** Misspelt names of commands or options, which may be repeated. Other text may be a misplaced secret. */
-const NAMES = /^[a-z][a-z0-9-]{1,39}(, [a-z][a-z0-9-]{1,39})*$/;
+/**
+ * Misspelt names of commands or options, which may be repeated. Other text may be a misplaced secret. The secrets of the
+ * service have 32 characters or more.
+ */
+const NAMES = /^[a-z][a-z0-9-]{1,30}(, [a-z][a-z0-9-]{1,30})*$/;
 
 /** @param message yargs' message: `Unknown command: <names>`, or a sentence without a full stop */
 export async function describeRefusal(message: string, refused: RefusedLine): Promise<Refusal> {

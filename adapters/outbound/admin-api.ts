@@ -87,6 +87,8 @@ async function askOnce(
       timeoutMs,
       maxBytes,
     });
+    // The admin API repeats no credential. Its sentences are shown.
+    if (answer.body.includes(credential.reveal())) throw new AdminApiFailure(notFromAdminApi(answer.status));
     return understood(answer.status, answer.body);
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
@@ -105,11 +107,13 @@ function understood(status: number, text: string): ReadAnswer {
   const body = status === 204 ? {} : parseStrictJson(text);
   // It may be a sign-in page, or an error page of a proxy. Its text is untrusted, so it is not shown.
   if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {
-    throw new AdminApiFailure(
-      `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`,
-    );
+    throw new AdminApiFailure(notFromAdminApi(status));
   }
   return { status, body };
+}
+
+function notFromAdminApi(status: number): string {
+  return `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`;
 }
 
 function isTemporary(body: JsonObject): boolean {

@@ -3,7 +3,7 @@
 import { AdminApiFailure, type EmergencySwitches, type StopTarget } from '../../application/ports/admin-api.ts';
 import type { AgentId, SponsorKey } from '../../domain/identifiers.ts';
 import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
-import { type AdminAccess, adminApi, type ReadAnswer, readProblem, unexpected } from './admin-api.ts';
+import { type AdminAccess, type Ask, adminApi, type ReadAnswer, readProblem, unexpected } from './admin-api.ts';
 import { readAgent } from './registration-json.ts';
 
 /** The service ends tasks for 40 s at most, and may wait for a permit or a connection before. */
@@ -37,10 +37,8 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
     async unblock(sponsorKey) {
       const answer = await ask('DELETE', blockOf(sponsorKey), changing);
       switch (answer.status) {
-        case 204: {
-          const { status } = await ask('GET', `/admin/sponsors/${encodeURIComponent(sponsorKey)}`);
-          return status === 200 ? 'refused' : 'lifted';
-        }
+        case 204:
+          return (await isBlocked(ask, sponsorKey)) ? 'refused' : 'lifted';
         case 202:
           return 'pending';
         case 404:
@@ -85,6 +83,22 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
   };
 }
 
+/** Asked after a lift. @throws AdminApiFailure that says that the lift was made */
+async function isBlocked(ask: Ask, sponsorKey: SponsorKey): Promise<boolean> {
+  const path = `/admin/sponsors/${encodeURIComponent(sponsorKey)}`;
+  const status = await ask('GET', path).then(
+    (answer) => answer.status,
+    (error: unknown) => {
+      if (!(error instanceof AdminApiFailure)) throw error;
+      return undefined;
+    },
+  );
+  if (status === 200 || status === 404) return status === 200;
+  throw new AdminApiFailure(
+    "The operator's block is lifted. Whether another source still blocks the person could not be read.",
+  );
+}
+
 function pathOf(target: StopTarget): string {
   switch (target.kind) {
     case 'task':
@@ -114,7 +128,7 @@ function endedBy(answer: ReadAnswer): number {
 
 function revokedTasks(body: JsonObject): number | undefined {
   const tasks = member(body, 'revoked_tasks');
-  return typeof tasks === 'number' ? tasks : undefined;
+  return Number.isSafeInteger(tasks) && Number(tasks) >= 0 ? Number(tasks) : undefined;
 }
 
 /** The service says why, for example which role the access token lacks. */

@@ -178,16 +178,28 @@ const DESCRIPTION = /^[\x20-\x21\x23-\x5B\x5D-\x7E]{1,400}$/;
 /** Every token, grant and assertion is longer than this. The words of the control plane's sentences are shorter. */
 const MAX_WORD = 40;
 const CREDENTIALS = ['subject_token', 'actor_token', 'client_assertion', 'refresh_token', 'token'];
+/** A part of a credential that is as long as this is one too. */
+const PART = 16;
 
 /**
  * The sentence of a refusal. The control plane never repeats a part of the request in it. A proxy or a faulty server may,
- * so a sentence that holds a credential of the request, or a word as long as one, is dropped.
+ * so a sentence that holds a part of a credential of the request, or a word as long as a credential, is dropped.
  */
 function descriptionOf(given: unknown, sent: Answer['sent']): string | undefined {
   if (typeof given !== 'string' || !DESCRIPTION.test(given) || trimOws(given) === '') return undefined;
-  const isRepeated = CREDENTIALS.some((name) => sent[name] !== undefined && given.includes(sent[name]));
   const isLong = given.split(' ').some((word) => word.length > MAX_WORD);
-  return isRepeated || isLong ? undefined : given;
+  return isLong || CREDENTIALS.some((name) => isRepeated(sent[name], given)) ? undefined : given;
+}
+
+function isRepeated(credential: string | undefined, sentence: string): boolean {
+  if (credential === undefined) return false;
+  if (credential.length < PART) return sentence.includes(credential);
+  // A server may have broken the credential into words.
+  const text = sentence.replaceAll(' ', '');
+  for (let at = 0; at + PART <= text.length; at++) {
+    if (credential.includes(text.slice(at, at + PART))) return true;
+  }
+  return false;
 }
 
 /** A random addition of up to half of each wait, so that agents that were refused together do not retry together. */

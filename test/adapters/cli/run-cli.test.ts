@@ -105,6 +105,8 @@ describe('The command line', () => {
     [['migrate', '-f'], 'Unknown argument.', 'migrate'],
     [['migrate', 'postgresql://user:hunter2@db'], 'Unknown command.', 'migrate'],
     [['Hunter2!'], 'Unknown command.'],
+    [['serve', 'an-admin-key-of-only-lower-case-1'], 'Unknown command.', 'serve'],
+    [['serve', '--an-admin-key-of-only-lower-case-1'], 'Unknown argument.', 'serve'],
     [['--Service__Issuer=hunter2', 'serve'], 'Unknown argument.', 'serve'],
     [[''], 'Unknown command.'],
     [['--', 'migrate'], 'No command was given.'],

@@ -10,6 +10,7 @@ import { aRegistrationBody } from '../../support/registrations.ts';
 import { thrownBy } from '../../support/thrown-by.ts';
 
 const ADA = 'ada/é?' as SponsorKey;
+const KEY = 'x'.repeat(32);
 const AGENT = agentIdOf('jira-triage');
 
 const problem = (status: number, more: object = {}): Handler =>
@@ -25,7 +26,7 @@ describe('The emergency switches over the admin API', () => {
   beforeEach(() => {
     pauses = 0;
     const pause = async () => pauses++;
-    const access = { server: server.url, credential: new Secret('x'.repeat(32)), network: httpNetwork(), pause };
+    const access = { server: server.url, credential: new Secret(KEY), network: httpNetwork(), pause };
     switches = emergencySwitches(access, 'Ärger 100%');
   });
   /** Answers the requests in this order, and then always with the last. */
@@ -86,6 +87,31 @@ describe('The emergency switches over the admin API', () => {
       answer(...answers);
       expect(await switches.unblock(ADA)).to.equal(outcome);
     }
+  });
+
+  it('say that the block is lifted if the person could not be looked up afterwards', async () => {
+    for (const unread of [problem(403), problem(500), answering('<p>A page of a proxy</p>')] as const) {
+      answer(answering('', 204), unread);
+      expect(await sentence(switches.unblock(ADA))).to.equal(
+        "The operator's block is lifted. Whether another source still blocks the person could not be read.",
+      );
+    }
+  });
+
+  it('report no number of tasks that cannot be one', async () => {
+    for (const text of ['-5', '1e400', '0.5', '"7"']) {
+      answer(answering(`{"revoked_tasks":${text}}`));
+      expect(await sentence(switches.stop({ kind: 'everything' })), text).to.equal(
+        'The admin API answered with status 200.',
+      );
+    }
+  });
+
+  it('show no answer that repeats the credential', async () => {
+    answer(problem(403, { detail: `The token ${KEY} lacks the role.` }));
+    expect(await sentence(switches.block(ADA)))
+      .to.include('is not from the admin API')
+      .and.not.include(KEY);
   });
 
   it('know an agent or a task that does not exist', async () => {

@@ -56,6 +56,7 @@ describe('The catalogue of decisions', () => {
       record_act: 'own',
       revoke_grant: 'own',
       // These may end many tasks, or are switches: they have their own connections.
+      end_some_tasks: 'operator',
       end_tasks: 'operator',
       delete_agent: 'operator',
       disable_agent: 'operator',

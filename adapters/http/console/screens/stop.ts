@@ -25,7 +25,7 @@ import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '.
 import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
 import { moment } from '../parts/times.ts';
 import { unknownAgent, unknownPerson, unknownTask } from '../parts/unknown-names.ts';
-import { amount } from '../parts/words.ts';
+import { amount, count } from '../parts/words.ts';
 
 /** Whose tasks end. */
 export type StopTarget =
@@ -243,7 +243,7 @@ const stopEverything: ChangeByForm = async ({ admin }, field) => {
     reason: 'tasks_left',
     back,
     title: 'More tasks are left',
-    text: `Ended ${amount(outcome.tasks)} tasks. Time was up before all had ended: send the form again to end the rest.`,
+    text: `Ended ${count(outcome.tasks, 'task')}. Time was up before all had ended: send the form again to end the rest.`,
   };
 };
 

@@ -162,6 +162,7 @@ describe('The agent library', () => {
     );
   });
 
+  const LONG_TOKEN = 'opaque-1f8Qz7Lk3Vt9Xw2Rb6Yn';
   /** The sentences of RFC 6749 §5.2's characters, and whether they are safe to show. */
   for (const [what, description, isShown] of [
     ['the sentence of the control plane', 'The scope exceeds the registration.', true],
@@ -170,6 +171,8 @@ describe('The agent library', () => {
     ['a number', 7, false],
     ['an empty sentence', ' ', false],
     ['a sentence with the token of the person', 'No scope for secret.a.b in it.', false],
+    ['a sentence with a part of the token', `No scope for ${LONG_TOKEN.slice(8, 26)}... here.`, false],
+    ['a sentence with the token in two words', `No ${LONG_TOKEN.slice(0, 12)} ${LONG_TOKEN.slice(12)} here.`, false],
     ['a sentence with a long word', `No ${'a'.repeat(41)} is known.`, false],
     ['a sentence with a line break', 'No\r\nscope.', false],
     ['a sentence with a character that reverses the text', 'No \u202escope.', false],
@@ -177,7 +180,8 @@ describe('The agent library', () => {
   ] as const) {
     it(`${isShown ? 'shows' : 'leaves out'} ${what} when the control plane refuses`, async () => {
       answer = () => Response.json({ error: 'invalid_scope', error_description: description }, { status: 400 });
-      const request = { subjectToken: 'secret.a.b', resource: JIRA, scope: ['jira:read'] };
+      const subjectToken = what.endsWith('person') ? 'secret.a.b' : LONG_TOKEN;
+      const request = { subjectToken, resource: JIRA, scope: ['jira:read'] };
       const error = await expectRefused(agent.startTask(request), 'invalid_scope');
       expect((error as Refused).errorDescription).to.equal(isShown ? description : undefined);
       expect((error as Refused).message).to.equal(

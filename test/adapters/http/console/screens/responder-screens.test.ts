@@ -1,10 +1,11 @@
 /** What the screens for people on call say and link to. */
 
 import { expect } from 'chai';
+import { MOST_COUNTED, type ScreenContext } from '../../../../../adapters/http/console/context.ts';
 import { taskTable } from '../../../../../adapters/http/console/parts/task-table.ts';
 import { renderNow } from '../../../../../adapters/http/console/screens/now.ts';
 import { renderPerson } from '../../../../../adapters/http/console/screens/people.ts';
-import { renderStop, type StopTarget } from '../../../../../adapters/http/console/screens/stop.ts';
+import { renderStop, type StopTarget, stopScreen } from '../../../../../adapters/http/console/screens/stop.ts';
 import type { RecentDenials } from '../../../../../application/admin/recent-denials.ts';
 import { parseAgentId, parseSponsorKey, type SponsorKey } from '../../../../../domain/identifiers.ts';
 import { plusSeconds, toShortText } from '../../../../../domain/instant.ts';
@@ -30,6 +31,16 @@ describe('The kill switch', () => {
       const list = text.slice(text.indexOf('<ul'), text.indexOf('</ul>'));
       expect([...list.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).to.deep.equal(links);
     }
+  });
+
+  it('says how many tasks have ended if time is up: each was counted, also above the most that a page counts', async () => {
+    const admin = { stopEverything: async () => ({ kind: 'time_up', tasks: MOST_COUNTED + 5 }) };
+    const done = await stopScreen.forms.stopEverything.change(
+      { admin } as unknown as ScreenContext,
+      (name) => ({ typed: 'stop everything' })[name],
+    );
+    expect(done).to.include({ kind: 'refused', status: 503 });
+    expect(done).to.have.property('text').that.includes('Ended 100,005 tasks. Time was up');
   });
 });
 
