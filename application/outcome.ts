@@ -44,9 +44,9 @@ export interface DenialSubject {
   readonly agentId?: AgentId | undefined;
   readonly taskId?: TaskId | undefined;
   readonly sponsor?: string | undefined;
-  /** As requested. */
+  /** The audience that the request names. */
   readonly audience?: string | undefined;
-  /** As requested. */
+  /** The scopes that the request names. */
   readonly scope?: string | undefined;
 }
 

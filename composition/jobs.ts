@@ -107,7 +107,7 @@ const CLOSE_WINDOWS_MS = 1000;
  * queued is lost to the sink, while one queued without a sink merely waits.
  */
 const SET_QUEUEING_MS = { on: 60_000, off: 60 * 60 * 1000 } as const;
-/** Until the flag is set, records may miss the sink. */
+/** The pause before setting the flag is tried again. Until then the sink may miss records. */
 const QUEUEING_RETRY_MS = 1000;
 
 /**

@@ -19,7 +19,7 @@ export async function openTracing(settings: Settings, log: Log): Promise<Tracing
   return tracing;
 }
 
-/** With spans, the storage whose calls are spans of the request or job that they belong to. */
+/** The shared storage. If spans are on, each call is a span of the request or job that makes it. */
 export function storageOf({
   sharedStorage,
   tracing,

@@ -12,7 +12,7 @@ export const MOST_DIFFERENCE_SECONDS = 30;
 /** Time services slew a clock, or step it by less. */
 export const JUMP_SECONDS = 5;
 
-/** As a sentence of readiness checks and logs. */
+/** The sentence of readiness checks and logs about a clock that was set. */
 export const JUMPED = `The clock of this machine was set by more than ${JUMP_SECONDS} seconds within the last minute.`;
 
 /** A clock that was set is trusted again after this time without another jump. */

@@ -22,7 +22,7 @@ export const MAX_SECONDS = 36_525 * DAY;
 const WEEKS = /^P(\d+)W$/;
 const COMPONENTS = /^P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
 
-/** As .NET writes a TimeSpan, `[d.]hh:mm:ss`. .NET reads `24:00:00` as 24 days, so hours end at 23 here. */
+/** A TimeSpan as .NET writes it, `[d.]hh:mm:ss`. .NET reads `24:00:00` as 24 days, so hours end at 23 here. */
 const TIME_SPAN = /^(?:(\d+)\.)?([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
 
 /** Seconds of an ISO 8601 duration above zero; `undefined` for anything else. */

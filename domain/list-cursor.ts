@@ -3,7 +3,7 @@
 import { decodeCanonical } from './tokens/canonical-base64url.ts';
 
 export interface ListCursor {
-  /** Of the query: its cursor continues no other query. */
+  /** Identifies the query: the cursor of one query continues no other. */
   readonly fingerprint: string;
   /** Texts without white space. */
   readonly position: readonly string[];

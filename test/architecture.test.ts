@@ -103,7 +103,7 @@ describe('The architecture', () => {
     expect(circles({ 'a/b/1.ts': './2.ts', 'a/b/2.ts': './1.ts' })).to.deep.equal([]);
   });
 
-  it('is not inside a folder with the name of a layer, because the lint matches whole paths', () => {
+  it('is checked in a folder whose path names no layer, because the lint matches whole paths', () => {
     expect(process.cwd().split(/[\\/]/)).not.to.include.oneOf(LAYERS);
   });
 

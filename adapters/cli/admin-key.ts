@@ -37,7 +37,7 @@ export async function readAdminKey({ environment, stdin }: AdminKeySources): Pro
 }
 
 const OPERATOR_TOKEN_VARIABLE = 'MANDATE_OPERATOR_TOKEN';
-/** As long as the service reads a subject token. */
+/** The service reads subject tokens up to the same length. */
 const MAX_CREDENTIAL = 16_384;
 /** A compact JWS: an access token of an operator. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;

@@ -7,7 +7,7 @@ import { withoutKeyOption } from './admin-key.ts';
 import { flag, once, SERVER } from './argument.ts';
 
 export interface Emergency {
-  /** Without a trailing slash. */
+  /** The address of the service, without a trailing slash. */
   readonly server: string;
   readonly reason: string | undefined;
   readonly keyFile: string | undefined;

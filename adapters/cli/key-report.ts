@@ -38,7 +38,7 @@ export interface RotationStep {
   readonly unset: readonly string[];
   /** What must hold before the step. The first step has no conditions. */
   readonly conditions: readonly string[];
-  /** What to do besides the settings. */
+  /** What the operator must do besides changing the settings. */
   readonly acts: readonly string[];
   /** How to check that the step has reached every replica. */
   readonly check: string;

@@ -19,7 +19,7 @@ export type VerificationReport =
         /** Records that no checkpoint covers yet. */
         readonly unsealed: number;
       };
-      /** The keys that are not published, and that the ledger itself names. With one of them the seal is not "intact". */
+      /** The keys that are not published, and that the ledger itself names. If there is one, the seal is not "intact". */
       readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
       readonly lastMark: Mark | undefined;
       readonly late?: LateSeals | undefined;
@@ -34,7 +34,7 @@ export type VerificationReport =
       readonly note?: {
         readonly origin: string;
         readonly size: number;
-        /** Those of the policy that signed it; `undefined` if no policy names keys of the log. */
+        /** The keys of the policy that signed the note; `undefined` if no policy names keys of the log. */
         readonly keys: readonly BelievedKey[] | undefined;
       };
       /** The keys of the policy that verified the ledger and the note. Absent without a policy. */
@@ -205,7 +205,7 @@ function asJson(report: VerificationReport): Record<string, unknown> {
     const { checkpoints, records, archived, unsealed } = report.counts;
     const { recorded } = report;
     return {
-      // Neither true nor false: no fault was found, and keys were believed that come from the data.
+      // `intact` is neither true nor false: no fault was found, and the reader believed keys that come from the data.
       ...(recorded.length === 0 ? { intact: true } : { intact: null, verified_with: 'recorded_keys' }),
       checkpoints,
       records,

@@ -32,7 +32,7 @@ export interface Route {
   readonly isHealth: boolean;
 }
 
-/** Whether the instance has these paths. Without them, they are unknown ones. */
+/** Whether the instance has these paths. A path that it does not have is answered as an unknown one. */
 export interface OptionalPaths {
   readonly statusLists?: boolean | undefined;
   readonly me?: boolean | undefined;
@@ -70,7 +70,7 @@ export function pathOf(target: string): string {
   return query === -1 ? target : target.slice(0, query);
 }
 
-/** Of a path that is in no table. */
+/** The route of a path that is in no table. */
 export const OTHER: Route = {
   surface: 'public',
   event: 'token.denied',

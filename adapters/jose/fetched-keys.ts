@@ -56,7 +56,7 @@ async function waitFor(fetched: Promise<void>, among: Waiting | undefined): Prom
 
 type LookUp<Keys> =
   | { readonly kind: 'fetched'; readonly keys: Keys }
-  /** Of a fetch that was already under way: its answer may be older than a key that was missing. */
+  /** The keys of a fetch that was already under way: its answer may be older than a key that was missing. */
   | { readonly kind: 'joined'; readonly keys: Keys }
   /** A look-up succeeded a short time ago, and did not bring a key that was missing. */
   | { readonly kind: 'too_early' }

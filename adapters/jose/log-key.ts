@@ -63,7 +63,7 @@ export const verifyEd25519: VerifyEd25519 = (publicKey, message, signature) => {
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
     return isSignature('EdDSA', key, message, signature);
   } catch {
-    // Not a point of the curve.
+    // The key is not a point of the curve.
     return false;
   }
 };

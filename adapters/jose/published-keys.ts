@@ -135,7 +135,7 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   const first = await verifyWithRing(ring, jws, algorithms);
   if (first.kind === 'verified') return { ...first, keys };
   if (fresh) return first;
-  // Also for a known `kid`: some publish a new key under the old one.
+  // The keys are fetched again also for a known `kid`: some providers publish a new key under the old `kid`.
   for (let fault: Faulty = first, lookUps = 1; ; lookUps += 1) {
     const lookUp = await published.again(trace, among);
     if (lookUp.kind === 'too_early') return fault;

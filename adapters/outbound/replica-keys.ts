@@ -14,9 +14,10 @@ const MAX_BYTES = 256 * 1024;
 type PublishedKey = Pick<Jwk, 'kid' | 'x' | 'y'>;
 
 /**
- * Compares the key set of a replica with the configured keys: the keys themselves, because any server can publish another key under our name.
+ * Compares the key set of a replica with the configured keys. It compares the keys and not their names, because any server
+ * can publish another key under our name.
  *
- * @param server its origin @param keys that it should publish, and no others
+ * @param server the origin of the replica @param keys the keys that the replica should publish, and no others
  */
 export async function askReplica(
   network: Network,

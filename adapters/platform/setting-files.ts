@@ -16,7 +16,7 @@ const MAX_BYTES = 128 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Without the line break at the end of each file. Hidden files are left out: Kubernetes has its own in such a folder. */
+/** Reads each file without the line break at its end. Hidden files are left out: Kubernetes has its own in such a folder. */
 export function readSettingFiles(folder: string): SettingFiles {
   let reading = 'names a folder';
   try {

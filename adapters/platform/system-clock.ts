@@ -19,7 +19,7 @@ const MICROS_PER_MILLI = 1000;
 /** Larger than any correction of a synchronized clock. */
 const LONGEST_STANDSTILL = 1_000_000;
 
-/** Times in milliseconds. `wall`: since the epoch, without fractions. `monotonic`: with fractions, and never set. */
+/** Times in milliseconds. `wall`: since the epoch, without fractions. `monotonic`: with fractions, never adjusted. */
 interface TimeSources {
   wall(): number;
   monotonic(): number;

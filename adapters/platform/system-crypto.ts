@@ -77,7 +77,7 @@ export const sealing: Sealing = {
   },
 };
 
-/** Not the secret itself: the secret's hash is stored, and its form token is derived from it as well. */
+/** Derives the key, because the secret serves other purposes: its hash is stored, and the form token is derived from it. */
 function sealingKey(secret: string): Buffer {
   return createHmac('sha256', secret).update('sealing key').digest();
 }

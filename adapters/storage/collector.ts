@@ -22,7 +22,7 @@ export interface CollectorOptions<Item> {
    * batch. All other items keep their order.
    */
   readonly uses?: (item: Item) => readonly Use[];
-  /** Settles every item of the batch. Never throws. */
+  /** Settles every item of the batch, and never throws. */
   readonly perform: (batch: readonly Item[]) => Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export class DatabaseRefusal extends Error {
   readonly reason: RefusalReason;
   /** The role of the refused connection. */
   readonly role: 'serving' | 'migrating';
-  /** The SQL statement that helps, if one does. */
+  /** The SQL statement that would repair this; `undefined` if none does. */
   readonly statement: string | undefined;
 
   constructor(

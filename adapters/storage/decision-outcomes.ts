@@ -49,8 +49,8 @@ type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 export const READS_GO_ON = 'Introspection and key sets are served.';
 
 /**
- * The readiness of a database in which decisions fail. Not `Unhealthy`: that would take away introspection and key sets
- * too, and another replica has the same database.
+ * The readiness of a database in which decisions fail. It is not `Unhealthy`: the load balancer would then take away
+ * introspection and key sets too, and every other replica has the same database.
  */
 export function describeFailing(fault: DatabaseFault): Verdict {
   return { status: 'Degraded', detail: `${DECISIONS_FAIL} ${describeFault(fault)}. ${READS_GO_ON}` };

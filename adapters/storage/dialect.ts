@@ -27,11 +27,14 @@ export interface Dialect {
   readonly jsonAgg: string;
   /** How a condition names a column, so that the engine does not read along its index. */
   unindexed(column: string): string;
-  /** The rows with all `equal` values that sort before a position. Read backwards along an index of all these columns. */
+  /**
+   * Selects the rows with all `equal` values that sort before `position`. The engine reads an index of all these columns
+   * backwards.
+   */
   before(equal: Named, position: Named): IndexRange;
   /**
-   * The rows with the value of `name` within the bounds of the following columns. Read along an index of all these columns,
-   * in either direction.
+   * Selects the rows with the value of `name` within the bounds of the following columns. The engine reads an index of all
+   * these columns, in either direction.
    */
   within(
     name: readonly [column: string, value: string] | undefined,
@@ -72,7 +75,7 @@ export interface Bounds {
 export const sqlite: Dialect = {
   instant: (instant) => instant,
   jsonAgg: 'json_group_array',
-  // The planner cannot tell which filter is more selective.
+  // SQLite reads no index for `+column`. Its planner cannot tell which filter is more selective.
   unindexed: (column) => `+${column}`,
   before: (equal, position) => ({
     conditions: [
@@ -169,7 +172,7 @@ export const postgres: Dialect = {
     const sorted = order.length === 0 ? '' : ` order by ${order.map((column) => `${alias}.${column}`).join(', ')}`;
     return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;
   },
-  // As JSON, a JSON column is a text within the JSON.
+  // In the JSON of the rows, the value of a JSON column is a text.
   insert({ name, columns }, conflict) {
     const names = Object.keys(columns).join(', ');
     const values = Object.entries(columns).map(([column, type]) =>
@@ -178,9 +181,9 @@ export const postgres: Dialect = {
     return `insert into ${name} (${names})
     select ${values.join(', ')} from json_populate_recordset(null::${name}, :rows::json) ${conflict}`;
   },
-  // By `ctid`: with keys the planner would join, and read the whole table for each batch. A concurrent logout may postpone
-  // the time of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres before 17.7
-  // does not check the `ctid` of a changed row again.
+  // Deletes by `ctid`: with keys the planner would join, and read the whole table for each batch. A concurrent logout may
+  // postpone the time of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres
+  // before 17.7 does not check the `ctid` of a changed row again.
   deleteSome: ({ name }, until) =>
     `delete from ${name} where ctid ${postgres.among(
       `select ctid from ${name} where ${until} <= :until order by ${until} limit :limit`,
@@ -208,7 +211,7 @@ export interface Compiled {
   readonly names: readonly string[];
 }
 
-/** Not the type of a cast (`::text`). */
+/** A parameter by name (`:name`), and not the type of a cast (`::text`). */
 const NAMED_VALUE = /(?<!:):([a-z]\w*)/g;
 
 /** Texts are few: those of the code, with the parts that depend on which filters are set. */

@@ -194,7 +194,10 @@ export const tables = {
 /** The values of all columns of a table. Instants are in their form of the domain. */
 export type RowOf<Of extends Table> = Readonly<Record<keyof Of['columns'], string | number | boolean | null>>;
 
-/** Not `*`: when a release adds a column, a prepared `select *` fails on every open connection of older replicas. */
+/**
+ * The columns of a `select`. It names each, because a release may add one: a prepared `select *` would then fail on every
+ * open connection of older replicas.
+ */
 export function columnsOf<Of extends Table>(table: Of): readonly (keyof Of['columns'] & string)[] {
   return Object.keys(table.columns);
 }

@@ -28,7 +28,7 @@ export interface Observed {
   backlog(): Promise<Backlog>;
   /** Whether no decision succeeded since one failed in the last ten seconds. Does not query the database. */
   decisionsFail(): Promise<boolean>;
-  /** Not called without status lists. */
+  /** The gauges do not call it if status lists are off. */
   statusLists(): Promise<readonly StatusListUsage[]>;
   /** `undefined` in the mode `signals`. */
   isCircuitOpen(): boolean | undefined;

@@ -12,7 +12,7 @@ export interface ServiceMetrics {
   readonly measurements: Measurements;
   /** Sets where the gauges read their values. */
   observe(observed: Observed): void;
-  /** All metrics in Prometheus's text format. Never fails, and takes little more than a second. */
+  /** All metrics in Prometheus's text format. It never fails, and takes little more than a second. */
   text(): Promise<string>;
 }
 
@@ -55,7 +55,7 @@ export const serviceDefinitions: readonly Definition[] = [
   ...gauges,
 ];
 
-/** From the time of a signature (1 ms) to the time limit for the identity provider (10 s). */
+/** Seconds, from the time of a signature (1 ms) to the time limit for the identity provider (10 s). */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The backlog is read at most this often, no matter how many scrapers there are. */
 const BACKLOG_EVERY_SECONDS = 5;

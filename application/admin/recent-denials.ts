@@ -1,4 +1,4 @@
-/** The denials of the last minutes, by minute and reason. */
+/** The denials of the last ten minutes, by minute and reason. */
 
 import { type Instant, MICROS_PER_SECOND, plusSeconds, secondsBetween } from '../../domain/instant.ts';
 import type { Ledger } from '../ports/ledger.ts';

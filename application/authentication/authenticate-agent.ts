@@ -43,7 +43,7 @@ interface Credentials {
 
 export interface AuthenticatedAgent {
   readonly agent: Agent;
-  /** Not spent yet: the decision on the request spends it. */
+  /** The assertion is not spent yet: the decision on the request spends it. */
   readonly assertion: SpentAssertion;
   readonly instance: string | undefined;
 }
@@ -80,7 +80,7 @@ export async function authenticateAgent(
   const { jti, forgetAt, latestForgetAt } = verdict;
   const spent = { agentId: agent.agentId, jti, forgetAt, latestForgetAt };
 
-  // 4. The agent is enabled. Not checked earlier: a stolen assertion, or one made for another audience, must not reveal
+  // 4. The agent is enabled. This check comes last: a stolen assertion, or one made for another audience, must not reveal
   // that the agent is disabled.
   if (!agent.enabled && options.disabledToo !== true) return denied('agent_disabled', { about, assertion: spent });
   return allowed({ agent, assertion: spent, instance: verdict.instance });

@@ -14,11 +14,13 @@ import { exclusive } from './lock.ts';
 import { explained } from './operator-act.ts';
 
 export interface TasksEnd extends Revocation {
-  readonly selection: /** With the task's person, who never changes. */
+  /**
+   * `task`: `sponsorKey` is that of the task's person, who never changes. `sponsor_agent`: no check that the agent exists.
+   */
+  readonly selection:
     | { readonly kind: 'task'; readonly taskId: TaskId; readonly sponsorKey: SponsorKey }
     | { readonly kind: 'agent'; readonly agentId: AgentId }
     | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
-    /** Whether such an agent exists is not checked. */
     | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId };
 }
 

@@ -36,7 +36,7 @@ export type LiftVerdict =
   /** This source's block is removed. Other sources may still block the person. */
   | 'lifted'
   | 'not_blocked'
-  /** Other sources block the person; their blocks stay. With `onlyAlone`, this source's block stays too. */
+  /** Other sources block the person; their blocks stay. If `onlyAlone` is set, this source's block stays too. */
   | 'not_owned'
   /** The block stays: the person must sign in again first. */
   | 'sign_in_too_old'

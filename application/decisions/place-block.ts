@@ -25,7 +25,10 @@ export interface BlockVerdict {
   readonly revokedTasks: number;
 }
 
-/** If this source has already blocked the person, that block stays unchanged and no block is recorded. The tasks end. */
+/**
+ * If this source has already blocked the person, that block stays unchanged and no block is recorded. The person's live
+ * tasks end all the same.
+ */
 export const placeBlock = explained(
   decision({
     name: 'place_block',

@@ -86,7 +86,7 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
   }
 }
 
-/** By these a token endpoint refuses a client whose key it cannot read. */
+/** The statuses with which a token endpoint refuses a client whose key it cannot read. */
 const REFUSALS: readonly (number | undefined)[] = [400, 401, 403];
 
 function remedyForQuery(problem: Problem, hasBearerToken: boolean): string {

@@ -34,7 +34,7 @@ export interface Holder {
 export type Opened =
   /** `feed` must be called. It hands over records until the listener is gone or the stream closes. */
   | { readonly kind: 'opened'; feed(listener: RecordListener): Promise<void> }
-  /** As many listeners of the surface as allowed are connected, or the service is stopping. */
+  /** The surface has its maximum of listeners, or the service is stopping. */
   | { readonly kind: 'full' }
   /** No record has this number yet. */
   | { readonly kind: 'unknown_record' };
@@ -125,7 +125,7 @@ async function open(state: State, after: number | undefined, holder: Holder, mor
   const begin = after ?? (more > 0 ? await ledger.numberBefore(more) : undefined);
   const settled = await ledger.settledThrough();
   if (after !== undefined && after > settled) return { kind: 'unknown_record' };
-  // Without an `await` from here: others may have taken slots in the meantime.
+  // No `await` between this line and the taking of a slot: another request could take it meanwhile.
   const room = findRoom(taken, holder);
   if (state.isClosed || room === 'none') return { kind: 'full' };
   if (room !== 'free') displace(taken, room);
@@ -173,7 +173,7 @@ async function feed(state: State, listener: RecordListener, { after, settled }: 
   if (live.size === 0) state.position = Math.max(state.position, settled);
   while (fed.through < state.position && !isOver(state, listener)) await catchUp(state, fed, state.position);
   if (isOver(state, listener)) return;
-  // Without an `await` since the comparison: the loop might hand over a page meanwhile.
+  // No `await` between the comparison and this line: the loop could hand over a page meanwhile.
   live.add(fed);
   listener.gone.addEventListener('abort', end, { once: true });
   await ended;

@@ -29,7 +29,7 @@ export interface SealedBlock {
   readonly range: SeqRange;
   /** The index of its first leaf. */
   readonly firstIndex: number;
-  /** From the block's root to the signed root. */
+  /** The hashes that lead from the block's root to the signed root. */
   readonly path: readonly Uint8Array[];
   /** Whether these records are the sealed block: whether they lead to the signed root. */
   holds(records: MerkleTree): boolean;

@@ -45,7 +45,7 @@ interface Entry {
 }
 
 interface State extends TreeReading {
-  /** By checkpoint id, least recently used first. */
+  /** The key is the checkpoint id. The least recently used entry comes first. */
   readonly entries: Map<number, Entry>;
   /** Resolves when the last queued read has ended. */
   queue: Promise<unknown>;

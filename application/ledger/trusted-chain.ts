@@ -3,7 +3,8 @@
  *
  * The database's owner can rewrite a ledger with all its checkpoints. Before a process seals, it therefore verifies the
  * newest checkpoint with a configured key, and that the ledger still continues the checkpoint that the process knows.
- * The first examination adopts the newest checkpoint, if its signature is valid. Only a restart forgets.
+ * The first examination adopts the newest checkpoint, if its signature is valid. Only a restart of the process forgets that
+ * checkpoint.
  */
 
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';

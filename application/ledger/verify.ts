@@ -37,7 +37,7 @@ export interface LedgerVerification {
   readonly turn: Turn;
   /**
    * The keys that the transparency log recorded, if the reader asked to believe those that the ledger names
-   * (domain/ledger/recorded-keys.ts). None by default: they come from the database that they are to vouch for.
+   * (domain/ledger/recorded-keys.ts). By default no such key counts: it comes from the database for which it is to vouch.
    */
   readonly recorded?: readonly RecordedKey[];
   /** The marks that an auditor kept of earlier verifications. */
@@ -238,15 +238,15 @@ async function rootFault(
   if (tree.size !== treeSize) return { kind: 'tree_size', checkpointId, sealed: treeSize, held: tree.size };
   if (toHex(tree.root()) !== rootHash) return { kind: 'root_mismatch', checkpointId };
   walk.counts.records += tree.size;
-  // Only now: of a checkpoint without its root, nothing is known about a record that is still there.
+  // Only after the root matched: otherwise nothing is known about a record that is still there.
   for (const thumbprint of named) walk.recordedKeys.named({ thumbprint, checkpointId, signer: signer?.thumbprint });
   walk.late.sealed(checkpoint, oldest);
   return undefined;
 }
 
 /**
- * Whether the missing records of a checkpoint were archived. Those that remain must then be of a month that stays, and
- * cannot be verified. So this is believed only of a checkpoint across the month's end, which its signed times show.
+ * Whether the missing records of a checkpoint were archived. The remaining records must then be of a month that stays, and
+ * cannot be verified. So only a checkpoint across a month's end, which its signed times show, may lack archived records.
  *
  * Reads the records again: a month may have been archived after some of them were read.
  */

@@ -1,7 +1,7 @@
 /**
  * Compares a ledger with its transparency log while application/ledger/verify.ts walks the checkpoints. Each checkpoint
- * must be the leaf that the log in the same database has, and the leaves must lead to each root that was signed. An
- * auditor can add the tree of a note that was kept elsewhere.
+ * must be its leaf in the log of the same database. Each signed root must be that of the leaves' tree. An auditor can add
+ * the tree of a note that was kept elsewhere.
  */
 
 import { type Checkpoint, toHex } from '../../domain/ledger/checkpoint.ts';

@@ -45,7 +45,7 @@ export interface Cosigned extends Pick<TreeHead, 'origin' | 'size'> {
   readonly kind: 'cosigned';
   /** The cosignature, as a signature line of a note. */
   readonly line: string;
-  /** With the signatures of the log, and this cosignature. */
+  /** The checkpoint with the signatures of the log, and this cosignature. */
   readonly note: string;
   /** Whether this witness cosigned no checkpoint of this size before. */
   readonly isNew: boolean;
@@ -57,7 +57,7 @@ export interface Cosigned extends Pick<TreeHead, 'origin' | 'size'> {
  */
 export interface RefusedHead extends Pick<TreeHead, 'origin' | 'size' | 'root'> {
   readonly kind: 'other_root' | 'inconsistent';
-  /** With the signatures of the log only. Anybody can add other lines to a note. */
+  /** The checkpoint with the signatures of the log only. Any client can add other lines to a note. */
   readonly note: string;
   readonly newest: WitnessedCheckpoint | undefined;
 }
@@ -65,7 +65,7 @@ export interface RefusedHead extends Pick<TreeHead, 'origin' | 'size' | 'root'> 
 /** A checkpoint that a key of its log has signed. */
 interface SignedHead extends TreeHead {
   readonly text: string;
-  /** Those of keys of the log, which verified. */
+  /** The signatures by keys of the log. All of them have verified. */
   readonly signatures: readonly NoteSignature[];
 }
 

@@ -148,7 +148,7 @@ async function provenNamings(
         const thumbprint = namedKey(record);
         if (thumbprint === undefined || !thumbprints.has(thumbprint)) continue;
         const outcome = await proveRecord({ checkpoints, trees, hash }, record.seq, memory);
-        // Not the record of the page, which may have been changed since.
+        // Reads the proven record: the record of the page may have been changed since.
         const proven = outcome.kind === 'proof' && memory.last?.records.find(({ seq }) => seq === record.seq);
         if (proven && namedKey(proven) === thumbprint) found.push({ thumbprint, by: outcome.proof.checkpoint });
       }

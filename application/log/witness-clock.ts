@@ -14,7 +14,7 @@ interface WitnessClockWatching {
   readonly clock: Clock;
   readonly monotonic: Monotonic;
   readonly logs: Pick<WitnessedLogs, 'newest'>;
-  /** Of the watched logs. */
+  /** The origins of the watched logs. */
   readonly origins: readonly string[];
   readonly log: Log;
 }

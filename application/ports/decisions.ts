@@ -24,7 +24,7 @@ export interface Decisions {
 
 /** Why the database does not answer or decide. All its text is fixed, so it may be logged and shown to operators. */
 export interface DatabaseFault {
-  /** Of Postgres (SQLSTATE), SQLite or the operating system; else a word of the adapter. */
+  /** The error code of Postgres (SQLSTATE), SQLite or the operating system; else a word of the adapter. */
   readonly code: string;
   /** A clause for the middle of a sentence: what the code means. */
   readonly meaning: string;

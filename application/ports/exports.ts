@@ -63,7 +63,7 @@ export interface OpenExport extends StoredExport {
 /** A written and durable export that still has a temporary name. */
 export interface DraftExport extends OpenExport {
   /**
-   * Renames it to its final name, durably. Never overwrites: if the name is `taken`, it stays a draft. The published
+   * Renames it to its final name, durably. It overwrites no file: if the name is `taken`, the export stays a draft. The published
    * export is the same open file. If the temporary name leads to another file, that file is not published:
    * ExportUnusable (`replaced`).
    */

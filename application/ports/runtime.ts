@@ -13,10 +13,11 @@ export interface Clock {
  * database must be asked first, which then may throw StorageUnavailable.
  */
 export interface SharedTime {
-  /** The later of the two. By it, values that may be used once expire. */
+  /** The later of the two times. It decides when a value that may be used once has expired. */
   latest(): Instant | Promise<Instant>;
   /**
-   * The earlier of the two. By it, shared state ends. A difference within the duration of the reading counts as none.
+   * The earlier of the two times. It decides when shared state ends. A difference within the duration of the reading counts
+   * as none.
    */
   earliest(): Instant | Promise<Instant>;
 }

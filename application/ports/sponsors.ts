@@ -20,7 +20,7 @@ export interface Sponsors {
 }
 
 export interface PendingLift {
-  /** Of the operator who asked. */
+  /** The issuer of the operator who asked for the lift. */
   readonly issuer: string;
   readonly subject: string;
   readonly askedAt: Instant;

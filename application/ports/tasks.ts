@@ -39,8 +39,8 @@ export interface Tasks {
   findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
 
   /**
-   * The people with live tasks, in the order of their keys. Of the people with any stored task, `most` are looked at. A task
-   * whose time is up counts until its expiry is recorded.
+   * The people with live tasks, in the order of their keys. The query looks at `most` people who have any stored task. A
+   * task whose time is up counts until its expiry is recorded.
    */
   livePeople(most: number): Promise<readonly SponsorKey[]>;
 
@@ -55,7 +55,7 @@ export interface OwnTask {
   /** `undefined` if the agent has been removed. */
   readonly displayName: string | undefined;
   readonly audience: string;
-  /** As granted by the exchange. */
+  /** The scopes that the exchange granted. */
   readonly scope: Scope;
   readonly startedAt: Instant;
   readonly expiresAt: Instant;
@@ -99,7 +99,7 @@ export interface OwnAgent {
 }
 
 export interface OwnLiveTasksQuestion {
-  /** Only the tasks of this agent. */
+  /** Selects only the tasks of this agent; `undefined` selects those of every agent. */
   readonly agentId?: AgentId | undefined;
   /** The last task of the previous page. */
   readonly after: TaskId | undefined;

@@ -22,7 +22,7 @@ export interface LogState {
 
 export interface PublishedNote {
   readonly size: number;
-  /** With the cosignatures. */
+  /** The signed note with its cosignatures. */
   readonly note: string;
 }
 
@@ -90,7 +90,7 @@ export interface TransparencyLog {
    * note of this size or a smaller one is published from then on, by any instance.
    */
   withdraw(origin: string, size: number): Promise<void>;
-  /** Signs no further tree. A halt that is stored keeps its reason. */
+  /** Halts the log: no instance signs a further tree. A log that is already halted keeps its first reason. */
   halt(reason: string): Promise<void>;
   resume(): Promise<void>;
   /** Keeps the newest cosignature of each witness, by size. */

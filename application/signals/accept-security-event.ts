@@ -23,7 +23,7 @@ interface AcceptSecurityEvent {
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
-  /** Those of the identity provider that issues the subject tokens. */
+  /** The issuers of the identity provider that issues the subject tokens. */
   readonly upstreamIssuers: (trace?: Trace) => Promise<UpstreamIssuers>;
 }
 

@@ -53,7 +53,7 @@ interface Exchange
   readonly agentCache: () => CachedAgents;
   readonly decisions: Decisions;
   readonly digest: Digest;
-  /** The required `aud` of the subject token. Those of the assertion are in `audiences`. */
+  /** The required `aud` of the subject token. The permitted ones of the assertion are in `audiences`. */
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;

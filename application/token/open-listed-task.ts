@@ -10,7 +10,7 @@ interface ListOpening {
   readonly decisions: Decisions;
   readonly randomness: Pick<Randomness, 'secret'>;
   readonly clock: Clock;
-  /** Of a new list: `Service:StatusLists:Entries`. */
+  /** How many entries a new list has: `Service:StatusLists:Entries`. */
   readonly entries: number;
 }
 
@@ -41,7 +41,7 @@ interface KnownList {
   searches: number;
 }
 
-/** By audience. */
+/** The key is the audience of the list. */
 export type KnownLists = Map<string, KnownList>;
 
 interface Opening {

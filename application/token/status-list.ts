@@ -63,9 +63,9 @@ interface Read extends Began {
 const MAX_BYTES = 64 * 1024 * 1024;
 
 interface State extends StatusListReading {
-  /** The oldest first. Only lists that exist: anyone may ask for other ids, which must not evict them. */
+  /** The oldest first. It holds only lists that exist: any client may ask for other ids, which must not evict them. */
   readonly kept: Map<string, Read>;
-  /** The reads under way, shared by all who ask. As many as requests at most. */
+  /** The reads under way. Requests for one list share a read, so there are at most as many reads as requests. */
   readonly underWay: Map<string, Read>;
 }
 

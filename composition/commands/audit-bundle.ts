@@ -216,7 +216,7 @@ async function sayWritten(lines: readonly string[], out: string | undefined): Pr
   else await writeOutput(`${lines.join('\n')}\n`);
 }
 
-/** With `--recorded-keys`. @param ownLogKey the configured key of the log */
+/** Says which keys `--recorded-keys` brought. @param ownLogKey the configured key of the log */
 function sayBroughtKeys(
   keys: readonly BelievedKey[],
   believed: readonly Json[],

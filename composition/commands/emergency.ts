@@ -80,10 +80,10 @@ function refuse(sentence: string): number {
   return exitCode.usage;
 }
 
-/** Said where no task ended: the service cannot tell a mistyped person from one without tasks. */
+/** Printed where no task ended: the service cannot tell a mistyped person from one without tasks. */
 export const CHECK_SPELLING = 'If you expected one, check the spelling of the person.';
 
-/** What keeps working until when. @param agentId the agent whose tokens are meant. Without it, all agents' */
+/** Says which tokens keep working until when. @param agentId whose tokens; `undefined`: those of all agents */
 export async function lastTokens(switches: EmergencySwitches, agentId?: AgentId): Promise<string> {
   const now = systemClock().now();
   const others = 'The rest accept the last tokens';

@@ -43,7 +43,7 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
   };
 }
 
-/** Those of the service that runs with them. Unknown ones it has reported at its start. */
+/** The settings of a running service. It has reported unknown ones at its start. */
 export function settingsInUse(whole: Settings): DoctorSettings {
   return {
     findings: orFine(doubtfulSettings(whole)),

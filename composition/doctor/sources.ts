@@ -121,7 +121,7 @@ function remedyOf(problem: LedgerFileProblem): string {
 /** Closing waits for running queries. The findings are already complete, so after this time the doctor stops waiting. */
 const CLOSE_LIMIT_MS = 1000;
 
-/** Closes the database if it was opened. Never rejects. */
+/** Closes the database if it was opened, and never rejects. */
 export async function closeStorage(opened: Promise<OpenedStorage> | undefined): Promise<void> {
   const close = async () => {
     const storage = await opened;

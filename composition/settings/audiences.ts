@@ -5,7 +5,7 @@
 
 import type { Settings } from './settings.ts';
 
-/** Of two that must differ, the error names the later one. */
+/** Audiences that must differ. If two are equal, the error names the later one. */
 const AUDIENCES = [
   // Agents hold these tokens of a person. With one they could lift the person's pause at `/me`, or act at `/admin`.
   { key: 'Service:UpstreamIdp:Audience', tokens: 'access' },

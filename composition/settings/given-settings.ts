@@ -12,7 +12,7 @@ import { type SettingError, variableOf } from './startup-error.ts';
 
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** From the folder `SETTINGS_FOLDER`; absent if it is not set. */
+  /** The files of the folder `SETTINGS_FOLDER`; absent if that is not set. */
   readonly files?: SettingFiles | undefined;
   /** Arguments of the command line, in order: `--Service:Issuer=…` has the key `Service:Issuer`. */
   readonly overrides: readonly { readonly key: string; readonly value: string }[];

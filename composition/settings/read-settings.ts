@@ -45,7 +45,7 @@ export function readSettingsSection<Name extends SectionName>(
 interface Draft {
   readonly given: GivenSettings;
   readonly inScope: (key: string) => boolean;
-  /** By key, a list's items under the key of the list; unreadable values are absent. */
+  /** The value of each key. A list is under the key of the list; unreadable values are absent. */
   readonly values: Map<string, unknown>;
   readonly errors: SettingError[];
 }

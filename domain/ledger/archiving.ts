@@ -8,8 +8,8 @@ import { type Month, monthOf } from './time-range.ts';
 import { describeExportFault, type ExportFault } from './verification.ts';
 
 /**
- * The first month that must stay: every earlier month is completely older than the retention, also by the database's clock,
- * which differs by no more (`clocks_disagree`).
+ * The first month to keep. Earlier months exceed the retention even if the database's clock is `MOST_DIFFERENCE_SECONDS`
+ * behind; at a larger difference no month is archived (`clocks_disagree`).
  */
 export function cutoffMonth(now: Instant, retentionSeconds: number): Month {
   return monthOf(plusSeconds(now, -retentionSeconds - MOST_DIFFERENCE_SECONDS));

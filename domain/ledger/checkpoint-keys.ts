@@ -6,8 +6,8 @@ import type { Json } from '../tokens/strict-json.ts';
 const KEY_RULES: KeyRules = { algorithms: ['ES256'], kinds: 'an EC key on P-256' };
 
 /**
- * All others are ignored: of another type, without a `kid`, for another use, or with a private part. A set may hold a key
- * twice, and several keys with one `kid`: each of them is tried.
+ * Returns the usable ES256 keys. It ignores a key of another type, without a `kid`, for another use, or with a private part.
+ * A set may hold a key twice, and several keys with one `kid`: a reader tries each of them.
  */
 export function checkpointKeys(
   listed: readonly Json[],

@@ -169,7 +169,7 @@ function height(size: number): number {
   return levels;
 }
 
-/** Not a shift: JavaScript shifts are limited to 32 bits. */
+/** Divides instead of shifting: JavaScript shifts are limited to 32 bits. */
 export function half(count: number): number {
   return Math.floor(count / 2);
 }

@@ -9,7 +9,7 @@ import { decodeCanonical } from '../tokens/canonical-base64url.ts';
 export interface PageCursor {
   readonly at: Instant;
   readonly seq: number;
-  /** Of the filters: continuing with other filters would skip records that they select. */
+  /** Identifies the filters: continuing with other filters would skip records that they select. */
   readonly fingerprint: string;
 }
 

@@ -51,7 +51,7 @@ export interface EcKey {
 /** A checkpoint, before the first of its records. */
 export interface CheckpointEntry {
   readonly checkpoint: Checkpoint;
-  /** Only on the first checkpoint with this key. */
+  /** The public key; `undefined` on the later checkpoints with the same key. */
   readonly key: EcKey | undefined;
   /** Leads to the root of the log; `undefined` in a bundle without a log. */
   readonly logPath: readonly Uint8Array[] | undefined;
@@ -87,7 +87,7 @@ export function formatHead(selection: BundleSelection, log: BundleLog | undefine
   return `${[FORMAT_LINE, formatSelection(selection), formatLog(log), EVIDENCE_LINE].join('\n')}\n`;
 }
 
-/** Without the comma and the newline that separate entries. */
+/** Returns the text of one entry. The caller adds the comma and the newline between entries. */
 export function formatEntry(entry: CheckpointEntry | RecordEntry): string {
   return JSON.stringify('record' in entry ? presentRecordEntry(entry) : presentCheckpointEntry(entry));
 }
@@ -204,7 +204,7 @@ export function readCompleteness(line: string): Completeness {
   });
 }
 
-/** Only the public members that make the key, in the order of RFC 7638. `undefined` if it is no EC key on P-256. */
+/** Returns the public members that make the key, in the order of RFC 7638; `undefined` if it is no EC key on P-256. */
 export function ecKeyOf(jwk: Members): EcKey | undefined {
   const { crv, kty, x, y } = jwk;
   const isPoint = [x, y].every((each) => typeof each === 'string' && decodeCanonical(each)?.length === 32);

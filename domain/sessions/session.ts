@@ -53,7 +53,7 @@ export interface Session extends SessionHolder, SessionTimes, KeptIdToken {
 
 /** However often it is used, a session lasts no longer. */
 const LONGEST_SECONDS = 8 * 60 * 60;
-/** Of a session of the console, in seconds without use. */
+/** A session of the console ends after so many seconds without use. */
 export const OPERATOR_SESSION_TTL = 15 * 60;
 /** Live sessions of one person. A person needs one for each browser; without a limit, a script could store any number. */
 export const MOST_SESSIONS = 20;

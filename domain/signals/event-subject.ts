@@ -13,7 +13,7 @@ type SubjectsVerdict =
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'refused'; readonly check: SubjectFault };
 
-/** The `iss` of the identity provider's tokens. Those of access tokens may have another one than ID tokens (AD FS). */
+/** The `iss` of the identity provider's tokens. Its access tokens may have another `iss` than its ID tokens (AD FS). */
 export interface UpstreamIssuers {
   readonly known: readonly string[];
   /** `false` until the provider's metadata has been read, which may name another one. */

@@ -54,7 +54,7 @@ export function judgeLogoutToken(
     /** The human-facing client at the provider. */
     readonly audience: string;
     readonly now: Instant;
-    /** As in `ExpectedSignal`. */
+    /** The later of two clocks, as in `ExpectedSignal`. */
     readonly latest: Instant;
   },
 ): LogoutVerdict {

@@ -1,6 +1,6 @@
 /**
- * A user that an identity provider provisions (specification "Provisioning user"): only identifiers and the active flag
- * are stored. Also the rules for changing one.
+ * A user that an identity provider provisions (specification "Provisioning user"), and the rules for changing one. Only
+ * identifiers and the active flag are stored.
  */
 
 import { parseSponsorKey, type SponsorKey, type UserId } from '../identifiers.ts';
@@ -9,7 +9,7 @@ import { type Assignment, MAX_NAME_LENGTH, type PersonAttribute, type ScimFault,
 
 export interface ProvisionedUser {
   readonly userId: UserId;
-  /** As it was sent. Names are unique without regard to case. */
+  /** The name as the provider sent it. Names are unique without regard to case. */
   readonly userName: string;
   readonly externalId: string | undefined;
   readonly active: boolean;

@@ -77,7 +77,7 @@ export interface SecurityAction {
   readonly statedAt: Instant;
   /** One per handled event; at least one. */
   readonly reasons: readonly EventReason[];
-  /** Lifts this receiver's own block, unless the block was stated later. Never together with a new block. */
+  /** Lifts this receiver's own block, unless the block was stated later. A verdict with `lift` has no new block. */
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
   /** Why the person's live tasks end; `undefined` if they continue. */
@@ -97,7 +97,7 @@ export function judgeSecurityEvent(
     readonly audience: string;
     readonly upstream: UpstreamIssuers;
     readonly now: Instant;
-    /** As in `ExpectedSignal`. */
+    /** The later of two clocks, as in `ExpectedSignal`. */
     readonly latest: Instant;
   },
 ): SecurityEventVerdict {

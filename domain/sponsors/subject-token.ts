@@ -34,8 +34,8 @@ const ID_TOKEN_CLAIMS = ['at_hash', 'c_hash'];
 
 /**
  * Whether the claims say that it is an ID token. The person gave it to an application, not to an agent, and it may pass
- * through addresses (`id_token_hint`). Not by `nonce`: some providers copy that into access tokens. Keycloak writes the
- * kind of a token into a claim `typ`.
+ * through addresses (`id_token_hint`). A `nonce` does not tell it: some providers copy that into access tokens. Keycloak
+ * writes the kind of a token into a claim `typ`.
  */
 export function isIdToken(claims: JsonObject): boolean {
   return ID_TOKEN_CLAIMS.some((name) => member(claims, name) !== undefined) || member(claims, 'typ') === 'ID';
@@ -73,7 +73,7 @@ export type SubjectVerdict =
 interface Expectations {
   readonly issuer: string;
   readonly audience: string;
-  /** An audience that the token must not have as well. */
+  /** A token whose `aud` also names this audience is refused. */
   readonly foreignAudience?: string | undefined;
   readonly sponsorKeyClaim: string;
   /** Whether a token that is bound to a key is refused: only an access token, which is presented here without that key. */

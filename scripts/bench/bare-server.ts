@@ -6,9 +6,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** As long as the service keeps an idle connection. */
+/** The service keeps an idle connection for the same time. */
 const KEEP_ALIVE_MS = 65_000;
-/** As long as the status list of the benchmark. */
+/** The status list of the benchmark has the same length. */
 const BODY = 'x'.repeat(19_255);
 
 const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, ({ headers }, response) => {

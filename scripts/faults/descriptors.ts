@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 interface Descriptors {
   /** Established connections of clients. Their number depends on the clients. */
   readonly clients: number;
-  /** All others, including connections that a client has closed. */
+  /** All other descriptors, including connections that a client has closed. */
   readonly own: number;
 }
 

@@ -3,7 +3,7 @@
 /** A request and its response, as the client saw them. */
 export interface Operation {
   readonly kind: OperationKind;
-  /** By `wallClock`. */
+  /** A time of `wallClock`. */
   readonly began: number;
   readonly ended: number;
   /** 0 if there is no complete response. */

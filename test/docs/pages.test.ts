@@ -36,7 +36,7 @@ const withoutNames = (path: string) => path.replaceAll(/\{[^}]*\}|…/g, '{}');
 const CITATION = /(docs\/[\w-]+\.md) (?:says )?\("([^"]+)"\)/g;
 
 describe('The sentences of the program', () => {
-  it('name only passages that the pages have', () => {
+  it('cite only passages that stand in the pages', () => {
     const cited = ['application', 'adapters', 'composition'].flatMap((folder) =>
       readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))

@@ -57,7 +57,7 @@ for (const database of databases.slice(0, 1)) {
       const brief = async (act: () => Promise<unknown>) =>
         fieldsOf(await mandate.recorded(act), 'event', 'decision', 'reason', 'sponsor');
 
-      it('is that of subject tokens, and of tokens at /me: those with the issuer are refused, and recorded', async () => {
+      it('needs it as the iss of subject tokens and of tokens at /me: those with the issuer are refused, and recorded', async () => {
         const mine = (iss: string) =>
           mandate.get('/me/tasks', { authorization: `Bearer ${agent.subjectToken({ aud: ME, iss })}` });
         expect((await agent.exchangeFor({ iss: TRUST })).status).to.equal(200);
@@ -73,7 +73,7 @@ for (const database of databases.slice(0, 1)) {
         ]);
       });
 
-      it('is not that of logout tokens', async () => {
+      it('does not use it as the iss of logout tokens', async () => {
         const issued = await agent.exchangeFor({ iss: TRUST });
         const iat = mandate.clock.seconds();
         const send = (iss: string) =>
@@ -87,7 +87,7 @@ for (const database of databases.slice(0, 1)) {
         expect((await mandate.introspect(issued)).active).to.equal(false);
       });
 
-      it('names people in security events, and so does the issuer: it is the iss of the tokens that their tasks began with', async () => {
+      it('names people in security events, as the issuer does: both find the tasks that began with a token of this iss', async () => {
         const send = (iss: string) => {
           const sub_id = { format: 'iss_sub', iss, sub: 'ada' };
           const body = transmitter.sign({ sub_id, events: { [SESSION_REVOKED]: {} } });
@@ -106,7 +106,7 @@ for (const database of databases.slice(0, 1)) {
         expect(refused).to.deep.equal([['signal.denied', 'deny', 'ssf_no_usable_subject', null]]);
       });
 
-      it('is that of operators’ tokens; the ledger names operators by the issuer, as at the console', async () => {
+      it('needs it as the iss of operators’ tokens; the ledger names operators by the issuer, as at the console', async () => {
         const ask = (iss: string) =>
           mandate.get('/admin/agents', { authorization: `Bearer ${operatorToken(mandate, { iss })}` });
         const lines = await mandate.recorded(async () => {

@@ -115,7 +115,7 @@ for (const database of databasesByLength) {
       expect(await mandate.ledger()).to.deep.equal(after);
     });
 
-    it('lists what the sink has and the database has not, and refuses a file that is no list of records', async () => {
+    it('lists the records that the sink has and the database lacks, and refuses a file that is no list of records', async () => {
       const known = await mandate.ledger();
       const { checkpoint: _, ...same } = known[0] as Record<string, unknown>;
       const lost = { ...same, agent_id: null, scope: null };

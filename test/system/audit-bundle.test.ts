@@ -57,7 +57,7 @@ describe('audit-bundle', function () {
       });
       after(() => ledger.close());
 
-      it('writes the history of a task for its owner only, and it verifies without any setting', async () => {
+      it('writes the history of a task to a file that only its owner can read, and that verifies without any setting', async () => {
         const file = path(`${kind.engine}-task.json`);
         const refused = await bundle('--task', task, '--out', file);
         expect([refused.code, existsSync(file)]).to.deep.equal([1, false]);
@@ -172,7 +172,7 @@ describe('audit-bundle', function () {
     });
     after(() => ledger.close());
 
-    it('reports as one JSON object', async () => {
+    it('prints its report as one JSON object', async () => {
       const { out } = await verify('--bundle', file, '--json');
       const { keys, ...report } = JSON.parse(out);
       expect(report).to.deep.include({ intact: null, policy: null, verified_with: 'bundle_keys', records: 4 });

@@ -97,7 +97,7 @@ for (const kind of databasesByLength) {
       }
     });
 
-    it('demands of the published note and of the checkpoints what a policy says', async () => {
+    it('requires that the published note and the checkpoints meet a policy', async () => {
       const all = { ...demands(), checkpoint_keys: ledger.thumbprints() };
       const met = JSON.parse((await verify('--policy', policyFile(all), '--json')).out);
       expect(met).to.deep.include({ intact: true, policy: 'met' });
@@ -164,7 +164,7 @@ for (const kind of databasesByLength) {
       );
     });
 
-    it('refuses a note of another log, one that was changed, and a text that is none, and repeats nothing of it', async () => {
+    it('refuses a note of another log, a changed note, and a text that is no note, and repeats none of it', async () => {
       const other = writtenLog('stranger.test/ledger');
       other.grow(2);
       const changed = newest.replace('\n3\n', '\n2\n');
@@ -193,7 +193,7 @@ for (const kind of databasesByLength) {
       );
     });
 
-    it('refuses an address that shows no note, with what to do', async () => {
+    it('refuses an address that shows no note, and says what to do', async () => {
       const hanging = byLength({ short: [], full: ['never'] as const });
       const server = await startLoopback(({ path }, response) => {
         if (path.startsWith('/never')) return;

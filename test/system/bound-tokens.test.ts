@@ -33,7 +33,7 @@ for (const database of databasesByLength) {
     const ofOperator = (at: Mandate, cnf: unknown) =>
       tokenAs(at, '/admin/agents', operatorToken(off, { roles: [ROLE_VALUES.viewer], cnf }));
 
-    it('refuses them at the exchange, at /me and from operators, and records the reason', async () => {
+    it('refuses bound tokens at the exchange, at /me and from operators, and records the reason', async () => {
       for (const cnf of BOUND) {
         const lines = await off.recorded(async () => {
           const exchanged = await exchange(refusing, cnf);
@@ -59,7 +59,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('accepts them while it is off, and on accepts tokens without a cnf or with one of null', async () => {
+    it('accepts bound tokens while it is off; while it is on, tokens whose cnf is absent or null', async () => {
       for (const [at, cnf] of [
         ...BOUND.map((one) => [off, one] as const),
         ...[[refusing, undefined] as const, [refusing, null] as const],

@@ -84,7 +84,7 @@ describe('mandate without any setting', () => {
     });
   }
 
-  it('is not said if a setting is given, even a misspelt one', async () => {
+  it('does not say where to begin if a setting is given, even a misspelt one', async () => {
     for (const name of ['Service__Issuer', 'Service__Isuer'])
       expect((await runMandate(['migrate'], { [name]: 'https://mandate.example' })).err).not.to.contain(BEGIN);
     expect((await runMandate(['migrate', '--Service:Issuer=https://mandate.example'])).err).not.to.contain(BEGIN);

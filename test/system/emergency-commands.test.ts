@@ -136,7 +136,7 @@ describe('The emergency commands', function () {
     expect((await by('oscar', 'responder', 'unblock', 'mallory', '--reason', WHY)).code).to.equal(0);
   });
 
-  it('change nothing for a task or an agent that does not exist: 3', async () => {
+  it('exit with 3 and change nothing for a task or an agent that does not exist', async () => {
     for (const line of [
       ['stop', '--task', 'task_01M31S7W68TMK7WDX8YKPSYTEA'],
       ['stop', '--agent', 'nobody'],
@@ -147,7 +147,7 @@ describe('The emergency commands', function () {
     }
   });
 
-  it('send nothing without a terminal, a credential or exactly one target: 2, and repeat no value', async () => {
+  it('exit with 2 and send nothing without a terminal, a credential or exactly one target, and repeat no value', async () => {
     const server = ['--server', mandate.url];
     const key = { MANDATE_ADMIN_KEY: ADMIN_KEY };
     const cases: readonly (readonly [readonly string[], Readonly<Record<string, string>>, string])[] = [

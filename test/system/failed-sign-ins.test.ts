@@ -142,7 +142,7 @@ for (const [name, start] of Object.entries(surfaces)) {
       expect(pages.mandate.log.lines.join('\n')).not.to.include('secret ');
     });
 
-    it('says nothing of the account with two and three windows: the newest one works, and then they all lead to the page', async () => {
+    it('blames another window, not the account, with two and three windows: the newest one signs in, and then all lead to the page', async () => {
       for (const count of [2, 3]) {
         const { begin, finish } = windows(pages);
         const addresses: URL[] = [];
@@ -158,7 +158,7 @@ for (const [name, start] of Object.entries(surfaces)) {
       }
     });
 
-    it('works with the back button: a way back that was used leads to the page, and without a session begins again', async () => {
+    it('works with the back button: a used return address leads to the page, and without a session to a new sign-in', async () => {
       const { begin, finish } = windows(pages);
       const address = await begin();
       expectHome(await finish(address));

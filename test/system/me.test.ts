@@ -175,7 +175,7 @@ for (const database of databases) {
       ['all tasks', () => '/me/tasks', 3],
     ] as const;
     for (const [what, where, count] of stops) {
-      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and no other person's`, async () => {
+      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and no task of another person`, async () => {
         const issued = [await begin(), await begin(), await begin(await mandate.agent())];
         const others = await agent.exchangeFor({ sub: 'somebody-else' });
         const [first] = issued;
@@ -376,7 +376,7 @@ for (const database of databases) {
       expect(answers[0]?.status).to.equal(404);
     });
 
-    it('takes no filter with the records, and no cursor of another person', async () => {
+    it('refuses a filter, a limit of 0 and a foreign cursor of /me/records with 400', async () => {
       await begin();
       await begin();
       const page = await mandate.admin('GET', '/audit?sponsor=somebody-else&limit=1');
@@ -483,11 +483,11 @@ for (const database of databases) {
       it('a good token in another scheme: 401 invalid_token', async () =>
         refusedEverywhere({ authorization: `DPoP ${tokenOf()}` }, 'invalid_token', 'Bearer error="invalid_token"'));
       it('no credential: 401 missing_token', () => refusedEverywhere({}, 'missing_token', 'Bearer'));
-      it('only a cookie, without Service:Me:ClientId: 401 missing_token', () =>
+      it('a request with only a cookie, while Service:Me:ClientId is unset: 401 missing_token', () =>
         refusedEverywhere({ cookie: `__Host-mandate-me=${'A'.repeat(43)}` }, 'missing_token', 'Bearer'));
     });
 
-    it('is not opened by its token at the exchange: a token for /me, or for both audiences, is refused there', async () => {
+    it('has tokens that the exchange refuses: a token for /me alone, or for both audiences', async () => {
       for (const aud of [ME, [ME, mandate.provider.audience], [mandate.provider.audience, ME]]) {
         const lines = await mandate.recorded(async () => {
           const refused = await agent.exchangeFor({ sub: person, aud });

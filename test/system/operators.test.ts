@@ -83,7 +83,7 @@ for (const database of databases) {
       });
     }
 
-    it('add up several roles, and act by the one that allows the route', async () => {
+    it('have the rights of all their roles, and act by the role that allows the route', async () => {
       const { mandate } = service;
       const send = operator(mandate, 'olga', 'auditor', 'responder');
       expect((await send('GET /audit', { reason: undefined })).status).to.equal(200);
@@ -99,7 +99,7 @@ for (const database of databases) {
   describe(`Operators of their own identity provider on ${database.name}`, function () {
     this.timeout(60_000);
 
-    it('are known by its tokens only, with roles in a member of a claim', async () => {
+    it('are admitted only by tokens of that provider, with roles in a member of a claim', async () => {
       const own = await startIdentityProvider();
       const mandate = await startMandate({
         database,
@@ -162,7 +162,7 @@ for (const database of databases) {
       await mandate.stop();
     });
 
-    it('get 503 while the keys of their provider cannot be fetched, and the admin key still opens', async () => {
+    it('get 503 while the keys of their provider cannot be fetched, and the admin key still works', async () => {
       const own = await startIdentityProvider();
       await own.goDown();
       const settings = { ...OPERATORS, 'Service:Operators:Issuer': own.issuer };
@@ -205,7 +205,7 @@ for (const database of databases) {
   describe(`Operators without an admin key on ${database.name}`, function () {
     this.timeout(60_000);
 
-    it('come in by their tokens alone, and their acts reach the sink', async () => {
+    it('are admitted by their tokens alone, and their acts reach the sink', async () => {
       const sink = await startLoopback(answering({}));
       const settings = { ...OPERATORS, 'Service:Admin:ApiKey': '', 'Service:Audit:Sink:Url': sink.url };
       const mandate = await startMandate({ database, settings });

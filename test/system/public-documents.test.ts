@@ -62,7 +62,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('may be cached, but no error of their paths: a missing document is soon there', async () => {
+    it('may be cached, but errors at their paths may not: a missing document may soon exist', async () => {
       for (const [method, path, status] of [
         ['POST', '/.well-known/openid-configuration', 405],
         ['DELETE', '/.well-known/jwks.json', 405],

@@ -199,7 +199,7 @@ for (const database of databases) {
       expect(await mandate.introspect(issued)).to.include({ revocation_reason: 'client_revoked' });
     });
 
-    it('marks the assertion as used even if there is no such token', async () => {
+    it('marks the assertion as used even if the token does not exist', async () => {
       for (const token of ['nonsense', 'task_grant_nonsense', String((await agent.exchange()).body.access_token)]) {
         const form = agent.revokeForm(token);
         expectEmpty(await mandate.post('/oauth2/revoke', form));

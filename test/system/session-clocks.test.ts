@@ -42,7 +42,7 @@ for (const database of databasesByLength) {
       await stop();
     });
 
-    it('of the console end only with the form token and a record, also where they are over by a wrong clock', async () => {
+    it('of the console end only with the form token and a record, even if a wrong clock says that they are over', async () => {
       const { world, ...times } = clocks();
       const logout = { 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' };
       const { mandate, signedIn, stop } = await startConsole(database, logout, times);

@@ -154,7 +154,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('needs the admin key if it is not public, and records who lacks it', async () => {
+    it('needs the admin key if it is not public, and records a refusal', async () => {
       const { mandate } = logged;
       await withService(mandate.another({ 'Service:Audit:Log:Public': 'false' }), async (closed) => {
         closed.clock.advance(mandate.clock.seconds() + 3600 - closed.clock.seconds());
@@ -220,7 +220,7 @@ for (const database of databasesByLength) {
   });
 
   describe(`Without its key the transparency log on ${database.name}`, () => {
-    it('leaves no path, no record, no row and no check', async () => {
+    it('has no path, no record, no row and no readiness check', async () => {
       await withService(startMandate({ database }), async (mandate) => {
         await mandate.block('somebody', 'disabled');
         await mandate.jobs.seal();

@@ -157,7 +157,7 @@ describe('mandate witness', function () {
     expect(missing.err).to.match(/lost\.db does not exist/);
   });
 
-  it('does not start with a lost state, with another key, or with a file of something else', async () => {
+  it('does not start with a lost state file, with another key, or with a file of another program', async () => {
     const { vkey } = writtenLog('log.test/ledger');
     await init('six', '--name', 'w.test/6');
     const refused = async (...line: readonly string[]) => {

@@ -40,8 +40,8 @@ export function describeFileProblem({ file, line, field, sentence }: FileProblem
 /** The maximum length of a file: enough for thousands of agents. */
 const MAX_BYTES = 4 * 1_048_576;
 /**
- * Of every file, before it is parsed. The tokens are those of some 4,000 agents. A registration has lists of at most 1,000
- * entries, few levels, and few values of several lines.
+ * The limits of every file, checked before it is parsed. The tokens are those of some 4,000 agents. A registration has
+ * lists of at most 1,000 entries, few levels, and few values of several lines.
  */
 const FILE_LIMITS: YamlLimits = { tokens: 500_000, escapes: 50_000, entries: 2000, depth: 32, aliases: 100 };
 const utf8 = new TextDecoder('utf-8', { fatal: true });

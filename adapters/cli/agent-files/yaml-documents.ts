@@ -177,7 +177,7 @@ function lengthOf(value: unknown, known: Map<object, number>): number {
   if (typeof value !== 'object' || value === null) return 1;
   const before = known.get(value);
   if (before !== undefined) return before;
-  // Until it is measured: a value that contains itself has no end.
+  // The length until the value is measured: a value that contains itself has no end.
   known.set(value, Number.POSITIVE_INFINITY);
   let length = 2;
   for (const [name, member] of Object.entries(value)) length += name.length + lengthOf(member, known);

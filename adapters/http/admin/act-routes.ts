@@ -1,4 +1,4 @@
-/** `GET /admin/acts`: who changed what, and why. Only with `Service:Operators`. */
+/** `GET /admin/acts`: who changed what, and why. The path exists only with `Service:Operators`. */
 
 import type { Request, Response } from 'express';
 import type { ActsAnswer, ActsRequest } from '../../../application/admin/list-acts.ts';

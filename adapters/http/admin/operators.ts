@@ -65,8 +65,8 @@ export function authenticateOperator(access: Access, operators: OperatorAccess):
 }
 
 /**
- * Requires the role of this route, and of a person who changes something a reason. Neither is checked without
- * `Service:Operators`: the admin key opens every route.
+ * Requires the role of this route, and a reason from a person who changes something. Without `Service:Operators` it checks
+ * neither role nor reason: the admin key opens every route.
  */
 export function requireOperator(operators: OperatorAccess | undefined, route: AdminRoute): RequestHandler {
   if (operators === undefined) return (_request, _response, next) => next();

@@ -1,4 +1,4 @@
-/** What operators and their console read: tasks and blocks in pages. Only with `Service:Operators`. */
+/** What operators and their console read: tasks and blocks in pages. The paths exist only with `Service:Operators`. */
 
 import type { Request, Response, Router } from 'express';
 import type { ListBlocksQuestion } from '../../../application/admin/list-blocks.ts';

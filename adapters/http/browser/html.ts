@@ -1,6 +1,6 @@
 /** HTML that is escaped by construction: whatever a template inserts is text, unless a template made it. */
 
-/** A piece of a page. Only `html` makes one. */
+/** A piece of a page. Only the function `html` makes one. */
 export class Html {
   readonly #markup: string;
 

@@ -31,8 +31,8 @@ export interface SignInCookies<Name extends string> {
   /** Whether the browser sent the cookie of a session, in any form. */
   hasSession(cookies: string): boolean;
   /**
-   * Whether the browser sent several cookies of a session. None of them counts. A new sign-in would only add one more, so
-   * the browser must not be sent there.
+   * Whether the browser sent several cookies of a session. The service then accepts none of them. A new sign-in would only
+   * add one more cookie, so the service must not send the browser to it.
    */
   hasSeveralSessions(cookies: string | undefined): boolean;
   begunSignIn(cookies: string | undefined): BegunSignIn<Name> | undefined;
@@ -71,7 +71,7 @@ export function signInCookies<Name extends string>(
       return isPlace(place) && SECRET.test(secret) && rest.length === 0 ? { place, secret } : undefined;
     },
     set: {
-      // Without an age: the browser may forget it earlier than the service does.
+      // The cookie has no age: the browser may forget it earlier than the service does.
       session: (secret) => `${names.session}=${secret}; ${ATTRIBUTES}`,
       noSession: `${names.session}=; Max-Age=0; ${ATTRIBUTES}`,
       signIn: ({ place, secret }) => `${names.signIn}=${place}.${secret}; Max-Age=${SIGN_IN_TAKES}; ${ATTRIBUTES}`,

@@ -53,7 +53,7 @@ export interface ScreenContext
 }
 
 export interface RefusedForm {
-  /** Of the form. */
+  /** The path of the form. */
   readonly path: string;
   readonly field: FormField;
 }
@@ -167,7 +167,7 @@ export interface ViewsSurface {
   nearest(what: Named, typed: string): Promise<readonly string[]>;
   /** The checkpoints, newest first. For an auditor only. @param question.before `undefined` for the first page */
   checkpoints(question: { readonly before: number | undefined; readonly limit: number }): Promise<NewestCheckpoints>;
-  /** Of the last minutes. For an auditor only. */
+  /** The denials of the last ten minutes. For an auditor only. */
   denials(now: Instant): Promise<RecentDenials>;
   delegations(question: DelegationQuestion): Promise<Delegations>;
   /** Compares the agents that a YAML file declares with the registered ones. */

@@ -168,7 +168,7 @@ export function renderMissingRole(needed: OperatorRole, signedIn: NonNullable<Fr
   );
 }
 
-/** As the documentation writes it. */
+/** The name of the role as the documentation writes it. */
 function roleName(role: OperatorRole): string {
   return role.slice(0, 1).toUpperCase() + role.slice(1);
 }

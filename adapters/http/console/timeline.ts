@@ -17,9 +17,9 @@ export interface TimedTask extends Pick<Task, 'createdAt' | 'expiresAt'> {
 
 /** How long tokens of the task live, in seconds. */
 export interface TokenTtl {
-  /** Of the agent's registration; `undefined` if the agent has been removed. */
+  /** The lifetime in the agent's registration; `undefined` if the agent has been removed. */
   readonly registered: number | undefined;
-  /** The last change of the registration: a token from before may have another life. */
+  /** When the registration last changed. An older token may have another lifetime. */
   readonly since: Instant | undefined;
   /** The longest that the service allows. */
   readonly longest: number;

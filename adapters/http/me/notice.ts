@@ -16,7 +16,7 @@ export interface Notice {
   readonly kind: MessageKind;
   /** The path of the issuer. */
   readonly base: string;
-  /** Where the link leads: a path after the issuer's, or an address of the identity provider. By default the page. */
+  /** Where the link leads: a path after the issuer's, or an address of the identity provider. The default is the page `/me`. */
   readonly to?: string;
 }
 
@@ -44,7 +44,7 @@ export function answerBrowser(base: string): AnswerBrowser {
   };
 }
 
-/** The next handler answers a program, with problem details. */
+/** Answers a browser with a page. For a program it calls the next handler, which sends problem details. */
 export function answerFaults(log: Log, base: string): ErrorRequestHandler {
   const pages = answerFaultsWithPages(log, (response, notice) => answerNotice(response, { ...notice, base }));
   return (error, request, response, next) => {

@@ -5,7 +5,10 @@ import { type Html, html } from '../browser/html.ts';
 import { relative } from '../browser/times.ts';
 import type { Language } from './view.ts';
 
-/** The distance from now, and the time of day with its date unless that is today's. In UTC: only the script knows the time zone. */
+/**
+ * The distance from now, and the time of day with its date unless that is today's. The time is in UTC: only the script knows
+ * the time zone of the person.
+ */
 export function moment(language: Language, at: Instant, now: Instant): Html {
   const isSameDay = toMillisecondText(at).slice(0, DAY_LENGTH) === toMillisecondText(now).slice(0, DAY_LENGTH);
   const clock = new Intl.DateTimeFormat(language, {
@@ -16,7 +19,7 @@ export function moment(language: Language, at: Instant, now: Instant): Html {
   return html`<time datetime="${toMillisecondText(at)}"><span data-distance>${relative(language, secondsBetween(now, at))}</span> <span class="clock">(<span data-clock>${clock.format(at / 1000)} UTC</span>)</span></time>`;
 }
 
-/** The distance from now alone. */
+/** The distance from now, without the time of day. */
 export function distance(language: Language, at: Instant, now: Instant): Html {
   return html`<time datetime="${toMillisecondText(at)}"><span data-distance>${relative(language, secondsBetween(now, at))}</span></time>`;
 }

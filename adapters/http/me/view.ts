@@ -31,7 +31,7 @@ export interface MeView extends PersonView {
   /** Whether another source than the person blocks agents. */
   readonly blockedByOthers: boolean;
   readonly canPause: boolean;
-  /** Whether the person could lift a pause. Without that they cannot place one, and the page says why. */
+  /** Whether the person could lift a pause. If not, the person cannot place one either, and the page says why. */
   readonly isPauseLiftable: boolean;
   /** Whether the person signed in lately enough to lift the pause. */
   readonly mayResume: boolean;

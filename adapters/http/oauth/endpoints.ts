@@ -40,7 +40,7 @@ export interface OAuthSurface {
   readonly log: Log;
 }
 
-/** By path. */
+/** The handler of each path. */
 export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
   return new Map([
     ['/oauth2/token', endpoint(surface, tokenEndpoint)],

@@ -14,7 +14,7 @@ import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../m
 
 export interface LogSurface extends AdminAccess {
   readonly reader: LogReader;
-  /** Without it, readers need the admin key. */
+  /** Whether every client may read the log. Otherwise readers need the admin key. */
   readonly isPublic: boolean;
   readonly log: Log;
 }

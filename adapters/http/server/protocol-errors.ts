@@ -48,8 +48,8 @@ const TRANSFER_ENCODING = 'transfer-encoding';
 const HOST_VALUE = /^(?:[\w.-]+|\[[\dA-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /**
- * A path and a query (RFC 9112 §3.2.1). Not an absolute URL, because the router would use its path. Neither a fragment nor
- * a backslash, because the router interprets them differently.
+ * A path and a query (RFC 9112 §3.2.1). An absolute URL is refused, because the router would use its path. A fragment and a
+ * backslash are refused, because the router interprets them differently.
  */
 const ORIGIN_FORM = /^\/[!-"$-[\]-~]*$/;
 

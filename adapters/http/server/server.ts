@@ -304,7 +304,10 @@ async function stop(server: Server, serving: Serving, lingerMs: number): Promise
   await closed;
 }
 
-/** Includes an expectation other than `100-continue` (RFC 9110 §10.1.1). */
+/**
+ * Why the head of the request is refused; `undefined` if it is not. An `Expect` other than `100-continue` is a reason, too
+ * (RFC 9110 §10.1.1).
+ */
 function requestFault(request: IncomingMessage): ConnectionError | undefined {
   const { expect } = request.headers;
   const fault = shapeFault(request);

@@ -1,7 +1,7 @@
 /**
- * The errors of `@mandate/agent`. A program must distinguish three cases: the task is over for the agent (stop), the control plane is
- * temporarily unavailable (retry later), the request is refused (change it). Of a request, an error holds nothing. Of an
- * answer it holds codes of a fixed form, and the control plane's sentence.
+ * The errors of `@mandate/agent`. A program must distinguish three cases: the task is over for the agent (stop), the
+ * control plane is temporarily unavailable (retry later), the request is refused (change it). An error holds nothing of a
+ * request. Of an answer it holds codes of a fixed form, and the control plane's sentence.
  */
 
 import { checkArguments, must, optional, optionsOf, text } from '../arguments.ts';

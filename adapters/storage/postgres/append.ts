@@ -8,7 +8,7 @@ import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
 
-/** With `pg_catalog`, because the owner runs it too (`archives.ts`). */
+/** The text names `pg_catalog`, because the owner runs it too (`archives.ts`). */
 const appendRecords = {
   name: 'append_records',
   text: `select append_records(array(

@@ -41,7 +41,10 @@ export function postgresAsk(
   };
 }
 
-/** Not `run`, also for one command: while commits get no answer, writes are refused, and leave the connections to reads. */
+/**
+ * Uses `transact` also for one command, and never `run`: `transact` refuses writes while commits get no answer, and so
+ * leaves the connections to reads.
+ */
 export function postgresChange({ transact }: Pick<Connections, 'transact'>): Change {
   return (begin) =>
     transact(async (run) => {

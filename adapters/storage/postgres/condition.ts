@@ -367,7 +367,7 @@ async function probeFault({ transact }: Connections): Promise<DatabaseFault | un
   throw thrown;
 }
 
-/** From the best to the worst. */
+/** The kinds of connection, the best first. */
 const LINKS: readonly DatabaseLink[] = ['local', 'verified', 'unverified', 'plain'];
 
 /**

@@ -70,7 +70,8 @@ const SET_BACK_SENTENCE =
 
 /**
  * Retries an attempt that Postgres is known to have rolled back. An attempt whose connection was lost is not retried: it
- * may have been committed. Neither is one that reached a lock or statement limit: its client has waited long enough.
+ * may have been committed. An attempt that reached a lock or statement limit is not retried either: its client has waited
+ * long enough.
  */
 async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
   const began = performance.now();
@@ -164,7 +165,7 @@ type Track = <Answered extends Promise<unknown>>(answered: Answered) => Answered
 async function pipelined<Answer>(work: (track: Track) => Promise<Answer>): Promise<Answer> {
   const sent: Promise<unknown>[] = [];
   const track: Track = (answered) => {
-    // Only marks the rejection as handled: the loop below throws it, or the error of an earlier statement.
+    // Marks the rejection as handled, and no more: the loop below throws it, or the error of an earlier statement.
     answered.catch(() => undefined);
     sent.push(answered);
     return answered;

@@ -42,7 +42,10 @@ const TAKEN: Words = {
   act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
 };
 
-/** The table of docs/high-availability.md. By SQLSTATE, or by its class (two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/**
+ * The table of docs/high-availability.md. A key is an SQLSTATE or its class (two characters):
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
 export const STATES: Readonly<Record<string, Words>> = {
   '08': { meaning: 'the connection to Postgres failed', act: REACH },
   '08P01': {
@@ -252,7 +255,7 @@ const INDEX_TAKEN = 'tasks_status_index';
 
 /** The messages of pg's errors about a lost connection. These errors have no code. */
 const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
-/** Of these, a call that reached the client's limit. */
+/** The message of a call that reached the client's limit, one of those in `LOST_CONNECTION`. */
 const TIMED_OUT = /^Query read timeout/;
 /** The name does not exist, or the name server does not answer. */
 const UNRESOLVED = new Set(['ENOTFOUND', 'EAI_AGAIN']);

@@ -10,8 +10,8 @@ import { bindInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 
 /**
- * A live task ends after this time, which is the earlier of two clocks: a kill misses no task because the instance's clock
- * is ahead. `$3` is null except in tests, which cannot move the clock of the server.
+ * A task counts as live if it expires after this time, the earlier of two clocks. So a kill misses no task because the
+ * instance's clock is ahead. `$3` is null except in tests, which cannot move the clock of the server.
  */
 const NOW = 'least($2::timestamptz, coalesce($3::timestamptz, clock_timestamp()))';
 
@@ -94,7 +94,10 @@ interface FoundTasks {
   readonly delegated: readonly TaskId[];
   /** The lowest and the highest of the sponsors' names. They are equal if there is only one sponsor. */
   readonly sponsors: readonly string[];
-  /** Of `someTree`: the number of tasks that were found before any was locked. Others may have ended some of them since. */
+  /**
+   * `someTree` answers it: the number of tasks that were found before any was locked. Other transactions may have ended some
+   * of them since.
+   */
   readonly found?: number;
 }
 

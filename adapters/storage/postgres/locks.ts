@@ -20,7 +20,10 @@ export const LOCK = {
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
-  /** An index of a status list, from the read that finds it free to the end of the transaction. Never waited for. */
+  /**
+   * Held on an index of a status list, from the read that finds it free to the end of the transaction. No other transaction
+   * waits for it.
+   */
   statusIndex: 1_296_105_515,
   /** Every append holds it shared, from before it takes its number until it commits. */
   ledgerFence: 1_296_105_476,

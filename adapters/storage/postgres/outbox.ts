@@ -38,7 +38,7 @@ export function postgresOutbox(serving: Connections, draining: Connections, cloc
       draining.transact<DrainOutcome>(async (run) => {
         const entries = await answer(run, takeDue, due);
         if (entries.length === 0) return { kind: 'nothing_due' };
-        // Not in the drain's transaction: that would lock the ledger, and `audit-archive` would wait for the sink.
+        // Reads outside the drain's transaction, which would lock the ledger: `audit-archive` would wait for the sink.
         const records = await answer(serving.run, recordsOf, entries);
         if (records.length < entries.length) {
           log.warn('records were archived before the sink received them; the export of their month holds them', {

@@ -18,7 +18,7 @@ export interface Examination {
 export interface Session {
   /** `undefined` if connections are not examined. */
   readonly server: Server | undefined;
-  /** By `performance.now()`. */
+  /** A time of `performance.now()`. */
   renewAt: number;
 }
 

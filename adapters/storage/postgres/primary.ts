@@ -47,7 +47,7 @@ export interface KnownPrimary {
   isOutdated(server: Server): boolean;
   /** Remembers a primary that a connection outside of the pools reached. Whether it is later than all that were seen. */
   sawElsewhere(server: Pick<Server, 'timeline'>): boolean;
-  /** Whether the database went back in time. Only a restart forgets it. */
+  /** Whether the database went back in time. It stays `true` until the process restarts. */
   wentBack(): boolean;
   /** Remembers the number of a record that this process committed. */
   committed(seq: number): void;

@@ -22,7 +22,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   logouts: 'select, insert, update, delete',
   sessions: 'select, insert, update, delete',
   pending_unblocks: 'select, insert, update, delete',
-  // An act stays. Only its reason is erased.
+  // The row of an act stays. The role may erase only its reason.
   operator_acts: 'select, insert, update (reason, salt)',
   ledger: 'select',
   // For the check whether the sequence was set back. The role can neither advance nor set the sequence.
@@ -34,7 +34,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   log_cosignatures: 'select, insert, update, delete',
   log_problems: 'select, insert, update, delete',
   log_keys: 'select, insert, update',
-  // Not `seq`: an entry with a future number would make the append that takes this number fail.
+  // The role may not set `seq`: an entry with a future number would make the append that takes this number fail.
   outbox: 'select, update (due_at, failures), delete',
   outbox_queueing: 'select, update (queueing)',
 };

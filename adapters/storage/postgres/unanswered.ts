@@ -22,7 +22,7 @@ export interface UnansweredCommits {
 }
 
 /**
- * Those of the processes that are still there. The caller has closed their connections, so each ends with its statement.
+ * Selects the given processes that still run. The caller has closed their connections, so each ends with its statement.
  * Their `state` is not asked: with `track_activities = off` the server does not tell it. The start of another role's
  * processes is hidden: ours have the same role.
  */

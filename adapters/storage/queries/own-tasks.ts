@@ -39,13 +39,13 @@ const described = (found: string) => `select ${COLUMNS}, over_at,
     ) found`;
 
 /**
- * The live tasks of a person: all are read by index, and sorted. Of an expression (`|| ''`) the planner reads no index,
- * which might be that of all tasks, or of the agent's tasks for all people.
+ * The live tasks of a person: all are read by index, and sorted. The planner reads no index for an expression
+ * (`|| ''`): it might otherwise read that of all tasks, or of the agent's tasks for all people.
  */
 const LIVE = "sponsor_key = :sponsor_key and state = 'live' and expires_at > :now";
 const NEWEST_FIRST = "order by task_id || '' desc limit :limit";
 
-/** The ended tasks of a person, the second part along its index. */
+/** The ended tasks of a person: those that no record has ended yet, then those with a recorded end, read along their index. */
 const ENDED = `select ${COLUMNS}, expires_at as over_at from tasks
         where sponsor_key = :sponsor_key and state = 'live' and expires_at <= :now
           and (expires_at, task_id) < (:ended_at, :ended_before)

@@ -7,7 +7,7 @@
 import type { Dialect, Values } from '../dialect.ts';
 
 export interface Command<Input> {
-  /** Postgres parses a text with a name once for each connection. Without a name, the text depends on the input. */
+  /** Postgres parses a text with a name once for each connection. A text that depends on the input has no name. */
   readonly name?: string;
   readonly text: string | ((dialect: Dialect, input: Input) => string);
   readonly values?: (input: Input, dialect: Dialect) => Values;

@@ -8,7 +8,7 @@ import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { SchemaStatus } from '../storage.ts';
 
 export interface Migration {
-  /** Sorts after the names of all earlier migrations. Never changed once released. */
+  /** Sorts after the names of all earlier migrations. A released name never changes. */
   readonly name: string;
   /** No statement holds a `?`, which Knex would read as a parameter. */
   readonly statements: readonly string[];

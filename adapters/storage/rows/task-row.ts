@@ -125,6 +125,7 @@ interface SelectionKey {
   readonly keys: readonly [string, ...string[]];
 }
 
+/** The kind `sponsor` selects by the column `sponsor_key`. The column `sponsor` holds the `sub`: the kind `subject`. */
 export function selectedBy(selection: TaskSelection): SelectionKey {
   switch (selection.kind) {
     case 'task':

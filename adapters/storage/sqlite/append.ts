@@ -16,7 +16,7 @@ const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryC
 const queueLast = `insert into outbox (seq, due_at, failures)
   select seq, 0, 0 from ledger where seq > last_insert_rowid() - ? and (select queueing from outbox_queueing)`;
 
-/** A trigger that is not ours can pass over an insert, and SQLite then reports no error. @throws StorageUnavailable */
+/** A foreign trigger can skip an insert silently: SQLite reports no error. @throws StorageUnavailable */
 function refuseLoss(inserted: number, wanted: number): void {
   if (inserted !== wanted) throw new StorageUnavailable('the ledger did not take a record');
 }

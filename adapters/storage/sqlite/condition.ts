@@ -89,7 +89,9 @@ function isGuard({ type, tbl_name }: GuardRow, isCurrent: boolean): boolean {
   return GUARDED.some((table) => table === tbl_name) && (type === 'trigger' || isCurrent);
 }
 
-/** By the whole text: a trigger of the same name may be on another table, or have a condition that is never true. */
+/**
+ * Compares the whole texts: a trigger of the same name may be on another table, or have a condition that is never true.
+ */
 function isSame(one: GuardRow, other: GuardRow): boolean {
   return (
     one.type === other.type &&

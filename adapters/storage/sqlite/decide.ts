@@ -1,5 +1,5 @@
 /**
- * Runs decisions on SQLite: reads facts, judges, applies effects. Without locks: one write transaction runs at a time.
+ * Runs decisions on SQLite: reads facts, judges, applies effects. It takes no locks: one write transaction runs at a time.
  */
 
 import type { Questions } from '../../../application/decisions/fact.ts';

@@ -19,7 +19,7 @@ const UNREADABLE: Words = {
   act: 'See docs/operating.md ("The SQLite file was replaced, or its disk is full").',
 };
 
-/** By primary result code, without SQLITE_. An extended code begins with its primary code. */
+/** The key is the primary result code without `SQLITE_`. An extended code begins with its primary code. */
 const FAULTS: Readonly<Record<string, Words>> = {
   BUSY: LOCKED,
   LOCKED,

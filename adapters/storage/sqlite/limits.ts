@@ -25,9 +25,9 @@ export const LOCK_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 50, 50, 100, 100, 10
 export const FILE_CHECK_MS = 500;
 
 /**
- * Up to this size of the file and its log, a start waits until every page was checked: 0.7 s from a slow disk (100 MB/s). The
- * ledger of 1 million records has 380 MB: 4.0 s from that disk, 0.3 to 0.4 s from memory. A process checks a larger file
- * while the service runs.
+ * A start checks every page of a database file and its write-ahead log up to this size: 0.7 s from a slow disk (100 MB/s).
+ * A process checks larger ones while the service runs. The ledger of 1 million records has 380 MB: 4.0 s from that disk, 0.3
+ * to 0.4 s from memory.
  */
 export const CHECKED_AT_ONCE_BYTES = 64 * 1024 * 1024;
 

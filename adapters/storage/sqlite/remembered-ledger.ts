@@ -1,7 +1,7 @@
 /**
  * Notices that the open database went back in time: another process restored a backup into the file (`.restore`), which
  * stays the same file. Only a commit of another connection can do that, and `pragma data_version` shows it without
- * reading a page. So in a service that is alone on its file nothing else is asked.
+ * reading a page. So a service that is alone on its file runs no other query for this.
  *
  * SQLite never removes a record, so a record that is missing was not archived.
  */
@@ -72,7 +72,7 @@ export function rememberedLedger(run: Run, now: () => number, shared = memoryOfT
     const current = dataVersion();
     if (current !== version && !memory.wentBack()) {
       compare();
-      // Not before: if a statement failed, the next call looks again.
+      // Set after the comparison: if a statement of it failed, the next call compares again.
       version = current;
     }
     refuse();

@@ -85,7 +85,10 @@ export async function createWitnessFile(path: string, vkey: string): Promise<voi
   }
 }
 
-/** Never creates or changes another file. @throws StorageUnavailable, or the error of opening the file */
+/**
+ * Opens the state file of a witness. It creates no file, and changes no file of another program.
+ * @throws StorageUnavailable, or the error of opening the file
+ */
 export async function openWitnessFile(path: string): Promise<WitnessFile | 'not_a_witness_file'> {
   await (await open(path, 'r+')).close();
   const vkey = readKey(path);

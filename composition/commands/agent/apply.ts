@@ -27,7 +27,7 @@ const WRONG_FILES = 3;
 
 interface ApplyRequest {
   readonly files: readonly string[];
-  /** Without a trailing slash. */
+  /** The address of the service, without a trailing slash. */
   readonly server: string;
   readonly dryRun: boolean;
   readonly json: boolean;

@@ -88,7 +88,7 @@ export function rotationPlan(
       settings: signingSettings(all, next.kid),
       unset: [],
       conditions: ['step 2 has reached every replica: one that still signs with the former key could not start again.'],
-      // With `=`, because a thumbprint may begin with a hyphen.
+      // The option has a `=`, because a thumbprint may begin with a hyphen.
       acts: [
         ...retiring.map(({ kid, source, index }) =>
           source.kind === 'path'

@@ -12,7 +12,7 @@ import { keyNamed } from './named-keys.ts';
 
 interface ShowRequest {
   readonly as: 'words' | 'json' | 'pem';
-  /** With `pem`, the only key to print. */
+  /** The only key that `pem` prints. */
   readonly kid: string | undefined;
 }
 

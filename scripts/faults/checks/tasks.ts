@@ -87,7 +87,7 @@ export function renewals({ operations, lines }: History): Losses {
   return losses;
 }
 
-/** Also the reason of the tasks that the run itself ends. */
+/** The reason of a kill switch, and of the tasks that the run itself ends. */
 const KILLED = 'operator_kill_switch';
 
 /** The reason in the record of a task's end. */

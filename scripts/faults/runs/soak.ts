@@ -23,7 +23,7 @@ interface Memory {
 }
 
 export interface Sample extends Memory {
-  /** Without the connections of clients, which open more of them when responses take longer. */
+  /** The open descriptors except connections of clients, who open more of them when responses take longer. */
   readonly descriptors: number;
   readonly clients: number;
   /** Sessions in Postgres. 0 on SQLite. */
@@ -95,7 +95,7 @@ async function observe(
     const [row] = (await postgres?.query(SESSIONS)) ?? [];
     const sessions = Number(row?.sessions ?? 0);
     samples.push({ minute, megabytes, descriptors, clients, sessions });
-    // Only twice, because between the two collections the service must collect its garbage as usual.
+    // The run collects twice only, because between the two collections the service must collect its garbage as usual.
     if (minute >= warmUpMinutes && collections.length === 0) await collect();
     if (Math.floor(minute) === printed) continue;
     printed = Math.floor(minute);

@@ -36,7 +36,7 @@ export interface StatusListRun {
 /** One tool server's decisions about one killed task. */
 interface Watched {
   readonly fault: string;
-  /** From the kill's answer to the first refusal. */
+  /** The time from the kill's answer to the first refusal. */
   refusedAfterMs?: number;
   refusedBy?: RefusalReason;
 }

@@ -119,7 +119,7 @@ function askWhileKilled(url: string, vkey: string, log: WrittenLog, random: Rand
       counts.cosigned += 1;
       [known, lastSeconds, pending] = [log.size, seconds, new Set()];
     } else if (answer?.status === 409) {
-      // The answer to an earlier request was lost, and only that request's checkpoint can have been cosigned.
+      // 409: the witness knows another size. Only a request whose answer was lost can have set it.
       const size = Number(answer.text);
       if (!pending.has(size))
         losses.push(`the witness named size ${answer.text.trim()} after it had cosigned ${known}`);

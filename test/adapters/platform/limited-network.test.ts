@@ -7,7 +7,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 const request: NetworkRequest = { method: 'GET', url: 'https://idp.example/a', timeoutMs: 5000, maxBytes: 10 };
 
 describe('The limited network', () => {
-  it('limits each request to the rest of the time for all requests', async () => {
+  it('gives each request at most the time that is left of the common limit', async () => {
     let now = NOON;
     const asked: number[] = [];
     const network: Network = {

@@ -30,7 +30,7 @@ describe('The catalogue of decisions', () => {
     expect(new Set(catalogue.map(({ name }) => name)).size).to.equal(catalogue.length);
   });
 
-  it('runs each decision in its kind of transaction', () => {
+  it("names for each decision whether its transaction is shared, its own, an operator's, a person's or a provider's", () => {
     expect(Object.fromEntries(catalogue.map(({ name, transaction }) => [name, transaction]))).to.deep.equal({
       // These are short and frequent, so they share transactions.
       append: 'shared',

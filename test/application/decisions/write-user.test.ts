@@ -166,7 +166,7 @@ describe('changeUser', () => {
     expect(lockNames(changeUser.locks(change({ userName: 'Grace', sponsorKey: GRACE })))).to.deep.equal(locks);
   });
 
-  it('locks the person once if the sponsor key stays, and no user names if only the case of the name changes', () => {
+  it('locks one person if the sponsor key stays, and no user names if only letter case changes', () => {
     const locks = [`exclusive sponsor ${ADA}`, user];
     expect(lockNames(changeUser.locks(change({ userName: 'ADA@EXAMPLE.ORG' })))).to.deep.equal(locks);
   });

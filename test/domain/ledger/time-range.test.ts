@@ -24,8 +24,10 @@ describe('the ends of a time range', () => {
     });
   }
 
-  it('are rounded up to the next microsecond', () => {
-    expect(shown(parseRangeStart('2026-03-01T00:00:00.000000001Z'))).to.equal('2026-03-01T00:00:00.000001Z');
+  it('are both rounded up to the next microsecond', () => {
+    for (const parse of [parseRangeStart, parseRangeEnd]) {
+      expect(shown(parse('2026-03-01T00:00:00.000000001Z')), parse.name).to.equal('2026-03-01T00:00:00.000001Z');
+    }
   });
 
   it('are within the times that an instant can have', () => {

@@ -49,7 +49,7 @@ describe('the age of a sign-in', () => {
     }
   });
 
-  it('begins now for a session whose provider has a clock a little ahead; further ahead, the session has no time', () => {
+  it('counts from now if the sign-in lies at most 60 s ahead; further ahead, its time is unknown', () => {
     expect(usableSignInTime(plusSeconds(NOON, -1), NOON)).to.equal(plusSeconds(NOON, -1));
     expect(usableSignInTime(plusSeconds(NOON, 60), NOON)).to.equal(NOON);
     expect(usableSignInTime(plusSeconds(NOON, 61), NOON)).to.equal(undefined);

@@ -46,7 +46,7 @@ export function chartConsole(): void {
         expect(result).to.deep.include({ kind: 'valid', unknown: [] });
       });
 
-      it('passes the lint and the types', async () => {
+      it('passes helm lint, and its objects match the types of Kubernetes', async () => {
         const { code, out, err } = await lint(withSettings(consoleSettings));
         expect(code, `${out}${err}`).to.equal(0);
         expect(await typeErrors(withConsole)).to.equal('');

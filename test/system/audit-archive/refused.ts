@@ -112,7 +112,7 @@ export function testRefusals(suite: Archives): void {
       ['checkpoints without their numbers', '1, max(1), null, null'],
       ['numbers without their checkpoints', 'null, null, 1, max(last_seq)'],
     ]) {
-      it(`a month of which ledger_archives lists as exported with another month: ${what}`, async () => {
+      it(`a month if ledger_archives lists, as exported with another month, ${what}`, async () => {
         const { key } = suite;
         const made = await emptyScene();
         await append(made.storage, 4, SEPTEMBER);

@@ -57,7 +57,7 @@ for (const database of databasesByLength) {
       );
     });
 
-    it('records nothing for what an auditor reads, and a refusal under the route of the API for who is none', async () => {
+    it('records no read by an auditor, and records the refusal of another role under the route of the API', async () => {
       const paths = ['/ledger', '/ledger/checkpoints', '/ledger/proofs?seqs=1', '/ledger/chain'];
       const read = await running.mandate.recorded(async () => {
         for (const path of paths) expect((await auditor.open(path)).status, path).to.equal(200);
@@ -106,7 +106,7 @@ for (const database of databasesByLength) {
       expect(stream.events.map(({ id }) => Number(id))).to.deep.equal([...newest, ...later.map(({ seq }) => seq)]);
     });
 
-    it('streams new records to the session, without prolonging it, and not after it', async () => {
+    it('streams new records until the session ends, and does not prolong it', async () => {
       const { mandate, origin } = running;
       const own = await running.signedIn('auditor');
       const newest = Math.max(...(await mandate.ledger()).map(({ seq }) => seq));

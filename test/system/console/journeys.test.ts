@@ -93,7 +93,7 @@ for (const database of databasesByLength) {
       await page.context().close();
     });
 
-    it('ends all tasks of a person and of an agent by the typed name only', async () => {
+    it('ends all tasks of a person or of an agent only after the name was typed', async () => {
       const [first, second] = [await agent.grant(), await agent.grant()];
       const page = await signedIn(operators.responder);
       await page.getByRole('link', { name: 'Kill switch' }).click();
@@ -144,7 +144,7 @@ for (const database of databasesByLength) {
       await page.context().close();
     });
 
-    it('shows every screen without faults for axe, in light and dark, and on a narrow phone', async () => {
+    it('shows every screen without a fault that axe finds, in light and dark, and on a narrow phone', async () => {
       await agent.grant();
       await running.mandate.block('grace', 'disabled');
       for (const [look, options] of looksByLength([
@@ -174,7 +174,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('signs out here, and at the provider only if asked, which sends the operator back', async () => {
+    it('signs out here, and at the provider only if the operator asks; the provider then sends the operator back', async () => {
       const page = await signedIn(operators.viewer);
       await press(page, 'Sign out');
       await page.getByRole('heading', { name: 'You are signed out here' }).waitFor();

@@ -144,7 +144,7 @@ for (const database of databasesByLength) {
       expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['admin.denied', 'operator_role_missing']]);
     });
 
-    it('says of a name that nothing has that it may be mistyped, and offers the nearest ones', async () => {
+    it('says that an unknown name may be mistyped, and offers the nearest names', async () => {
       const task = await start('grace');
       await insertLiveTasks(service.mandate, database, 1200);
       const typo = `${task.slice(0, -2)}${task.endsWith('00') ? '11' : '00'}`;
@@ -213,7 +213,7 @@ for (const database of databasesByLength) {
       expect(seen).to.deep.equal(seen.toSorted().reverse());
     });
 
-    it('ends all tasks of all people for two typed words and a reason, also if two operators do it at once', async () => {
+    it('ends all tasks of all people after two typed words and a reason, also if two operators do it at once', async () => {
       expect((await responder.open('/stop')).text).to.include('href="/stop?everything=yes"');
       const { text } = await responder.open('/stop?everything=yes');
       expect(textOf(text)).to.match(/All tasks of all people , with every agent\. 1,20\d tasks end/);

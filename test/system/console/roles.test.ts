@@ -90,7 +90,7 @@ describe('The table of screens', () => {
     }
   });
 
-  it('has no path twice for one method', () => {
+  it('has each path at most once for a method', () => {
     for (const table of [
       { ...screens, ...feeds },
       { ...forms, ...fileForms },
@@ -160,7 +160,7 @@ for (const database of databasesByLength) {
         }
       });
 
-      it(`compares a file for a ${role}, and refuses it without a session or from elsewhere: recorded`, async () => {
+      it(`compares a file for a ${role}, and refuses and records it without a session or from another site`, async () => {
         const browser = browserOf(role);
         const path = fileForms.compare?.path ?? '';
         const send = async (changes: Readonly<Record<string, string>>, token?: string) => {
@@ -186,7 +186,7 @@ for (const database of databasesByLength) {
         }
       });
 
-      it(`answers a ${role} 405 for every other method, with those that a path has, and records nothing`, async () => {
+      it(`answers a ${role} 405 for every other method, names the methods of the path, and records nothing`, async () => {
         const { get } = browserOf(role);
         const tables = [
           ['GET, HEAD', { ...screens, ...feeds }, ['POST', ...OTHER_METHODS]],
@@ -305,7 +305,7 @@ for (const database of databasesByLength) {
       expect((await get('/')).status).to.equal(200);
     });
 
-    it('accepts neither of two cookies of a session: 400, recorded and logged, and no redirect leads on', async () => {
+    it('accepts neither of two session cookies: 400, recorded and logged, and no redirect', async () => {
       const [{ get, post, cookies }, other] = [browserOf('responder'), browserOf('viewer')];
       const cookie = `${other.cookies()}; ${cookies()}`;
       const records = await running.mandate.recorded(async () => {
@@ -326,7 +326,7 @@ for (const database of databasesByLength) {
       await eventually(async () => lines.some((line) => line.includes('"cookie":"__Host-mandate-console"')));
     });
 
-    it('lets no other site, and no other host of the site, read its feeds: 403, recorded, and no place is taken', async () => {
+    it('refuses its feeds to other sites and to other hosts of its site: 403, recorded, and no slot of a listener is taken', async () => {
       const { get } = browserOf('auditor');
       for (const { path } of Object.values(feeds)) {
         const foreign = ['cross-site', 'same-site', 'none'].map((site) => ({ 'sec-fetch-site': site }));
@@ -373,7 +373,7 @@ for (const database of databasesByLength) {
       expect(cookies()).not.to.equal('');
     });
 
-    it('needs a usable reason and the name typed: else 400 names the field, and nothing changes', async () => {
+    it('needs a usable reason and the typed name: otherwise 400 names the field, and nothing changes', async () => {
       const { post } = browserOf('responder');
       const cases = [
         ['reason', { sponsor_key: 'grace', typed: 'grace' }],
@@ -399,7 +399,7 @@ for (const database of databasesByLength) {
       expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
     });
 
-    it('ends one task only with the name of its agent typed', async () => {
+    it('ends a task only if the operator has typed the id of its agent', async () => {
       const { mandate } = running;
       const agent = await mandate.agent();
       const grant = await agent.grant();
@@ -457,7 +457,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('answers every page with its own policy, stored nowhere, and without the key or a secret', async () => {
+    it('sends every page with a strict content security policy and no-store, and without inline styles or handlers', async () => {
       for (const path of ['/', '/people', '/stop', '/no-such-page', '/sign-in']) {
         const { headers, text } = await browserOf('responder').get(path);
         expect(headers.get('cache-control'), path).to.equal('no-store');
@@ -515,7 +515,7 @@ for (const database of databasesByLength) {
       expect([gone.status, gone.text.includes('This person is not blocked')]).to.deep.equal([404, true]);
     });
 
-    it('lift no block of themselves: refused, recorded, and the block stays', async () => {
+    it('cannot lift a block of themselves: refused, recorded, and the block stays', async () => {
       const rosa = await signedInOperator(running, operators.responder);
       await block('rosa');
       const records = await running.mandate.recorded(async () => {

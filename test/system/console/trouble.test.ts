@@ -135,7 +135,7 @@ for (const database of databasesByLength) {
       expect(await isBlocked()).to.equal(false);
     });
 
-    it('counts requests at the console apart: a flood on the public port does not lock operators out', async () => {
+    it('counts requests at the console separately: a flood on the public port does not lock operators out', async () => {
       await beside(SCARCE, async (instance, origin) => {
         instance.clock.standStill();
         for (let sent = 0; sent < GRANTED; sent += 1) await instance.get('/no-such-path');

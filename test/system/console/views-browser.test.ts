@@ -77,7 +77,7 @@ for (const database of databasesByLength) {
       ['light', 'phone', phone],
       ['light', 'desktop', devices.desktop],
     ] as const)) {
-      it(`have nothing that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
+      it(`have no fault that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
         for (const [name, path] of Object.entries(paths())) {
           const page = await open(path, { ...options, isMobile: false, colorScheme });
           expect(await accessibilityFaults(page), name).to.deep.equal([]);

@@ -171,7 +171,7 @@ for (const database of databasesByLength) {
       expect((await own.exchange()).status).to.equal(200);
     });
 
-    it('refuse that to other roles, without a reason, from elsewhere, and for an unknown agent', async () => {
+    it('do not disable an agent for another role, without a reason, for another site, or if the agent is unknown', async () => {
       const fields = { agent_id: agent.id, reason: REASON };
       const attempts: readonly (readonly [string, number, () => Promise<{ status: number }>, string[]])[] = [
         ['another role', 403, () => auditor.submit('/agent/disable', fields), ['operator_role_missing']],
@@ -210,7 +210,7 @@ for (const database of databasesByLength) {
       jwks_uri: 'https://keys.example/jwks.json',
     };
 
-    it('compare a dropped file with what is registered, and change nothing', async () => {
+    it('compare a dropped file with the registered agents, and change nothing', async () => {
       const { body } = await service.mandate.admin('GET', `/admin/agents/${agent.id}`);
       const { created_at: _, updated_at: __, ...registered } = body;
       const same = Object.fromEntries(Object.entries(registered).filter(([, value]) => value !== null));

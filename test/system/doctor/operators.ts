@@ -133,7 +133,7 @@ export function testOperators(examined: Examined): void {
     });
   }
 
-  it('names settings of the console and of operators that are wrong, and has no check of a console without a port', async () => {
+  it('names wrong settings of the console and of operators, and checks no console without a port', async () => {
     for (const missing of ['Service:Console:Port', 'Service:Console:Origin', 'Service:Operators:ClientId']) {
       const found = await examine({ ...CONSOLE, [missing]: undefined });
       const wrong = found.find(({ check, status }) => check === 'settings' && status === 'failed');

@@ -29,7 +29,7 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     ]);
   });
 
-  it('warns for a day of a logout that ended nothing while tasks without a session went on', async () => {
+  it('warns for a day after a logout that ended nothing while tasks without a session went on', async () => {
     const { provider, clock } = examined;
     const fresh = await kind.fresh();
     const storage = await fresh.open();

@@ -107,7 +107,7 @@ export function testProvider(examined: Examined): void {
     });
   }
 
-  it('warns if the 404 for an unknown id is that for an unknown path, whatever else changes in it', async () => {
+  it('warns if the 404 for an unknown id looks like that for an unknown path, even if details in it vary', async () => {
     const { directory } = examined;
     for (const body of [
       () => ({ error: 'Not Found' }),

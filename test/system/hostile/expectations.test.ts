@@ -18,7 +18,7 @@ import { EVERY_RECEIVER } from '../../support/transmitter.ts';
 const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
 const EXPECTING = 'Expect: 100-continue\r\n';
 
-describe('A request with Expect: 100-continue', () => {
+describe('A request with Expect', () => {
   let mandate: Mandate;
   before(async () => {
     mandate = await startMandate({ database: sqliteFile, settings: SETTINGS });
@@ -45,7 +45,7 @@ describe('A request with Expect: 100-continue', () => {
     });
   }
 
-  it('gets 100 with a valid credential, then its response', async () => {
+  it('gets 100 if its credential is valid, then its response', async () => {
     const body = registration();
     const connection = await rawConnection(mandate.url);
     connection.send(
@@ -99,7 +99,7 @@ describe('A request with Expect: 100-continue', () => {
     expect(records.map(({ event }) => event)).to.deep.equal(['admin.denied']);
   });
 
-  it('gets 417 for every other expectation', () =>
+  it('gets 417 unless it expects exactly 100-continue', () =>
     expectNoEffect(mandate, async () => {
       for (const expected of [
         '200-ok',

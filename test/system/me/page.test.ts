@@ -123,7 +123,7 @@ for (const database of databasesByLength) {
       await page.context().close();
     });
 
-    it('shows a blocked person their tasks and the stop, and resumes nothing for them until the block is lifted', async () => {
+    it('shows a blocked person their tasks and the stop button, and lifts no pause before the block is lifted', async () => {
       const { mandate } = site;
       await task(site.triage);
       const page = await signedIn();

@@ -82,7 +82,7 @@ for (const database of databasesByLength) {
       await other.stop();
     });
 
-    it('goes on only to a place of its own', async () => {
+    it('redirects only to its own pages after the sign-in', async () => {
       const { mandate } = site;
       for (const to of ['https://evil.example/', '//evil.example', '/me', 'constructor', '', 'me&to=resume']) {
         const answer = await mandate.get(`/me/sign-in?to=${to}`);
@@ -222,7 +222,7 @@ for (const database of databasesByLength) {
       await missing.stop();
     });
 
-    it('says that the provider is away, at its beginning and at its end', async () => {
+    it('says that the provider is away, when the sign-in begins and when the browser returns', async () => {
       const away = await startWithPage(database);
       const person = personBrowser(away.mandate);
       const address = await person.returnAddress();

@@ -17,7 +17,7 @@ export function testTwoPersons(service: ServiceWithOperators): void {
       await operator(mandate, 'olga', 'responder')(`PUT ${BLOCK}`);
     });
 
-    it('wait for the second, different one, and record both acts', async () => {
+    it('wait for a second, different person, and record both acts', async () => {
       const { mandate } = service;
       const records = await mandate.recorded(async () => {
         for (const _ of [1, 2]) {
@@ -60,7 +60,7 @@ export function testTwoPersons(service: ServiceWithOperators): void {
       expect((await mandate.admin('DELETE', BLOCK)).status).to.equal(204);
     });
 
-    it('lift it once when they ask at the same time, on two replicas', async () => {
+    it('lift the block once if both ask at the same time, on two replicas', async () => {
       const { mandate } = service;
       const replica = await mandate.another({});
       await replica.untilReady();

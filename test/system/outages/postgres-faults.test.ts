@@ -157,7 +157,7 @@ describe('While Postgres', function () {
     expect(await readiness()).to.deep.equal(HEALTHY);
   });
 
-  it('has locked tasks, and it is said that introspection waits too', async () => {
+  it('has locked tasks, and /readyz says that introspection waits too', async () => {
     const { agent } = faulty;
     const lock = await holding('lock table tasks in access exclusive mode');
     try {
@@ -169,7 +169,7 @@ describe('While Postgres', function () {
     expect((await agent.exchange()).status).to.equal(200);
   });
 
-  it('has a partition under construction of an index, and the process that locks it is named', async () => {
+  it('has a partition whose index another session builds, and the process that locks it is named', async () => {
     const { own, agent } = faulty;
     const [month] = await own.sql("select relname from pg_class where relname ~ '^ledger_\\d{4}_\\d{2}$' order by 1");
     const table = String(month?.relname);

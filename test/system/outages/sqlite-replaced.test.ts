@@ -135,7 +135,7 @@ describe('A SQLite file under a running service', function () {
     await expectRefused();
   });
 
-  it('may lose its log alone: decisions would be lost with the process, so none is taken', async () => {
+  it('may lose its write-ahead log alone: the service decides nothing, because decisions would be lost with the process', async () => {
     rmSync(`${path}-wal`);
     await expectRefusedSoon();
     expect((await mandate.introspect(issued)).active).to.equal(true);

@@ -115,7 +115,7 @@ export function testRequests(service: ServiceWithLists, database: TestDatabase):
     });
   });
 
-  it('are not there while they are off; what ended meanwhile is in them once they are on again', async () => {
+  it('do not exist while they are off; once they are on again, they show the tasks that ended meanwhile', async () => {
     const { agent } = service;
     const off = await another({ 'Service:StatusLists:Enabled': 'false' });
     const [before, alive] = [await issued(), await issued()];

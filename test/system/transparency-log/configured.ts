@@ -62,7 +62,7 @@ export function testConfiguration(logged: Log): void {
     });
   });
 
-  it('says its state at /readyz', async () => {
+  it('reports its state at /readyz', async () => {
     const { mandate } = logged;
     const { body } = await mandate.untilReady({ accept: 'application/json' });
     const { log } = body.checks as Readonly<Record<string, { status: string; detail: string }>>;
@@ -70,7 +70,7 @@ export function testConfiguration(logged: Log): void {
     expect(log?.detail).to.match(/^The log has \d+ leaves\.$/);
   });
 
-  it('does not start with another origin, and names both and the command', async () => {
+  it('does not start with another origin: the error names both origins and the command', async () => {
     const { mandate } = logged;
     const refused = await mandate
       .another({ 'Service:Audit:Log:Origin': 'other.example/ledger' })

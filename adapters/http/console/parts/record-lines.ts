@@ -41,7 +41,7 @@ ${links.length > 0 && html`<ul class="inline">${links}</ul>`}
 </details></li>`;
 }
 
-/** Without the day if it is today. */
+/** The time of day, after the day unless that is today. */
 function clockOf(at: Instant, now: Instant): Html {
   const text = toMillisecondText(at);
   const [day = '', time = ''] = text.slice(0, -1).split('T');

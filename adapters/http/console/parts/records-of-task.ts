@@ -3,7 +3,7 @@
 import type { TaskId } from '../../../../domain/identifiers.ts';
 import type { ScreenContext } from '../context.ts';
 
-/** As many as `GET /admin/tasks/{task_id}` lists. */
+/** The console shows as many records as `GET /admin/tasks/{task_id}` lists. */
 const MAX_RECORDS = 1000;
 
 /** Oldest first; `undefined` without the role to read the ledger. */

@@ -7,7 +7,7 @@ import { code, wide } from './words.ts';
 
 export interface ScopeOrigins {
   readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin'>;
-  /** As it is registered now. */
+  /** The agent as it is registered now. */
   readonly agent: Pick<Agent, 'allowedScopes'> | undefined;
 }
 

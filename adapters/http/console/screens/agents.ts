@@ -76,7 +76,7 @@ function ageOf({ keysSince }: Agent, now: Instant): string {
   return duration('en', Math.max(0, Math.floor(secondsBetween(keysSince, now))));
 }
 
-/** As many as fit a page that people read. */
+/** A page has no more agents than a person can read. */
 const AGENTS_PER_PAGE = 100;
 
 async function showAgents(context: ScreenContext, request: ScreenRequest): Promise<Page> {

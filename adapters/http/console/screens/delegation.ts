@@ -32,7 +32,7 @@ const FIELDS = ['sponsor', 'agent_id', 'audience', 'from', 'to', 'state'] as con
 type DelegationFilters = Typed<(typeof FIELDS)[number]>;
 
 export interface DelegationView {
-  /** As the address has them. */
+  /** The filters in the address of the screen. */
   readonly filters: DelegationFilters;
   readonly suggested: Suggestions;
   readonly graph: DelegationGraph;

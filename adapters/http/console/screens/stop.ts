@@ -50,7 +50,7 @@ interface StopView {
   typed(form: { readonly path: string }): FormField;
 }
 
-/** Without a target: asks whose tasks end. @param typed texts that the filters refused */
+/** The screen before a target is chosen: it asks whose tasks end. @param typed texts that the filters refused */
 function renderStopChoice({ suggested, mayStopEverything }: ChoiceView, typed: Typed<Choice> = {}): Html {
   const choice = (id: string, title: string, label: string, name: Choice, max: number, list: keyof Suggestions) =>
     html`<form class="card" method="get" action="${screenPaths.stop}"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>

@@ -27,7 +27,7 @@ const FIELDS = ['sponsor', 'agent_id', 'audience', 'state'] as const;
 type Filters = Typed<(typeof FIELDS)[number]>;
 
 interface TasksView {
-  /** As the address has them. */
+  /** The filters in the address of the screen. */
   readonly filters: Filters;
   readonly state: TaskState['kind'];
   readonly tasks: readonly ListedTask[];
@@ -75,7 +75,7 @@ ${input('audience', 'Tool server', 'audiences')}
 ${suggestions(suggested, ['people', 'agents', 'audiences'])}`;
 }
 
-/** As many as fit a page that people read. */
+/** A page has no more tasks than a person can read. */
 const TASKS_PER_PAGE = 100;
 
 async function showTasks(context: ScreenContext, request: ScreenRequest): Promise<Page> {

@@ -172,7 +172,7 @@ async function poll(poller: Poller): Promise<void> {
     poller.held = fetched;
     poller.failure = undefined;
     poller.failures = 0;
-    // From the answer on: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
+    // The pause begins with the answer: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
     return clock.after(msUntilNext(poller, fetched.list), next);
   }
   if (poller.failure === undefined) report(new Error(`The status list ${uri} is not usable. ${fetched.problem}`));
@@ -234,7 +234,7 @@ function isRecent({ iat, ttl }: StatusList, first: number, { at, wallAt }: Began
   return Math.max(at - first, wallAt - (iat + clockSkewSeconds) * 1000) <= MAX_CONFIRMED_TTLS * ttl * 1000;
 }
 
-/** By both clocks: the monotonic one is never moved back, and the other one also runs while the machine is suspended. */
+/** Measures the age by two clocks: the monotonic one never moves back, the other one runs while the machine is suspended. */
 function freshList({ held, clock, options, maxAgeMs }: Poller): StatusList | undefined {
   if (held === undefined || isExpired(held.list, options)) return undefined;
   return Math.max(clock.monotonic() - held.at, options.now() - held.wallAt) <= maxAgeMs ? held.list : undefined;

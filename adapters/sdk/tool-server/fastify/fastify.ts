@@ -79,8 +79,8 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, opt
     const access = await toolServer.authorize({ authorization, route, policy, headers: request.raw.headers });
     if (access.kind === 'refused') {
       answer(reply, access);
-      // Never settles, so Fastify runs no further hook and no handler. A returned reply settles also when the client hangs
-      // up while an onSend hook waits; Fastify then runs the handler.
+      // This promise never settles, so Fastify runs no further hook and no handler. A returned reply settles also when the
+      // client hangs up while an onSend hook waits; Fastify then runs the handler.
       return new Promise<never>(() => undefined);
     }
     keepClaims(request, access.claims);

@@ -202,6 +202,6 @@ function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: s
   const { aud, exp, scope, act, sub } = claims;
   const clientId = claims.clientId ?? act?.sub ?? sub;
   const info = { token, clientId, scopes: [...scope], expiresAt: exp, resource: new URL(aud), resourceMetadataUrl };
-  // Not enumerable, so that a log of the object does not show the token.
+  // `token` is not enumerable, so that a log of the object does not show the token.
   return Object.defineProperty(info, 'token', { enumerable: false });
 }

@@ -14,7 +14,7 @@ export interface SerializedError {
   readonly code: string | number | undefined;
   readonly stack: string | undefined;
   readonly cause: SerializedError | undefined;
-  /** Of a StorageUnavailable. */
+  /** The fault of a StorageUnavailable; `undefined` for other errors. */
   readonly fault: DatabaseFault | undefined;
 }
 

@@ -135,7 +135,7 @@ describe('The buckets of many sources', () => {
     expect(admitted(buckets, 'greedy', 500, at(5))).to.equal(50);
   });
 
-  it('have one shared bucket for new sources beyond their limit, and keep the buckets of known sources', () => {
+  it('give new sources one shared bucket once all buckets are taken, and keep those of known sources', () => {
     const buckets = tokenBuckets(rules, 100);
     for (let index = 0; index < 100; index += 1) expect(buckets.take(`known ${index}`, at(0))).to.equal(true);
     const strangers = Array.from({ length: 1000 }, (_, index) => buckets.take(`stranger ${index}`, at(0)));

@@ -51,7 +51,7 @@ describe('the timeline of a task', () => {
     expect(line.events.at(-1)).to.deep.equal({ kind: 'ended', at: at(120), reason: 'operator_kill_switch' });
   });
 
-  it('names no such time if the last token had ended before the task, or was revoked itself', () => {
+  it('says no end of the last token if it had ended before the kill or was revoked', () => {
     const killed = { kind: 'revoked', at: at(400), reason: 'operator_kill_switch' } as const;
     expect(timelineOf({ ...live, state: killed }, TTL, undefined, at(5000)).worksUntil).to.equal(undefined);
     const records = [

@@ -44,7 +44,7 @@ describe('The auditor of a ledger that another program published', () => {
     });
   }
 
-  it('verifies the checkpoints and the records of each', () => {
+  it('verifies the checkpoints, and for each one the records that it seals', () => {
     expect(auditor.verifyCheckpoints(checkpoints)).to.include({ verified: true, checkpoints: checkpoints.length });
     for (const checkpoint of checkpoints) {
       expect(auditor.verifySealed(checkpoint, sealedBy(checkpoint))).to.include({ verified: true });

@@ -136,7 +136,7 @@ describe('An evidence bundle', function () {
     }
   });
 
-  it('is refused with another key, with other spellings, and with more at its end', async () => {
+  it('is refused with another key, with JSON spelled differently, or with more text at its end', async () => {
     const [first, second] = (JSON.parse(ledger.jwks()) as { keys: readonly { x: string; y: string }[] }).keys;
     for (const original of [bundle, withoutLog]) {
       const { x = '', y = '' } = first ?? {};

@@ -194,7 +194,7 @@ describe('several hosts in a connection string', function () {
     ]);
   });
 
-  it('are refused by commands with the reason if none is the primary, lets the role in, or answers', async () => {
+  it('make a command stop, and name the reason, if no host is the primary, no host admits the role, or no host answers', async () => {
     const standby = across([dead, other.server.port]);
     expect(await thrownBy(primaryOf(standby, 'migrating'))).to.include({ reason: 'no_primary', role: 'migrating' });
     const condition = await openPostgresCondition(standby, capturedLog());

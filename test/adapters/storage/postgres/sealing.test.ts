@@ -151,7 +151,7 @@ describe('sealing while others append, on Postgres', () => {
     await slow.close();
   });
 
-  describe('in short passes', () => {
+  describe('Sealing in short passes', () => {
     /** Appends records while `pass` seals them. Returns the faults of the checkpoints. */
     const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
       await raiseSealerLockTimeout(database);
@@ -170,11 +170,11 @@ describe('sealing while others append, on Postgres', () => {
       return faultsOf(storage.checkpoints);
     };
 
-    it('leaves no fault', async () => {
+    it('leaves no fault in the checkpoints', async () => {
       expect(await faultsWith(async () => void (await seal(storage.checkpoints)), 3)).to.deep.equal([]);
     });
 
-    it('leaves faults if an append takes its number before the lock on the ledger (the fence)', async () => {
+    it('would leave faults if an append took its number before the lock on the ledger (the fence)', async () => {
       const owner = await reach(database, 'owner');
       const [row] = await owner.sql("select pg_get_functiondef('append_records'::regproc) as definition");
       const definition = String(row?.definition);
@@ -189,7 +189,7 @@ describe('sealing while others append, on Postgres', () => {
       expect(faults.join()).to.match(/sealed \d+ records and holds/);
     });
 
-    it('leaves faults if the sealer reads the records in the same statement that takes the fence', async () => {
+    it('would leave faults if the sealer read the records in the statement that takes the fence', async () => {
       const faults = await withClient(database, (client) =>
         faultsWith(async () => {
           const unsealed = await newestRange(

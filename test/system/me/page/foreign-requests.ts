@@ -62,7 +62,7 @@ export function testForeignRequests(site: PageInBrowser): void {
     await page.context().close();
   });
 
-  it('tells a person, and not a program, about a wrong task and an address that cannot be read with a page', async () => {
+  it('answers a person with a page, and a program without one, for a wrong task and an unreadable address', async () => {
     const { mandate } = site;
     const page = await signedIn();
     const html = { accept: 'text/html' };
@@ -118,7 +118,7 @@ export function testForeignRequests(site: PageInBrowser): void {
     await page.context().close();
   });
 
-  it('keeps a session whose cookie a form of another site did not bring, so that no other site signs a person out', async () => {
+  it('keeps the session if the form of another site comes without its cookie: no other site signs a person out', async () => {
     const { mandate } = site;
     const page = await signedIn();
     const session = async () =>
@@ -138,7 +138,7 @@ export function testForeignRequests(site: PageInBrowser): void {
     await page.context().close();
   });
 
-  it('sends every page with a strict policy, never stored, and its files with a year', async () => {
+  it('sends every page with a strict policy and no-store, and its files with a cache time of a year', async () => {
     const { mandate } = site;
     const page = await signedIn();
     const answer = await page.goto(`${mandate.issuer}/me`);

@@ -70,7 +70,7 @@ export function testEndedSessions(site: Site, database: TestDatabase): void {
       await other.stop();
     });
 
-    it('with no form of another page, for a sign-out everywhere either', async () => {
+    it('by no form of another page, not even for a sign-out everywhere', async () => {
       const { mandate } = site;
       const cookie = await signedIn();
       const foreign = await postOwn(mandate, '/me/sign-out', cookie, { form_token: 'x', everywhere: 'yes' });
@@ -80,7 +80,7 @@ export function testEndedSessions(site: Site, database: TestDatabase): void {
       expect(await isSignedIn(mandate, cookie)).to.equal(true);
     });
 
-    it('and the way back says so, or leads to the page who is still signed in', async () => {
+    it('and the return from the provider says so, or leads a person who is still signed in to the page', async () => {
       const { mandate } = site;
       const cookie = await signedIn();
       for (const path of ['/me/signed-out', '/me/signed-out?state=x&error=y']) {
@@ -107,7 +107,7 @@ export function testEndedSessions(site: Site, database: TestDatabase): void {
       expect(opened(again)).to.equal(undefined);
     });
 
-    it("and leaves the cookie of a browser whose request does not bring it: another site's form comes without", async () => {
+    it("but leaves the cookie of a browser that does not send it, as with another site's form", async () => {
       const { mandate } = site;
       const records = await mandate.recorded(async () => {
         for (const cookie of ['', '__Host-other=1', 'a=__Host-mandate-me=']) {

@@ -10,7 +10,7 @@ export function testOpenedSessions(site: Site): void {
   const { signedIn } = site;
 
   describe('opens a session', () => {
-    it('that counts only as one cookie of its form', async () => {
+    it('that counts only if exactly one cookie names it, in the exact form', async () => {
       const { mandate } = site;
       const cookie = await signedIn();
       const value = cookie.slice(SESSION.length + 1);
@@ -43,7 +43,7 @@ export function testOpenedSessions(site: Site): void {
       }
     });
 
-    it('that does not count beside another one: 400, recorded and logged, and no redirect leads on', async () => {
+    it('that does not count beside another session cookie: 400, recorded and logged, and no redirect', async () => {
       const { mandate } = site;
       const [cookie, planted] = [await signedIn(), await signedIn(grace)];
       const headers = { accept: 'text/html', cookie: `${planted}; ${cookie}`, origin: mandate.issuer };
@@ -98,7 +98,7 @@ export function testOpenedSessions(site: Site): void {
       mandate.clock.advance(-(901 + Math.floor((8 * 3600 - 901) / 800) * 800 + 800));
     });
 
-    it('that ends when a setting changes which says whom it names', async () => {
+    it('that ends when a setting changes that decides which person it names', async () => {
       const { mandate } = site;
       const cookie = await signedIn();
       for (const [settings, isOpen] of [
@@ -114,7 +114,7 @@ export function testOpenedSessions(site: Site): void {
       expect(await isSignedIn(mandate, cookie)).to.equal(true);
     });
 
-    it('new at each sign-in, and closes the earlier one of the browser', async () => {
+    it('that is new at each sign-in, and closes the earlier one of the browser', async () => {
       const { mandate } = site;
       const person = personBrowser(mandate);
       await person.signIn();

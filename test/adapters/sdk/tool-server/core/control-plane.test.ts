@@ -68,7 +68,7 @@ describe('A request of a tool server to the control plane', () => {
     expect(await deaf.get('/keys')).to.equal(undefined);
   });
 
-  it('returns a Retry-After in seconds or as a date, of a minute at most, and drops any other text', async () => {
+  it('keeps a Retry-After of seconds or a date, caps it at a minute, and drops any other text', async () => {
     for (const [header, expected] of [
       ['7', '7'],
       ['Sat, 21 Nov 2026 07:28:00 GMT', 'Sat, 21 Nov 2026 07:28:00 GMT'],
