@@ -83,7 +83,8 @@ for (const database of databasesByLength) {
       const { mandate, signedIn, stop } = await startConsole(database, {}, times);
       const own = await signedIn('viewer');
       await (await mandate.agent({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' })).exchange();
-      const live = async () => /Live tasks<\/h2>\s*<p class="value">(?:<a [^>]*>)?(\d+)/.exec((await own.open('/')).text)?.[1];
+      const live = async () =>
+        /Live tasks<\/h2>\s*<p class="value">(?:<a [^>]*>)?(\d+)/.exec((await own.open('/')).text)?.[1];
       expect(await live()).to.equal('1');
       // The page counts by the earlier clock, so that operators see what runs.
       mandate.clock.jump(150);
