@@ -71,7 +71,7 @@ export function commandGroup(name: string, commands: readonly NamedCommand[]): C
     commands,
     build: (parser, chosen) =>
       attachAll(parser, commands, chosen)
-        .demandCommand(1, 1, `${name} needs the name of a command: ${names}`)
+        .demandCommand(1, `${name} needs the name of a command: ${names}`)
         .strictCommands(),
     choose: () => undefined,
   };

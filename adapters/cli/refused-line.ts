@@ -51,16 +51,17 @@ const NAMES = /^[a-z][a-z0-9-]{1,30}(, [a-z][a-z0-9-]{1,30})*$/;
 export async function describeRefusal(message: string, refused: RefusedLine): Promise<Refusal> {
   const { meant, line, nearest } = refused;
   const [, what, rest = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
-  const names = NAMES.test(rest.trim()) ? rest.trim().split(', ') : [];
+  const names = namesIn(rest.trim(), line);
   const [first = ''] = names;
   const here = { helpOf: meant.words };
   switch (what) {
     case 'Unknown command':
     case 'Unknown commands': {
+      const unknown = listed(names.length > 1 ? 'Unknown commands' : 'Unknown command', names);
       const [near] = nearest(first, meant.next.map(nameOf), 1);
-      if (near === undefined) return { ...here, sentence: `${listed(what, names)}.` };
+      if (near === undefined) return { ...here, sentence: `${unknown}.` };
       const helpOf = [...meant.words, near];
-      return { helpOf, sentence: `${listed(what, names)}. Did you mean "mandate ${helpOf.join(' ')}"?` };
+      return { helpOf, sentence: `${unknown}. Did you mean "mandate ${helpOf.join(' ')}"?` };
     }
     case 'Unknown argument':
     case 'Unknown arguments': {
@@ -88,6 +89,16 @@ export async function describeRefusal(message: string, refused: RefusedLine): Pr
       return { ...here, sentence: /[.?!]$/.test(said) ? said : `${said}.` };
     }
   }
+}
+
+/**
+ * The names of a list. If the list has other text too, such as a file after a mistyped command, only its first name is
+ * taken. That must be a whole word of the line: a word with a comma may be a secret, so no part of it is repeated.
+ */
+function namesIn(list: string, line: readonly string[]): readonly string[] {
+  const words = list.split(', ');
+  if (NAMES.test(list)) return words;
+  return words.slice(0, 1).filter((word) => NAMES.test(word) && line.includes(word));
 }
 
 function listed(what: string, names: readonly string[]): string {

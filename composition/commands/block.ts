@@ -31,7 +31,7 @@ export function blockCommand(run = block): Command {
         parser.positional('person', {
           type: 'string',
           demandOption: true,
-          describe: 'Their sponsor key',
+          describe: 'The sponsor key of the person',
           coerce: once('person', readPersonArgument),
         }),
       ),

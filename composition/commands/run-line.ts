@@ -38,7 +38,7 @@ export const COMMANDS: readonly NamedCommand[] = [
   },
   {
     usage: 'stop',
-    summary: 'End tasks of a running service: one, an agent’s, a person’s, or everything',
+    summary: "End tasks of a running service: one, an agent's, a person's, or all tasks",
     page: 'docs/operating.md#stopping-an-agent-a-person-a-task',
     load: async () => (await import('./stop.ts')).stopCommand(),
   },

@@ -38,11 +38,19 @@ export function stopCommand(run = stop): Command {
     options: (parser) =>
       emergencyOptions(
         parser
-          .option('task', { type: 'string', describe: 'Its task_id', coerce: once('--task', readTaskArgument) })
-          .option('agent', { type: 'string', describe: 'Its agent_id', coerce: once('--agent', readAgentArgument) })
+          .option('task', {
+            type: 'string',
+            describe: 'The task_id of the task',
+            coerce: once('--task', readTaskArgument),
+          })
+          .option('agent', {
+            type: 'string',
+            describe: 'The agent_id of the agent',
+            coerce: once('--agent', readAgentArgument),
+          })
           .option('person', {
             type: 'string',
-            describe: 'Their sponsor key',
+            describe: 'The sponsor key of the person',
             coerce: once('--person', readPersonArgument),
           })
           .option('everything', { ...flag, describe: 'All tasks of all people' })

@@ -32,7 +32,7 @@ export function unblockCommand(run = unblock): Command {
         parser.positional('person', {
           type: 'string',
           demandOption: true,
-          describe: 'Their sponsor key',
+          describe: 'The sponsor key of the person',
           coerce: once('person', readPersonArgument),
         }),
       ),

@@ -30,7 +30,7 @@ export function agentDisableCommand(run = agentDisable): Command {
         parser.positional('agent', {
           type: 'string',
           demandOption: true,
-          describe: 'Its agent_id',
+          describe: 'The agent_id of the agent',
           coerce: once('agent', readAgentArgument),
         }),
       ),

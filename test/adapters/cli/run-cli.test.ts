@@ -91,10 +91,19 @@ describe('The command line', () => {
   const AGENT: NamedCommand = { ...KEYS, usage: 'agent', load: async () => agentCommand() };
   const refused: readonly (readonly [argv: readonly string[], sentence: string, helpOf?: string])[] = [
     [['srve'], 'Unknown command: srve. Did you mean "mandate serve"?', 'serve'],
+    [['sreve'], 'Unknown command: sreve. Did you mean "mandate serve"?', 'serve'],
     [['MIGRATE'], 'Unknown command.'],
     [['nothing-like-it'], 'Unknown command: nothing-like-it.'],
     [['key', 'rotate'], 'Unknown commands: key, rotate. Did you mean "mandate keys"?', 'keys'],
     [['keys', 'rotat'], 'Unknown command: rotat. Did you mean "mandate keys rotate"?', 'keys rotate'],
+    [['keys', 'shwo', 'hunter2!'], 'Unknown command: shwo. Did you mean "mandate keys show"?', 'keys show'],
+    [
+      ['agent', 'aply', 'a.yaml', '--server=x'],
+      'Unknown command: aply. Did you mean "mandate agent apply"?',
+      'agent apply',
+    ],
+    [['migrat', 'hunter2!'], 'Unknown command: migrat. Did you mean "mandate migrate"?', 'migrate'],
+    [['migrat, hunter2!'], 'Unknown command.'],
     [['keys'], 'keys needs the name of a command: generate, rotate, show, retire.', 'keys'],
     [['serve', 'twice'], 'Unknown command: twice.', 'serve'],
     [['serve', 'migrate'], 'Unknown command: migrate.', 'serve'],
