@@ -15,7 +15,7 @@ export interface Table {
 
 const GAP = '  ';
 /** A column that is narrower than this cuts most words: then each row is a list of its own. */
-const NARROWEST = 8;
+const NARROWEST = 10;
 
 /**
  * @param width of the terminal, without the indentation
@@ -23,25 +23,35 @@ const NARROWEST = 8;
  *   becomes a list of titles and cells, with an empty line between rows
  */
 export function layOut({ columns, rows }: Table, width: number): readonly string[] {
-  const natural = columns.map((column, index) => {
+  const lines = columns.map((column, index) => {
     const cells = [column.title, ...rows.map((row) => row[index] ?? '')];
-    return Math.max(...cells.flatMap((cell) => wrap(cell, column.width)).map((line) => line.length));
+    return cells.flatMap((cell) => wrap(cell, column.width));
   });
-  const widths = shrunk(natural, width);
+  const words = lines.map((ofColumn) => longest(ofColumn.flatMap((line) => line.split(' '))));
+  const widths = shrunk(lines.map(longest), words, width);
   if (widths === undefined) return rows.flatMap((row) => listOf(columns, row, width));
   const titles = columns.map(({ title }) => title);
   const rule = widths.map((each) => '-'.repeat(each));
   return [titles, rule, ...rows].flatMap((row) => layOutRow(row, widths));
 }
 
-/** Takes characters from the widest column until all fit; `undefined` if that makes one too narrow. */
-function shrunk(natural: readonly number[], width: number): readonly number[] | undefined {
+function longest(texts: readonly string[]): number {
+  return Math.max(...texts.map((text) => text.length));
+}
+
+/**
+ * Takes characters from the widest column until all fit; `undefined` if that makes one too narrow. As long as a column is
+ * wider than its longest word, only such columns shrink: so a word is cut only if it must be.
+ */
+function shrunk(natural: readonly number[], words: readonly number[], width: number): readonly number[] | undefined {
   const widths = [...natural];
   const room = width - GAP.length * (widths.length - 1);
   for (let total = widths.reduce((sum, each) => sum + each, 0); total > room; total -= 1) {
-    const widest = Math.max(...widths);
-    if (widest <= NARROWEST) return undefined;
-    widths[widths.indexOf(widest)] = widest - 1;
+    if (Math.max(...widths) <= NARROWEST) return undefined;
+    const loose = widths.map((each, index) => (each > (words[index] ?? 0) ? each : 0));
+    const from = Math.max(...loose) > 0 ? loose : widths;
+    const column = from.indexOf(Math.max(...from));
+    widths[column] = (widths[column] ?? 0) - 1;
   }
   return widths;
 }

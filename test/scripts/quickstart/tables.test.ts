@@ -63,6 +63,19 @@ describe('a table on a narrow terminal', () => {
     });
   }
 
+  it('wraps a column of several words before it cuts a word of another column', () => {
+    const both = [
+      { title: 'scope', width: 22 },
+      { title: 'held by her', width: 12 },
+    ];
+    expect(layOut({ columns: both, rows: [['calendar:read', 'yes']] }, 21)).to.deep.equal([
+      'scope          held',
+      '               by her',
+      '-------------  ------',
+      'calendar:read  yes',
+    ]);
+  });
+
   it('lists the cells of each row with their titles, where the columns would be too narrow', () => {
     expect(
       layOut(
