@@ -12,7 +12,7 @@ const NAME_WIDTH = 22;
 const VALUE_WIDTH = 36;
 
 /** Claims in seconds since the epoch, which are shown as a time of day. */
-const MOMENTS = new Set(['iat', 'exp', 'nbf', 'task.exp']);
+const MOMENTS = new Set(['iat', 'exp', 'nbf', 'auth_time', 'task.exp']);
 
 export function claimsTable(left: TokenView, right: TokenView): Table {
   const leftClaims = flatten(left.claims);

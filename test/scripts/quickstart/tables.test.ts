@@ -137,7 +137,7 @@ describe('the claims of two tokens side by side', () => {
     claimsTable(
       {
         title: "Ada's access token",
-        claims: { jti: 'j'.repeat(43), sub: 'ada', sid: 's'.repeat(43), exp: 1_795_233_359 },
+        claims: { jti: 'j'.repeat(43), sub: 'ada', sid: 's'.repeat(43), exp: 1_795_233_359, auth_time: 1_795_229_759 },
       },
       {
         title: 'the task token',
@@ -153,7 +153,8 @@ describe('the claims of two tokens side by side', () => {
   it('show each member of an object, and the time of day of an instant', () => {
     expect(lines.join('\n'))
       .to.match(/^act\.sub +agent:triage-bot$/m)
-      .and.to.match(/^exp +03:55:59 UTC$/m);
+      .and.to.match(/^exp +03:55:59 UTC$/m)
+      .and.to.match(/^auth_time +02:55:59 UTC$/m);
   });
 
   it('begin with the person and the agent', () => {
