@@ -180,7 +180,7 @@ export function signingKeyChoices(settings: Pick<Settings, 'Service:Signing:Keys
   });
 }
 
-interface LogChoice {
+export interface LogChoice {
   /** The source of the key's PEM text. */
   readonly source: SigningKeyChoice['source'];
   /** The setting to report if the key is unusable. */
