@@ -142,7 +142,7 @@ describe('The witnessing of the log', function () {
       await other.comeBack();
     });
 
-    it('ends a conversation with one that names another size each time', async () => {
+    it('gives up after four requests to a witness that names another size each time', async () => {
       const [bad] = (await witnesses(1)) as [ServedWitness];
       await grown(9);
       let size = 0;
