@@ -92,7 +92,8 @@ export function testManyTasks(site: PageInBrowser): void {
       const ids = await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id));
       shown.push(...ids);
       if ((await next.count()) === 0) break;
-      await next.click();
+      // `goto` waits for the whole page, and `click` only for its beginning.
+      await page.goto(new URL(String(await next.getAttribute('href')), page.url()).href);
     }
     expect(shown).to.deep.equal(others.toSorted().reverse());
     const from = page.url();
