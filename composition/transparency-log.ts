@@ -20,106 +20,40 @@ import {
 } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
+import type { NoteSigner } from '../application/ports/keys.ts';
 import type { Clock, ReadinessCheck } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import type { TransparencyLog } from '../application/ports/transparency-log.ts';
 import type { LogParts, Parts } from './parts.ts';
-import { logChoice } from './settings/alternatives.ts';
+import { type LogChoice, logChoice } from './settings/alternatives.ts';
 import { StartupError } from './settings/startup-error.ts';
 
 /** Longer than a database takes to answer, and short enough for a load balancer. */
 const READINESS_LIMIT_MS = 2000;
 
 /** `undefined` if the log is off. */
-export function transparencyLog({
-  settings,
-  storage,
-  sealedTrees: trees,
-  trustedChain: chain,
-  signingKeys,
-  noteSigner,
-  network,
-  clock,
-  clockWatch: sharedTime,
-  log,
-}: Parts): LogParts | undefined {
+export function transparencyLog(parts: Parts): LogParts | undefined {
+  const { settings, storage, clock, noteSigner: signer, log } = parts;
   const chosen = logChoice(settings);
-  if (chosen === undefined || noteSigner === undefined) return undefined;
-  const signer = noteSigner;
-  const { transparencyLog: stored, checkpoints, ledger } = storage;
-  const keys = listedKeys({
-    log: stored,
-    ledger,
-    checkpoints,
-    trees,
-    chain,
-    signingKeys,
-    signer,
-    clock,
-    verifierOf: checkpointVerifier,
-    hash: sha256Bytes,
-  });
-  const reader = logReader({ log: stored, keys, checkpoints, clock });
-  const pass = logGrowing({
-    log: stored,
-    checkpoints,
-    chain,
-    signer,
-    hash: sha256Bytes,
-    turn: eventLoopTurn,
-    hasWitnesses: chosen.witnesses.length > 0,
-  });
-  const { witnessTimeout } = chosen;
+  if (chosen === undefined || signer === undefined) return undefined;
+  const { transparencyLog: stored } = storage;
+  const { reader, addCheckpoints, askWitnesses, recordPublishedKeys } = useCases(parts, chosen, signer);
+  const witnessesAnswered = firstAnswer(askWitnesses, 1000 * chosen.witnessTimeout, log);
+  const recordKeysOnce = once(recordPublishedKeys);
   const names = chosen.witnesses.map(({ key }) => key.name);
-  const askWitnesses = logWitnessing({
-    transparencyLog: stored,
-    witnesses: chosen.witnesses,
-    quorum: chosen.quorum,
-    clock,
-    sharedTime,
-    log,
-    ask: httpWitnesses(network, 1000 * chosen.witnessTimeout),
-    verify: verifyEd25519,
-    hash: sha256Bytes,
-  });
-  let hasRecordedKeys = false;
-  let loggedAtStart: number | undefined;
   const reportGrowth = growthReport(log);
+  /** How many checkpoints the log had before the first pass, which adds those signed while it was off. */
+  let loggedAtStart: number | undefined;
   /** Why this process adds no checkpoint, though the stored log has not halted. */
   let notBelieved: string | undefined;
-
-  /** @param logged how many checkpoints the log had before the first pass, which adds those signed while it was off */
-  async function recordKeysOnce(logged: number): Promise<void> {
-    if (hasRecordedKeys) return;
-    const keys = { decisions: storage, log: stored, signingKeys, signer, clock, logged } as const;
-    await recordKeys({ ...keys, thumbprint: jwkThumbprint });
-    hasRecordedKeys = true;
-  }
 
   async function grow(shouldContinue?: () => boolean): Promise<GrowOutcome> {
     loggedAtStart ??= (await stored.state())?.size ?? 0;
     await witnessesAnswered();
-    const outcome = await pass(shouldContinue);
+    const outcome = await addCheckpoints(shouldContinue);
     notBelieved = outcome.kind === 'unknown_key' ? outcome.reason : undefined;
     if (outcome.kind !== 'other_origin') await recordKeysOnce(loggedAtStart);
     return outcome;
-  }
-
-  let answered: Promise<void> | undefined;
-  /**
-   * Resolves when the witnesses have answered about the note that this process found, or after `WitnessTimeout`. Before, the
-   * process signs no tree and shows no note: the database may be an older copy. @throws StorageUnavailable
-   */
-  function witnessesAnswered(): Promise<void> {
-    answered ??= timeLimit(askWitnesses(), 1000 * witnessTimeout).then(
-      () => undefined,
-      (error: unknown) => {
-        if (!(error instanceof StorageUnavailable)) return log.error('the witnesses could not be asked', error);
-        answered = undefined;
-        throw error;
-      },
-    );
-    return answered;
   }
 
   /** The routes for readers. */
@@ -158,6 +92,81 @@ export function transparencyLog({
       reportGrowth(problem);
     },
     askWitnesses: () => witnessesAnswered().then(askWitnesses),
+  };
+}
+
+/** Binds the use cases of the log to their ports. */
+function useCases(parts: Parts, chosen: LogChoice, signer: NoteSigner) {
+  const { storage, sealedTrees: trees, trustedChain: chain, signingKeys, network, clock, log } = parts;
+  const { transparencyLog: stored, checkpoints, ledger } = storage;
+  const { witnesses, quorum, witnessTimeout } = chosen;
+  const keys = listedKeys({
+    log: stored,
+    ledger,
+    checkpoints,
+    trees,
+    chain,
+    signingKeys,
+    signer,
+    clock,
+    verifierOf: checkpointVerifier,
+    hash: sha256Bytes,
+  });
+  return {
+    reader: logReader({ log: stored, keys, checkpoints, clock }),
+    addCheckpoints: logGrowing({
+      log: stored,
+      checkpoints,
+      chain,
+      signer,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      hasWitnesses: witnesses.length > 0,
+    }),
+    askWitnesses: logWitnessing({
+      transparencyLog: stored,
+      witnesses,
+      quorum,
+      clock,
+      sharedTime: parts.clockWatch,
+      log,
+      ask: httpWitnesses(network, 1000 * witnessTimeout),
+      verify: verifyEd25519,
+      hash: sha256Bytes,
+    }),
+    recordPublishedKeys: (logged: number) => {
+      const recorded = { decisions: storage, log: stored, signingKeys, signer, clock, logged } as const;
+      return recordKeys({ ...recorded, thumbprint: jwkThumbprint });
+    },
+  };
+}
+
+/** Does the work until it has succeeded once. */
+function once<Argument>(work: (argument: Argument) => Promise<void>): (argument: Argument) => Promise<void> {
+  let isDone = false;
+  return async (argument) => {
+    if (isDone) return;
+    await work(argument);
+    isDone = true;
+  };
+}
+
+/**
+ * Resolves when the witnesses have answered about the note that this process found, or after the limit. Before, the process
+ * signs no tree and shows no note: the database may be an older copy. The function throws StorageUnavailable.
+ */
+function firstAnswer(askWitnesses: () => Promise<void>, limitMs: number, log: Log): () => Promise<void> {
+  let answered: Promise<void> | undefined;
+  return () => {
+    answered ??= timeLimit(askWitnesses(), limitMs).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!(error instanceof StorageUnavailable)) return log.error('the witnesses could not be asked', error);
+        answered = undefined;
+        throw error;
+      },
+    );
+    return answered;
   };
 }
 

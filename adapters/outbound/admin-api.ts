@@ -103,7 +103,7 @@ function understood(status: number, text: string): ReadAnswer {
       `The answer was a redirect (status ${status}), which is not followed: use the address that it names.`,
     );
   }
-  // 204
+  // A 204 has no body.
   const body = status === 204 ? {} : parseStrictJson(text);
   // It may be a sign-in page, or an error page of a proxy. Its text is untrusted, so it is not shown.
   if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {

@@ -55,7 +55,7 @@ export interface Storage extends Decisions {
   readonly transparencyLog: TransparencyLog;
   /** The check `database` of `/readyz`. */
   readonly readiness: ReadinessCheck;
-  /** Whether decisions of this process failed in the last ten seconds, and none succeeded since. Does not query the database. */
+  /** Whether decisions of this process failed in the last ten seconds, and none succeeded since. It queries no database. */
   decisionsFail(): Promise<boolean>;
 
   /**
@@ -68,7 +68,7 @@ export interface Storage extends Decisions {
   /** @throws StorageUnavailable when the database does not answer within a few seconds */
   backlog(): Promise<Backlog>;
 
-  /** The number of waiting calls and connections of each pool now. Does not query the database. */
+  /** The number of waiting calls and connections of each pool now. It queries no database. */
   lines(): readonly DatabaseLine[];
 
   /** @throws StorageUnavailable if the database does not answer, DatabaseRefusal if it refuses */

@@ -26,7 +26,7 @@ export interface Observed {
   permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
   backlog(): Promise<Backlog>;
-  /** Whether no decision succeeded since one failed in the last ten seconds. Does not query the database. */
+  /** Whether no decision succeeded since one failed in the last ten seconds. It queries no database. */
   decisionsFail(): Promise<boolean>;
   /** The gauges do not call it if status lists are off. */
   statusLists(): Promise<readonly StatusListUsage[]>;

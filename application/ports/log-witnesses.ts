@@ -22,5 +22,5 @@ export type WitnessAnswer =
   /** There was no answer, or one that says that the server cannot decide now. @property detail a sentence */
   | { readonly kind: 'unavailable'; readonly detail: string };
 
-/** Sends a request `add-checkpoint` (C2SP tlog-witness). Never throws, and has a time limit. */
+/** Sends a request `add-checkpoint` (C2SP tlog-witness). It never throws, and has a time limit. */
 export type AskWitness = (witness: LogWitness, body: string) => Promise<WitnessAnswer>;

@@ -12,7 +12,7 @@ export interface Sponsors {
   /** Blocks of all people, the newest first; those of one time in descending order of person and source. */
   list(question: BlocksQuestion): Promise<readonly SponsorBlock[]>;
 
-  /** How many people are blocked, and by how many blocks of each source. Counts `most` blocks at most. */
+  /** How many people are blocked, and by how many blocks of each source. It counts at most `most` blocks. */
   countBlocks(most: number): Promise<BlockCount>;
 
   /** A first operator's request to lift the person's block. `undefined` without one at `now`. */

@@ -30,7 +30,7 @@ interface ClockWatching {
 }
 
 export interface ClockWatch extends SharedTime {
-  /** Reads the clocks once. Called every second. @throws StorageUnavailable */
+  /** Reads the clocks once. A job calls it every second. @throws StorageUnavailable */
   watch(): Promise<void>;
   /**
    * The time by which this instance may end and delete shared state now: the earlier of the two clocks. `undefined` if it

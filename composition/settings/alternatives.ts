@@ -127,7 +127,7 @@ export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>): Tra
 }
 
 interface OperatorsChoice {
-  /** `undefined` if access tokens open nothing. */
+  /** The required `aud`; `undefined` if operators cannot use access tokens. */
   readonly audience: string | undefined;
   /** `undefined`: the upstream identity provider. */
   readonly issuer: string | undefined;
@@ -180,7 +180,7 @@ export function signingKeyChoices(settings: Pick<Settings, 'Service:Signing:Keys
   });
 }
 
-interface LogChoice {
+export interface LogChoice {
   /** The source of the key's PEM text. */
   readonly source: SigningKeyChoice['source'];
   /** The setting to report if the key is unusable. */

@@ -127,7 +127,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     expect(await count(minute, 20)).to.deep.equal(counted(denials.slice(-20)));
   });
 
-  it('finds the number that so many newer ones follow', async () => {
+  it('finds the sequence number after which the newest 20 records begin', async () => {
     const numbers = (await ledgerOf(storage())).map(({ seq }) => seq).sort((one, other) => one - other);
     expect(await storage().ledger.numberBefore(20)).to.equal(numbers.at(-21));
     expect(await storage().ledger.numberBefore(numbers.length)).to.equal(0);

@@ -203,7 +203,7 @@ describe('A restored backup of a database whose witness is a process', function 
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('never shows the note of a size that the witness has seen outgrown, and signs no further tree', async () => {
+  it('withdraws its newest note, signs no further tree, and says at /readyz that the witness has cosigned a larger one', async () => {
     const logKey = logKeySettings();
     const { vkey } = writtenLog(ORIGIN, createPrivateKey(logKey['Service:Audit:Log:Key:Pem'] ?? ''));
     const files = ['--key', join(folder, 'w.pem'), '--state', join(folder, 'w.db')];

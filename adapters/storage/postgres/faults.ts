@@ -250,7 +250,10 @@ export const FURTHER_FAULTS: readonly DatabaseFault[] = [
 
 /** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
-/** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
+/**
+ * Of two concurrent transactions that take one index of a status list, the second one fails. When it runs again, it finds
+ * another index.
+ */
 const INDEX_TAKEN = 'tasks_status_index';
 
 /** The messages of pg's errors about a lost connection. These errors have no code. */

@@ -14,7 +14,7 @@ const COLUMNS = ['seq', 'explains', ...actColumns].join(', ');
  */
 const BEGUN_MEANWHILE = 1000;
 
-/** The act with this record, or whose records lie around it: between its first one and its own. */
+/** The act whose own record has this number, or the acts whose records, from `explains` to `seq`, enclose it. */
 const OF_RECORD = `(
       select * from (
         select ${COLUMNS} from operator_acts where explains <= :seq order by explains desc limit ${BEGUN_MEANWHILE}

@@ -38,7 +38,7 @@ export interface Connection {
   readonly file: OpenedFile | undefined;
   /** The outcomes of all writes: those of decisions, and of jobs. */
   readonly outcomes: Pick<DecisionOutcomes, 'committedWithin' | 'failing'>;
-  /** Whether the database went back in time while it was open. Stays true. */
+  /** Whether the database went back in time while it was open. Once true, it stays true. */
   wentBack(): boolean;
   close(): Promise<void>;
 }

@@ -86,7 +86,7 @@ async function refuseUnreadable(path: string): Promise<void> {
   }
 }
 
-/** SQLite's codes if the file is readable, but files cannot be created beside it. */
+/** The codes with which SQLite refuses a readable file if it cannot create files beside it. */
 const BESIDE = /^SQLITE_(CANTOPEN|READONLY)(_|$)/;
 
 function problemOf(error: unknown): LedgerFileProblem {

@@ -3,7 +3,7 @@ import { renderBundleReport } from '../../../adapters/cli/bundle-report.ts';
 import type { BundleVerdict } from '../../../domain/log/bundle-verification.ts';
 
 describe('The report of an evidence bundle', () => {
-  it('shows names that its maker chose on their own line, without the power over the terminal', () => {
+  it('escapes line breaks and control characters in names that the maker of the bundle chose', () => {
     const name = 'k\n  log mandate.example/ledger: \u001b[32m\u202egood\u00a0\u2028';
     const verdict: BundleVerdict = {
       verified: true,

@@ -68,7 +68,7 @@ describe('Discovery', () => {
     expect(paths()).to.have.length(2);
   });
 
-  it('reads the metadata in the trace of the first of concurrent callers, which the log names', async () => {
+  it('reads the metadata once for concurrent callers, with the trace of the first, which the log lines carry', async () => {
     server.answer = answering({}, 500);
     const metadata = by({ kind: 'issuer', issuer: server.url });
     await Promise.all([metadata.current(aTrace), metadata.current(), metadata.refresh()]);

@@ -53,7 +53,7 @@ describe('The sponsor check by poll', () => {
       expect(polling.log.lines).to.deep.equal([]);
     });
 
-    it('asks once more about a person, and for a token, on a first connection, and counts no failure', async () => {
+    it('repeats a query and a token request once, also on a first connection, and counts no failure', async () => {
       const cutting = (usual: () => Handler): Handler => {
         let times = 0;
         return (request, response) => {

@@ -196,7 +196,7 @@ describe('The sign-in', () => {
       shaped();
       const begun = new URL((await page().begin({ ...attempt, maxAge: 300 })) ?? '');
       expect(begun.searchParams.get('max_age')).to.equal('300');
-      // Ten seconds less than the limit, because the clock runs meanwhile: sign-in-age.test.ts has the limit itself.
+      // Ten seconds less than the limit, because the clock runs. test/domain/sessions/sign-in-age.test.ts has the limit.
       expect((await withAge(idp.clock.seconds() - 290)).kind).to.equal('signed_in');
       const ahead = await withAge(idp.clock.seconds() + 30);
       if (ahead.kind !== 'signed_in') throw new Error(ahead.reason);

@@ -74,7 +74,7 @@ describe('The keys of checkpoints', () => {
     expect(await setOf(offCurve)?.verify(signer.kid, TEXT, signature)).to.equal('unknown_key');
   });
 
-  it('are undefined for a text that is not a key set or has no ES256 key with a kid', () => {
+  it('cannot be read from a text that is no key set, or has no ES256 key with a kid', () => {
     for (const text of ['null', '[]', '{}', '{"keys":{}}', '{"keys":[]}', '{"keys":[{"kty":"oct"}]}', 'no json']) {
       expect(readCheckpointVerifier(parseStrictJson(text)), text).to.equal(undefined);
     }

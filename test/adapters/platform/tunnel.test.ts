@@ -269,7 +269,7 @@ describe('The proxy from the environment', () => {
     });
   }
 
-  describe('when reach() tests a connection,', () => {
+  describe('A proxy, when reach() tests a connection,', () => {
     const server = loopbackForSuite(answering('{}'), { tls: true });
     let proxy: ForwardProxy;
     beforeEach(async () => {
@@ -284,12 +284,12 @@ describe('The proxy from the environment', () => {
       expect(proxy.asked.map(({ target }) => target)).to.deep.equal([new URL(server.url).host]);
     });
 
-    it('fails the test by refusing the CONNECT', async () => {
+    it('that refuses the CONNECT fails the test of the connection', async () => {
       proxy.answer = refusing(407);
       expect(await reach(server.url, 2000)).to.equal('The proxy refused to connect (status 407).');
     });
 
-    it('fails the test by not answering within the time limit', async () => {
+    it('that does not answer within the time limit fails the test of the connection', async () => {
       proxy.answer = () => undefined;
       expect(await reach(server.url, 50)).to.equal('The connection failed within 50 ms.');
     });

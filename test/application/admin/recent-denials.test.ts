@@ -14,8 +14,8 @@ const counted = (minutes: number, reason: string | undefined, denials: number, r
   denials,
 });
 
-describe('The denials of the last minutes', () => {
-  it('are those of ten minutes, by minute and reason; those of a clock that is ahead count to the last minute', async () => {
+describe('The denials of the last ten minutes', () => {
+  it('are counted by minute and reason; a record that a clock dated ahead counts to the last minute', async () => {
     const asked: DenialsQuestion[] = [];
     const denials = async (question: DenialsQuestion) => {
       asked.push(question);

@@ -35,7 +35,7 @@ describe('The witnessing of the log', function () {
       ['refuses the size that it named', 'wrong_answer', 'It refused the size that it named.', conflict(0)],
       ['names the size of the tree each time', 'wrong_answer', 'It refused the size that it named.', conflict(2)],
     ] as const satisfies readonly (readonly [string, string, string | undefined, Handler])[]) {
-      it(`names one that ${what}, and goes on with the others`, async () => {
+      it(`names a witness that ${what}, and goes on with the others`, async () => {
         const [good, bad] = (await witnesses(2)) as [ServedWitness, ServedWitness];
         server.answer = handler;
         await grown(2);
@@ -54,7 +54,7 @@ describe('The witnessing of the log', function () {
       ['answers 422', answering('', 422)],
       ['answers 409 without a size', answering('no', 409)],
     ] as const) {
-      it(`shows readers the note before, once it ${what}, and a later one that it cosigns`, async () => {
+      it(`shows readers the earlier note once the witness ${what}, and a later note once the witness cosigns that`, async () => {
         const [good, other] = (await witnesses(2)) as [ServedWitness, ServedWitness];
         const bad = { url: server.url, vkey: other.vkey };
         await grown(1);
@@ -142,7 +142,7 @@ describe('The witnessing of the log', function () {
       await other.comeBack();
     });
 
-    it('ends a conversation with one that names another size each time', async () => {
+    it('gives up after four requests to a witness that names another size each time', async () => {
       const [bad] = (await witnesses(1)) as [ServedWitness];
       await grown(9);
       let size = 0;

@@ -87,7 +87,7 @@ const REQUIRED =
   /^(\S+): (?:is required while|is not set, nor is Service:|is not set, and neither is any other signing key)/;
 
 describe('docs/configuration.md', () => {
-  it('says of each setting when it is refused and when it is required, as the rules do', function () {
+  it('says when each setting is refused and when it is required, in agreement with the rules', function () {
     this.timeout(60_000);
     const seen = new Set<string>();
     for (const { title, texts } of worlds()) {

@@ -35,7 +35,7 @@ describe('reading claims', () => {
     expect(textMember({ text: 'a' }, 'constructor')).to.equal(undefined);
   });
 
-  it('refuses a date that is not a whole number that JSON readers agree on', () => {
+  it('refuses a date that is no whole number, or is beyond the safe integers', () => {
     for (const name of ['exp', 'nbf', 'iat']) {
       for (const date of [null, '7', 1.5, 2 ** 53, Number.POSITIVE_INFINITY, [7], {}]) {
         expect(readClaims({ [name]: date }), `${name} ${date}`).to.equal(undefined);

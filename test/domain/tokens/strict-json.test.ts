@@ -97,7 +97,7 @@ describeVectors<Record<string, string>>('strict JSON and the JSON test suite', '
     expect(taken.map(([name]) => name)).to.deep.equal([]);
   });
 
-  it('reads every text that must be read, except those that name a member twice', () => {
+  it('reads every text that a parser must accept, except texts that name a member twice', () => {
     const refused = Object.entries(suite).filter(([name, body]) => name.startsWith('y_') && read(body) === undefined);
     expect(refused.map(([name]) => name)).to.have.members(ambiguous);
   });

@@ -51,7 +51,7 @@ export interface LedgerView {
         readonly records: readonly LedgerRecord[];
         /** The address of the next page. */
         readonly next: string | undefined;
-        /** That of the first page; `undefined` on it. */
+        /** The address of the first page; `undefined` on the first page. */
         readonly first: string | undefined;
         readonly archivedBefore: Instant | undefined;
       };

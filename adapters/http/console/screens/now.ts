@@ -1,4 +1,6 @@
-/** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. For an auditor also each decision, live. */
+/**
+ * *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. It shows an auditor each decision, live.
+ */
 
 import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
 import type { BlockCount } from '../../../../application/ports/sponsors.ts';

@@ -99,7 +99,7 @@ interface Began {
 interface Held extends Began {
   readonly list: StatusList;
   readonly etag: string | undefined;
-  /** The start of the fetch that brought it, by the monotonic clock. */
+  /** The start of the fetch that brought the list, by the monotonic clock. */
   readonly first: number;
 }
 

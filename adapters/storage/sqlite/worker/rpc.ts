@@ -227,7 +227,7 @@ function messageBatcher<Item>(
     try {
       post(batch);
     } catch {
-      // Nothing was sent, because an item cannot be cloned. Sent one by one, the others arrive.
+      // Nothing was sent, because an item cannot be cloned. If the items are sent one by one, the others arrive.
       batch.forEach(postOne);
     }
   };

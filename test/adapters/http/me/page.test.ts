@@ -161,7 +161,7 @@ describe("The person's page", () => {
     }
   });
 
-  it('is used with the keyboard alone: every control has a name of its own and a visible focus', async () => {
+  it('is used with the keyboard alone: every control has a distinct name and a visible focus', async () => {
     const page = await open(renderMe(aBusyView(), 'en'));
     const reached: unknown[] = [];
     for (let step = 0; step < 12; step += 1) {

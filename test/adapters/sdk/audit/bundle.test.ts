@@ -154,7 +154,7 @@ describe('An evidence bundle', function () {
     expect(await verdictOn(`\ufeff${bundle}`)).to.include({ fault: 'malformed', line: 1 });
   });
 
-  it('is refused with a note that others signed, or whose signatures are not those of its keys, one for each', async () => {
+  it('is refused with a note that other keys signed, or that has not exactly one signature of each of its keys', async () => {
     const document = JSON.parse(bundle) as LoggedDocument;
     const { text, signatures: all } = parseNote(document.log.note) ?? { text: '', signatures: [] };
     const [own, first, second, ...more] = all;

@@ -1,13 +1,20 @@
 /** The page of a person with many agents and tasks. */
 
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { ulid } from 'ulid';
 import { makeTaskId } from '../../../../domain/identifiers.ts';
 import { expectSaid } from '../../../support/browser.ts';
 import { ada } from '../../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../../support/mandate.ts';
 import type { PageInBrowser } from './site.ts';
+
+/** Clicks the link and waits until the next page is loaded whole: `click` alone waits for its beginning. */
+async function follow(page: Page, link: Locator): Promise<void> {
+  const from = page.url();
+  await link.click();
+  await page.waitForURL(({ href }) => href !== from);
+}
 
 export function testManyTasks(site: PageInBrowser): void {
   const { press, shot, signedIn, task } = site;
@@ -35,7 +42,7 @@ export function testManyTasks(site: PageInBrowser): void {
     const totals = () => page.locator('#live ~ .quiet').textContent();
     expect(await totals()).to.equal('25 tasks by 25 agents');
     const names = await page.locator('.card h3').allTextContents();
-    await page.getByRole('link', { name: 'More agents' }).click();
+    await follow(page, page.getByRole('link', { name: 'More agents' }));
     expect(page.url()).not.to.contain('gone_');
     expect(await totals()).to.equal('25 tasks by 25 agents');
     const rest = await page.locator('.card h3').allTextContents();
@@ -60,9 +67,7 @@ export function testManyTasks(site: PageInBrowser): void {
     const seen = await endTimes(page);
     const more = page.getByRole('link', { name: 'More ended tasks' });
     while ((await more.count()) > 0) {
-      const from = page.url();
-      await more.click();
-      await page.waitForURL(({ href }) => href !== from);
+      await follow(page, more);
       seen.push(...(await endTimes(page)));
     }
     expect(seen).to.have.lengthOf(Number(rows[0]?.ended));
@@ -80,7 +85,7 @@ export function testManyTasks(site: PageInBrowser): void {
     expect(await page.locator('#live ~ .quiet').textContent()).to.equal('994 tasks by 2 agents');
     expect(await page.locator('.card h3').allTextContents()).to.deep.equal(['Travel planner', 'Jira triage']);
     await shot(page, '10 many tasks');
-    await page.getByRole('link', { name: 'Jira triage' }).click();
+    await follow(page, page.getByRole('link', { name: 'Jira triage' }));
     expect(await page.locator('h1, #live ~ .quiet').allTextContents()).to.deep.equal(['Jira triage', '993 tasks']);
     // The browser keeps addresses and titles.
     expect(`${page.url()} ${await page.title()}`)
@@ -92,7 +97,7 @@ export function testManyTasks(site: PageInBrowser): void {
       const ids = await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id));
       shown.push(...ids);
       if ((await next.count()) === 0) break;
-      await next.click();
+      await follow(page, next);
     }
     expect(shown).to.deep.equal(others.toSorted().reverse());
     const from = page.url();

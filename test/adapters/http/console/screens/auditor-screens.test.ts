@@ -107,7 +107,7 @@ describe('The screen Ledger', () => {
 });
 
 describe('The screen Checkpoints', () => {
-  it('says that there is none yet, or none earlier', () => {
+  it('says that no checkpoint exists yet, or no earlier one', () => {
     const shown = (before: number | undefined) =>
       renderCheckpoints({
         now: NOON,

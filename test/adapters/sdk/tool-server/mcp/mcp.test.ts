@@ -220,7 +220,7 @@ describe('The guard of an MCP server', () => {
     }
   });
 
-  it('hides the token in the caller information that a log would show', async () => {
+  it('gives a tool the token in the caller information, and hides it from a log of that information', async () => {
     await start();
     const guard = guardOf();
     const token = tokenWith();
