@@ -49,7 +49,7 @@ export function parseBundlePolicy(hash: Hash, text: string): BundlePolicy | stri
   const most = logKeys === undefined ? 0 : new Set(witnesses?.map(keyOf)).size;
   const least = witnesses === undefined ? 0 : 1;
   if (typeof quorum !== 'number' || !Number.isInteger(quorum) || quorum < least || quorum > most) {
-    return 'quorum of a policy is how many of its witnesses must have signed; it needs witnesses, and these log_keys.';
+    return 'quorum of a policy is how many of its witnesses must have signed: at least 1, and at most as many as it names. It needs log_keys too.';
   }
   return { checkpointKeys, logKeys, witnesses: witnesses ?? [], quorum };
 }

@@ -45,6 +45,7 @@ describe('docs/verify-evidence.html', function () {
     await choose(/^Evidence bundle/, 'evidence.json', bundle);
     expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');
     const output = await page.locator('output').innerText();
+    expect(output).to.match(/^\d+ records in 1 checkpoint \(/m);
     const amber = 'Intact, by keys that nobody vouched for';
     expect(output).to.include(amber);
     expect(output.replace(amber, '')).not.to.match(/intact/i);
@@ -63,6 +64,17 @@ describe('docs/verify-evidence.html', function () {
     expect(await accessibilityFaults(page)).to.deep.equal([]);
     await screenshot(page, 'verify-evidence');
     expect(new Set(requests)).to.deep.equal(new Set([pageUrl.href]));
+  });
+
+  it('keeps the columns of the records wide enough to read on a phone', async () => {
+    await page.setViewportSize(devices.phone.viewport);
+    await choose(/^Evidence bundle/, 'evidence.json', bundle);
+    const time = page.getByRole('cell', { name: /^\d{4}-.*Z$/ }).last();
+    const { height = 0 } = (await time.boundingBox()) ?? {};
+    expect(height).to.be.within(1, 60);
+    const widths = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(widths)).to.equal(0);
+    await page.setViewportSize(devices.desktop.viewport);
   });
 
   it('requires the keys that a chosen policy names', async () => {

@@ -296,5 +296,12 @@ describe('An evidence bundle', function () {
       expect(await thrownBy(verifyBundle(bundle, { policy: text })), text).to.be.instanceOf(TypeError);
       expect(await verifyOnPage(bundle, text), text).to.include({ verified: false, fault: 'policy_malformed' });
     }
+    const tooMany = JSON.stringify({ log_keys, witnesses, quorum: witnesses.length + 1 });
+    const sentence = /^(Line 0: )?quorum of a policy is .*at most as many as it names/;
+    expect((await verifyOnPage(bundle, tooMany)).message).to.match(sentence);
+    const thrown = await thrownBy(verifyBundle(bundle, { policy: tooMany }));
+    expect(thrown)
+      .to.have.property('message')
+      .that.matches(/quorum of a policy is .*at most as many as it names/);
   });
 });
