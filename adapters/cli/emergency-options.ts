@@ -62,6 +62,14 @@ export const readPersonArgument = readAs(
   'A person is named by their sponsor key. It has 1 to 256 characters, none of them white space.',
 );
 
+/** The positional argument of the commands about one person. */
+export const PERSON = {
+  type: 'string',
+  demandOption: true,
+  describe: 'The sponsor key of the person',
+  coerce: once('person', readPersonArgument),
+} as const;
+
 function readAs<Value>(parse: (text: string) => Value | undefined, sentence: string): (text: string) => Value {
   return (text) => {
     const value = parse(text);

@@ -1,13 +1,7 @@
 /** `mandate block`: no agent may act for a person (specification "Sponsor block"). */
 
-import { once } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
-import {
-  type Emergency,
-  emergencyOf,
-  emergencyOptions,
-  readPersonArgument,
-} from '../../adapters/cli/emergency-options.ts';
+import { type Emergency, emergencyOf, emergencyOptions, PERSON } from '../../adapters/cli/emergency-options.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';
@@ -26,15 +20,7 @@ export function blockCommand(run = block): Command {
       ...EMERGENCY_EXIT_CODES,
       [UNCHANGED]: 'nothing was changed: the question was not answered with yes',
     },
-    options: (parser) =>
-      emergencyOptions(
-        parser.positional('person', {
-          type: 'string',
-          demandOption: true,
-          describe: 'The sponsor key of the person',
-          coerce: once('person', readPersonArgument),
-        }),
-      ),
+    options: (parser) => emergencyOptions(parser.positional('person', PERSON)),
     run: ({ person, ...options }, settings) => run({ ...emergencyOf(options), person: person as SponsorKey }, settings),
   });
 }

@@ -7,8 +7,8 @@
 
 import type { NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
+import { nearest } from '../../adapters/platform/nearest.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
-import { nearest } from '../settings/nearest.ts';
 
 /** In the order of the help. */
 export const COMMANDS: readonly NamedCommand[] = [

@@ -1,13 +1,7 @@
 /** `mandate unblock`: lifts the operator's block of a person (specification "Sponsor block"). */
 
-import { once } from '../../adapters/cli/argument.ts';
 import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
-import {
-  type Emergency,
-  emergencyOf,
-  emergencyOptions,
-  readPersonArgument,
-} from '../../adapters/cli/emergency-options.ts';
+import { type Emergency, emergencyOf, emergencyOptions, PERSON } from '../../adapters/cli/emergency-options.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';
@@ -27,15 +21,7 @@ export function unblockCommand(run = unblock): Command {
       [UNCHANGED]:
         'the person was not blocked, or stays blocked: by another source, or until a second operator asks; or the question was not answered with yes',
     },
-    options: (parser) =>
-      emergencyOptions(
-        parser.positional('person', {
-          type: 'string',
-          demandOption: true,
-          describe: 'The sponsor key of the person',
-          coerce: once('person', readPersonArgument),
-        }),
-      ),
+    options: (parser) => emergencyOptions(parser.positional('person', PERSON)),
     run: ({ person, ...options }, settings) => run({ ...emergencyOf(options), person: person as SponsorKey }, settings),
   });
 }
