@@ -8,7 +8,7 @@ export interface CommandLineIo {
   /** @throws OutputLost */
   readonly out: (text: string) => void | Promise<void>;
   readonly writeError: (text: string) => void;
-  /** The width of the terminal that `out` writes to; `undefined` if it is none. */
+  /** The width of the terminal that `out` writes to; `undefined` if `out` is no terminal. */
   readonly columns?: number | undefined;
 }
 

@@ -17,7 +17,7 @@ interface HelpLayout {
   complete(help: string): string;
 }
 
-/** @param columns of the terminal. `undefined` or 0: there is none, or it reports none */
+/** @param columns of the terminal. `undefined` or 0: the output is no terminal, or the terminal reports no width */
 export function helpLayout(columns: number | undefined): HelpLayout {
   const width = columns === undefined || columns === 0 ? MOST_COLUMNS : Math.min(columns, MOST_COLUMNS);
   if (width >= TWO_COLUMNS_FROM) {

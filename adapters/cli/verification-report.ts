@@ -23,7 +23,7 @@ export type VerificationReport =
       readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
       readonly lastMark: Mark | undefined;
       readonly late?: LateSeals | undefined;
-      /** The transparency log in the same database, which has the same checkpoints. Absent if there is none. */
+      /** The transparency log in the same database, which has the same checkpoints. Absent for a database without a log. */
       readonly log?: {
         readonly origin: string;
         readonly size: number;

@@ -100,7 +100,7 @@ export async function readKeyFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** The same for all names of one file, links included; `undefined` if there is none. */
+/** Returns the same text for all names of one file, links included; `undefined` if the file does not exist. */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   return found && `${found.dev}:${found.ino}`;

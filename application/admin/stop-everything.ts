@@ -1,5 +1,5 @@
 /**
- * The operator's last kill switch: ends all tasks of all people. One transaction could not end a million tasks in time, so each
+ * The operator's last kill switch: ends all tasks of all people. One transaction could not end a million tasks in time. Each
  * transaction ends a portion, with its records and the act of its operator. If the process dies, the ended tasks stay
  * ended, and a repeated request ends the rest.
  */
@@ -29,7 +29,7 @@ const PORTION = 5_000;
 /** No further portion begins after this time: proxies commonly wait a minute for an answer. */
 export const STOPPING_LIMIT_MS = 35_000;
 
-/** Every task that started before the request has ended. Agents may start new ones meanwhile, and afterwards. */
+/** After `ended`, no task is live that started before the request. Agents may have started others in the meantime. */
 export async function stopEverything({
   decisions,
   sharedTime,

@@ -1,7 +1,7 @@
 /**
- * The kill switches of operators and of people: end one task, all tasks of an agent, of a person, or of an agent for one
- * person (specification "Admin API"), or some of all tasks. Other decisions end tasks too (block, signal, logout, revoked grant, expiry).
- * All of them use ending.ts.
+ * The kill switches of operators and of people (specification "Admin API"). They end one task, all tasks of an agent, of a
+ * person, or of an agent for one person, or a portion of all tasks. Other decisions end tasks too: block, signal, logout,
+ * revoked grant, expiry. All of them use ending.ts.
  */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';

@@ -105,7 +105,7 @@ interface Fact<About, Answer> {
 export interface StatusDraws {
   readonly audience: string;
   /**
-   * Random unsigned 32-bit numbers, of which a list with 2^n indices uses the lowest n bits. If there is none, the task gets
+   * Random unsigned 32-bit numbers, of which a list with 2^n indices uses the lowest n bits. Without them the task gets
    * no index.
    */
   readonly draws: readonly number[];

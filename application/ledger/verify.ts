@@ -53,7 +53,7 @@ export interface LedgerVerification {
 /** Gets the checkpoints in their order, each after it was verified. A fault ends the verification. */
 export interface CheckpointFollower {
   next(checkpoint: Checkpoint): Promise<LogFault | undefined>;
-  /** @param newestId of the last checkpoint, 0 if there is none */
+  /** @param newestId of the last checkpoint; 0 for an empty ledger */
   end(newestId: number): LogFault | undefined;
 }
 

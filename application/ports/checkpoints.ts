@@ -55,7 +55,7 @@ export interface Checkpoints {
    */
   add(checkpoint: Checkpoint): Promise<'added' | 'overtaken'>;
 
-  /** The checkpoint with the highest id. `undefined` if there is none. */
+  /** The checkpoint with the highest id. `undefined` before the first one. */
   newest(): Promise<Checkpoint | undefined>;
 
   /** Up to `limit` checkpoints whose id is above `after`, oldest first. */
@@ -66,7 +66,7 @@ export interface Checkpoints {
 
   /**
    * The number of a record that no checkpoint can seal, as text: below 1, or beyond the safe integers, which `records` does
-   * not read. `undefined` if there is none. Only tampering can store one.
+   * not read. Only tampering can store one. `undefined` in every other ledger.
    */
   outside(): Promise<string | undefined>;
 

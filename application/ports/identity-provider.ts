@@ -47,7 +47,7 @@ export interface UnreadMetadata extends Problem {
 
 /** The metadata document of the upstream identity provider, or of a signal transmitter. */
 export interface ProviderMetadata {
-  /** The cached metadata, fetched first if there is none. `undefined` if it could not be fetched. */
+  /** The cached metadata. An empty cache is filled first. `undefined` if it could not be fetched. */
   current(trace?: Trace): Promise<ProviderDescription | undefined>;
   /** Fetches the metadata again; on failure the cached one stays. Concurrent callers share one fetch. */
   refresh(trace?: Trace): Promise<ProviderDescription | undefined>;

@@ -72,7 +72,7 @@ export interface WitnessProblem {
 export interface TransparencyLog {
   /** `undefined` before the first start with the log. */
   state(): Promise<LogState | undefined>;
-  /** Creates the state of an empty log, if there is none. Returns the stored state, which may have another origin. */
+  /** Creates the state of an empty log, unless a state is stored. Returns the stored state, which may have another origin. */
   begin(origin: string, emptyRoot: string): Promise<LogState>;
   /** Renames the log, with its tree. The tree must be signed anew; cosignatures, problems and a halt are forgotten. */
   adoptOrigin(origin: string): Promise<void>;

@@ -140,7 +140,7 @@ function describeRefusal(error: unknown): string | undefined {
 /** More than a status list with the most indices. */
 const MAX_BYTES = 1_048_576;
 
-/** The body of an answer with the status 200, or why there is none. */
+/** The body of an answer with the status 200, or why no such answer came. */
 export async function askFor(url: string, { network }: NetworkAccess): Promise<string | Problem> {
   try {
     const request = { method: 'GET', url, timeoutMs: EXAMINATION_LIMIT_MS, maxBytes: MAX_BYTES } as const;

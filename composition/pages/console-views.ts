@@ -2,6 +2,7 @@
 
 import { describeFileProblem, findExcessIn, readAgentBytes } from '../../adapters/cli/agent-files/read-agent-files.ts';
 import type { ViewsSurface } from '../../adapters/http/console/context.ts';
+import { nearest } from '../../adapters/platform/nearest.ts';
 import { compareDeclarations } from '../../application/admin/compare-declarations.ts';
 import { findDelegations } from '../../application/admin/find-delegations.ts';
 import { nearestNames } from '../../application/admin/nearest-names.ts';
@@ -12,7 +13,6 @@ import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import type { Parts } from '../parts.ts';
 import { statusListReach } from '../settings/alternatives.ts';
 import { lifetimeRules } from '../settings/lifetime-rules.ts';
-import { nearest } from '../settings/nearest.ts';
 
 /**
  * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.

@@ -79,7 +79,7 @@ interface SinkChoice {
   readonly bearerToken: Secret | undefined;
 }
 
-/** The destination for copies of the records; `undefined` if there is none. */
+/** The destination for copies of the records; `undefined` if none is configured. */
 export function sinkChoice(
   settings: Pick<Settings, 'Service:Audit:Sink:Url' | 'Service:Audit:Sink:BearerToken'>,
 ): SinkChoice | undefined {
@@ -113,7 +113,7 @@ interface TransmitterChoice {
   readonly credentials: readonly Secret[];
 }
 
-/** The transmitter of security events; `undefined` if there is none. */
+/** The transmitter of security events; `undefined` if none is configured. */
 export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
   const issuer = settings['Service:Ssf:Issuer'];
   if (issuer === undefined) return undefined;
@@ -227,7 +227,7 @@ interface ConsoleChoice {
   readonly clientId: string;
 }
 
-/** The settings of the console; `undefined` if there is none. */
+/** The settings of the console; `undefined` if it is off. */
 export function consoleChoice(
   settings: SettingsSection<'Service:Console'> & Pick<Settings, 'Service:Operators:ClientId'>,
 ): ConsoleChoice | undefined {

@@ -12,9 +12,9 @@
  *    test/composition/settings/settings-table.ts:
  *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => m.writeTables())"`
  * 5. Add a row to `everySetting` of test/composition/settings/every-setting.ts. A key with `:N:` belongs in the test
- *    "are all read from the environment" of test/composition/settings/read-settings.test.ts instead. Sentences of a meaning that begin "Refused" or
- *    "Required" are compared with the rules: test/composition/settings/stated-rules.ts. A secret also belongs in the list of
- *    test/composition/settings/catalogue.test.ts.
+ *    "are all read from the environment" of test/composition/settings/read-settings.test.ts instead. A secret also belongs in
+ *    the list of test/composition/settings/catalogue.test.ts. A test compares sentences that begin "Refused" or "Required"
+ *    with the rules: test/composition/settings/stated-rules.ts.
  * 6. The Helm chart accepts it after
  *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */

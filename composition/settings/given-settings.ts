@@ -4,9 +4,9 @@
  * folder.
  */
 
+import { nearest } from '../../adapters/platform/nearest.ts';
 import { readSettingFiles, type SettingFiles } from '../../adapters/platform/setting-files.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
-import { nearest } from './nearest.ts';
 import type { CatalogueKey } from './settings.ts';
 import { type SettingError, variableOf } from './startup-error.ts';
 

@@ -19,7 +19,7 @@ const ENTRA_CLIENT_CLAIMS = ['azpacr', 'appidacr'];
 const KEYCLOAK_PREFIX = 'service-account-';
 
 /**
- * The first mark in the claims; `undefined` if there is none. Texts are compared exactly: a `sub` that differs from the
+ * The first mark in the claims; `undefined` if they have no mark. Texts are compared exactly: a `sub` that differs from the
  * client's id in letter case is another one (RFC 7519 §4.1.2). A claim of another type than the provider's says nothing.
  */
 export function machineMark(claims: JsonObject): MachineMark | undefined {

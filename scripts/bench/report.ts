@@ -8,7 +8,7 @@ export interface Measurement {
   readonly rate: number;
   /** CPU time of the server for one request, in milliseconds. `undefined` if it cannot be read. */
   readonly cpu: number | undefined;
-  /** CPU time of the database server for one request, in milliseconds. `undefined` if there is none. */
+  /** CPU time of the database server for one request, in milliseconds. `undefined` for SQLite, which has no server. */
   readonly databaseCpu: number | undefined;
   /** Milliseconds in ascending order. */
   readonly latencies: Float64Array;

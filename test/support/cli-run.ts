@@ -2,9 +2,9 @@
 
 import type { Command, NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
+import { nearest } from '../../adapters/platform/nearest.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
 import { COMMANDS, runLine } from '../../composition/commands/run-line.ts';
-import { nearest } from '../../composition/settings/nearest.ts';
 import { capturingOutput, withEnvironment } from './captured-output.ts';
 import { environmentOf } from './mandate.ts';
 

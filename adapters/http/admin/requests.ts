@@ -76,8 +76,8 @@ export function readSponsorKey(text: string): SponsorKey | Answer {
 }
 
 /**
- * Reads the JSON object in the request's body (supplement "Token endpoint", "Agents"). Returns the answer if there is none,
- * and `undefined` if the client has disconnected.
+ * Reads the JSON object in the request's body (supplement "Token endpoint", "Agents"). Returns the
+ * refusal of another body, and `undefined` if the client has disconnected.
  */
 export async function readJsonBody(request: Request): Promise<JsonObject | Answer | undefined> {
   const body = await readTypedBody(request, ['application/json'], 'The body must be application/json, in UTF-8.');

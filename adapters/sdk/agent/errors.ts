@@ -79,8 +79,8 @@ export class Refused extends Error {
   readonly clockAheadSeconds: number | undefined;
 
   /**
-   * The control plane's sentence about the refusal, the `error_description` of its answer. `undefined` if there is none, or
-   * none that is safe to show.
+   * The control plane's sentence about the refusal, the `error_description` of its answer. `undefined` if the answer has
+   * no sentence, or one that is not safe to show.
    */
   readonly errorDescription: string | undefined;
 
