@@ -156,7 +156,7 @@ describe('The lint of the architecture', function () {
     ['adapters/jose', 'lru-cache'],
     ['composition', '../adapters/http/app.ts'],
     ['composition', 'tsyringe'],
-    ['composition', 'fastest-levenshtein'],
+    ['adapters/platform', 'fastest-levenshtein'],
     ['composition', 'node:process'],
     ['adapters/sdk/tool-server/core', '../../../../domain/scope.ts'],
     ['adapters/sdk/tool-server/core', '../../http-answer.ts'],
