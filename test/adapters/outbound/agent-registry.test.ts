@@ -52,11 +52,22 @@ describe('The agent registry over the admin API', () => {
       maxDelegationDepth: 3,
       highRiskAudiences: ['https://vault.example'],
       keys: { kind: 'inline', jwks: { keys: [P256_KEY] } },
+      mayActNames: undefined,
       enabled: false,
     });
     const [asked] = server.received;
     expect(asked).to.include({ method: 'GET', path: '/behind/a/path/admin/agents/jira-triage', body: '' });
     expect(asked?.headers.authorization).to.equal(`Bearer ${KEY}`);
+  });
+
+  it('finds the names in may_act, which a service that ignores the claim does not send', async () => {
+    server.answer = agent({ may_act_names: [{ sub: 'a', client_id: 'b' }, { client_id: 'c' }] });
+    expect((await registry.find(ID))?.mayActNames).to.deep.equal([
+      { sub: 'a', clientId: 'b' },
+      { sub: undefined, clientId: 'c' },
+    ]);
+    server.answer = agent({ may_act_names: null });
+    expect((await registry.find(ID))?.mayActNames).to.equal(undefined);
   });
 
   it('finds an agent with a jwks_uri, and an agent with keys that a registration would refuse', async () => {
