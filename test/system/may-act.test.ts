@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describeDenial } from '../../domain/denial.ts';
 import { databases } from '../support/databases.ts';
 import { byLength } from '../support/length.ts';
+import { answering } from '../support/loopback.ts';
 import {
   type Answer,
   aRegistration,
@@ -15,6 +16,7 @@ import {
   startMandate,
 } from '../support/mandate.ts';
 import { P256_KEY } from '../support/registrations.ts';
+import { startUserDirectory } from '../support/user-directory.ts';
 
 /** How many registrations with one name come at once, and how often. */
 const ROUNDS = byLength({ short: 10, full: 100 });
@@ -127,6 +129,14 @@ for (const database of databases) {
       expect([again.status, again.body.error]).to.deep.equal([401, 'invalid_client']);
       const named = await exchange(honouring, agent, may_act, { subject_token: agent.subjectToken({ sub, may_act }) });
       expect(named.body.reason).to.equal('sponsor_disabled');
+
+      const directory = await startUserDirectory(answering({ enabled: false }));
+      const polling = await honouring.another({ 'Service:UpstreamIdp:MayAct': 'honour', ...directory.settings });
+      expect((await exchange(polling, other, may_act)).body).to.deep.equal(NOT_NAMED);
+      expect(directory.server.received).to.deep.equal([]);
+      expect((await exchange(polling, agent, may_act)).body.reason).to.equal('sponsor_disabled');
+      await polling.stop();
+      await directory.server.close();
     });
 
     it('checks the claim at the exchange alone: a task goes on when the agent has the name no longer', async () => {

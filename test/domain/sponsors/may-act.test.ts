@@ -40,6 +40,7 @@ describe('may_act of a subject token', () => {
     ['the registered client_id beside a sub that the name does not have', { sub: 'x', client_id: 'jira-portal' }],
     ['a sub of 256 characters', { sub: long }],
     ['null members', { sub: 'jira-triage', client_id: null, iss: null }],
+    ['a null sub beside a client_id', { sub: null, client_id: 'jira-portal' }],
     ["the provider's issuer", { sub: 'jira-triage', iss: PROVIDER }],
     ['the issuer of the access token', { sub: 'jira-triage', iss: TOKENS }],
     ["this service's issuer", { sub: 'jira-triage', iss: OURS }],
