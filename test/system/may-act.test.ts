@@ -336,7 +336,7 @@ for (const database of databases) {
             await change(replica, third.agent_id, { may_act_names, display_name: 'not stored' }),
           ]) {
             expect([status, body.title]).to.deep.equal([409, 'Conflict']);
-            expect(body.detail).to.match(/^Another agent has one of these may_act_names/);
+            expect(Object.keys(body.errors ?? {})).to.deep.equal(['may_act_names']);
           }
         });
         expect(recorded).to.deep.equal([

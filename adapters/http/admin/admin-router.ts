@@ -15,8 +15,9 @@ import type { RemoveOutcome } from '../../../application/admin/remove-agent.ts';
 import type { UpdateOutcome } from '../../../application/admin/update-agent.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
-import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
+import { fieldNames, type RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
+import { fieldErrors } from '../../../domain/field-error.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
@@ -127,11 +128,12 @@ async function show(surface: AdminSurface, id: string, response: Response): Prom
   response.json(presentAgent(agent, surface));
 }
 
-const NAME_TAKEN =
-  'Another agent has one of these may_act_names, or has one as its agent_id, or names this agent_id in its own.';
+const NAME_TAKEN = 'Another agent has one of these names, or has one as its agent_id, or has this agent_id as a name.';
 
 function answerNameTaken(response: Response): void {
-  answerProblem(response, { status: 409, detail: NAME_TAKEN, reason: 'may_act_name_taken' });
+  const errors = fieldErrors(fieldNames.mayActNames, NAME_TAKEN);
+  const detail = 'A name of the agent is the name of another one: errors says which field has it.';
+  answerProblem(response, { status: 409, detail, errors, reason: 'may_act_name_taken' });
 }
 
 type OfAgent = Request<{ agentId: string }>;

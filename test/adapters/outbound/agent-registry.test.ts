@@ -112,6 +112,12 @@ describe('The agent registry over the admin API', () => {
     expect(await registry.change(ID, {})).to.deep.equal({ kind: 'not_found' });
   });
 
+  it('returns the errors of a 409 about names', async () => {
+    server.answer = problem(409, { detail: 'Conflict.', errors: { may_act_names: ['Taken.'] } });
+    const refused = { kind: 'refused', errors: [{ field: 'may_act_names', sentence: 'Taken.' }] };
+    expect([await registry.register({}), await registry.change(ID, {})]).to.deep.equal([refused, refused]);
+  });
+
   it('returns the errors of a 400 by field or as a whole, without control characters', async () => {
     server.answer = problem(400, {
       errors: { max_task_ttl: ['Too long.', 7], '\u001b[2J': [`${'x'.repeat(600)}`], odd: 1 },
