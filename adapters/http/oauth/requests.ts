@@ -10,6 +10,8 @@ import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest } from '../../../application/token/revoke.ts';
 import { parseScope, type Scope } from '../../../domain/scope.ts';
 import type { Form } from './form.ts';
+import type { OptionalParameters } from './optional-parameters.ts';
+import { readPurpose } from './purpose-parameter.ts';
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const REFRESH_TOKEN = 'refresh_token';
@@ -33,12 +35,12 @@ type TokenRequest =
   | { readonly kind: 'exchange'; readonly request: ExchangeRequest }
   | { readonly kind: 'refresh'; readonly request: RefreshRequest };
 
-export function parseTokenRequest(form: Form): Outcome<TokenRequest> {
+export function parseTokenRequest(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
   const grantType = form.get('grant_type');
   if (grantType === undefined) return missing('grant_type');
   switch (grantType) {
     case TOKEN_EXCHANGE:
-      return parseExchange(form);
+      return parseExchange(form, optional);
     case REFRESH_TOKEN:
       return parseRefresh(form);
     default:
@@ -46,7 +48,7 @@ export function parseTokenRequest(form: Form): Outcome<TokenRequest> {
   }
 }
 
-function parseExchange(form: Form): Outcome<TokenRequest> {
+function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
   const subjectToken = form.get('subject_token');
   const resource = form.get('resource');
   const scopeText = form.get('scope');
@@ -72,6 +74,8 @@ function parseExchange(form: Form): Outcome<TokenRequest> {
     commonFault(form, resource);
   if (fault !== undefined) return fault;
   if (scope === undefined) return badScope();
+  const purpose = readPurpose(form, optional.purpose);
+  if (purpose.kind === 'denied') return purpose;
   return allowed({
     kind: 'exchange',
     request: {
@@ -81,6 +85,7 @@ function parseExchange(form: Form): Outcome<TokenRequest> {
       clientId: form.get('client_id'),
       resource,
       scope,
+      purpose: purpose.value,
     },
   });
 }

@@ -52,7 +52,7 @@ const over = (name: string, length: number) => `The parameter ${name} is over ${
 const mustBe = (name: string, value: string) => `The parameter ${name} must be ${value}.`;
 const BLANK = 'The parameter resource holds white space or control characters.';
 
-const token = (parameters: Parameters) => parseTokenRequest(form(parameters));
+const token = (parameters: Parameters) => parseTokenRequest(form(parameters), { purpose: 'off' });
 
 describe('An exchange', () => {
   it('is read into a typed request', () => {
