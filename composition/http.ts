@@ -138,7 +138,11 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     introspect: (token) => introspectToken(service, token),
     revoke: (request, trace) => revokeToken(revocation, request, trace),
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
-    optionalParameters: { purpose: settings['Service:Tasks:Purpose'] },
+    optionalParameters: {
+      clientIsActor: settings['Service:Exchange:ClientIsActor'],
+      audienceParameter: settings['Service:Exchange:AudienceParameter'],
+      purpose: settings['Service:Tasks:Purpose'],
+    },
     log,
   };
 }

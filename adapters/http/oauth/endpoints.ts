@@ -28,9 +28,9 @@ import {
   neverCached,
 } from './answers.ts';
 import { type Form, GONE, readFormRequest } from './form.ts';
-import type { OptionalParameters } from './optional-parameters.ts';
-import { PURPOSE } from './purpose-parameter.ts';
+import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
 import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
+import { namingParameter } from './target.ts';
 
 export interface OAuthSurface {
   exchange(request: ExchangeRequest, trace?: Trace): Promise<Outcome<IssuedToken>>;
@@ -60,14 +60,15 @@ type FormHandler = (
 ) => Promise<void>;
 
 const tokenEndpoint: FormHandler = async (surface, form, response, trace) => {
-  const parsed = parseTokenRequest(form, surface.optionalParameters);
+  const { optionalParameters } = surface;
+  const parsed = parseTokenRequest(form, optionalParameters);
   const decide = async (): Promise<Outcome<IssuedToken>> => {
     if (parsed.kind === 'denied') return parsed;
     const { kind, request } = parsed.value;
     return kind === 'exchange' ? surface.exchange(request, trace) : surface.refresh(request, trace);
   };
   const outcome = await surface.record(decide, trace);
-  if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
+  if (outcome.kind === 'denied') answerDenial(response, namingParameter(outcome.denial, form, optionalParameters));
   else answerIssued(response, outcome.value);
 };
 
@@ -93,7 +94,7 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
 /** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
 function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
-  const added = new Set(surface.optionalParameters.purpose === 'off' ? [] : [PURPOSE]);
+  const added = addedParameters(surface.optionalParameters);
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
     if (request.method !== 'POST') {

@@ -39,8 +39,8 @@ export function readForm(bytes: Uint8Array): FormOutcome {
   return { kind: 'read', form };
 }
 
-/** Every parameter that an endpoint here reads under every configuration. A refusal repeats no other parameter's name. */
-const KNOWN_PARAMETERS = new Set([
+/** Every parameter that an endpoint always reads. A refusal repeats no other parameter's name. */
+const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'grant_type',
   'subject_token',
   'subject_token_type',

@@ -3,6 +3,7 @@
 import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
 import { type PurposeMode, purposeProblem } from '../../../domain/tasks/purpose.ts';
 import type { Form } from './form.ts';
+import { missing } from './parameter-faults.ts';
 
 export const PURPOSE = 'purpose';
 
@@ -11,7 +12,8 @@ export function readPurpose(form: Form, mode: PurposeMode): Outcome<string | und
   if (mode === 'off') return allowed(undefined);
   const purpose = form.get(PURPOSE);
   if (purpose === undefined && mode === 'accept') return allowed(undefined);
-  const problem = purpose === undefined ? 'is missing' : purposeProblem(purpose);
+  if (purpose === undefined) return missing(PURPOSE);
+  const problem = purposeProblem(purpose);
   return problem === undefined
     ? allowed(purpose)
     : denied('invalid_request', { detail: `The parameter ${PURPOSE} ${problem}.` });
