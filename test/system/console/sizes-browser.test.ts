@@ -124,6 +124,11 @@ describe('The screens of the console with long names, in a browser', function ()
       expect(await page.locator('.stated').allTextContents()).to.deep.equal([STRANGE_PURPOSE]);
       expect(await page.locator('.stated + p').count()).to.equal(1);
       expect(await turnedAround(page, '.stated + p')).to.deep.equal([]);
+      await page.setViewportSize(devices.phone.viewport);
+      expect((await layout(page)).wide).to.deep.equal([]);
+      await page.goto(`${service.origin}${paths.task}`);
+      expect((await layout(page)).wide).to.deep.equal([]);
+      await screenshot(page, `console sizes purpose ${look}`);
       await context.close();
     });
   }
