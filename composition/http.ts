@@ -142,6 +142,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     optionalParameters: {
       clientIsActor: settings['Service:Exchange:ClientIsActor'],
       audienceParameter: settings['Service:Exchange:AudienceParameter'],
+      purpose: settings['Service:Tasks:Purpose'],
     },
     log,
   };
@@ -175,6 +176,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
+      presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
       listBlocks: (question) => listBlocks(reading, question),
       log,
     };

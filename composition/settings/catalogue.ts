@@ -392,6 +392,11 @@ export const catalogue = {
     duration(),
     'How long a task and its grants are kept after its end, whatever its expiry; until then its agent cannot be deleted. With an index in a status list a task is kept at least until a minute after its expiry.',
   ),
+  'Service:Tasks:Purpose': defaulted(
+    'off',
+    choice('off', 'accept', 'require'),
+    "Whether an agent may (`accept`) or must (`require`) state the purpose of a task at the exchange: `purpose`, 1 to 300 characters. `/me` and the console show it as the agent's words, and the ledger has a hash of it: `purpose.stated`. It is deleted with the task. With `off` the parameter is ignored.",
+  ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(
     'true',

@@ -77,6 +77,7 @@ export const everySetting: Readonly<Record<string, Row>> = {
   'Service:Tasks:SweepInterval': ['P1D', 86_400, 60],
   'Service:Tasks:SweepBatchSize': ['1000', 1000, 20],
   'Service:Tasks:Retention': ['PT1S', 1, 604_800],
+  'Service:Tasks:Purpose': ['require', 'require', 'off'],
   'Service:Audit:Aggregation:Enabled': ['false', false, true],
   'Service:Audit:Aggregation:Renewals': ['false', false, true],
   'Service:Audit:Aggregation:Window': ['PT15M', 900, 60],
