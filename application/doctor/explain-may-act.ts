@@ -50,7 +50,7 @@ export async function explainMayAct(sources: MayActSources, claims: Claims): Pro
         reason: 'actor_not_named',
       };
     case 'read': {
-      const said = describeMayAct(reading.mayAct);
+      const said = describeMayAct(reading.mayAct, claims);
       const agents = await sources.agents();
       if (agents === undefined) return { finding: skipped(`${said} The database does not answer.`), reason: undefined };
       const named = agents.filter((agent) => judgeMayAct(mode, claims, agent, actorIssuers) === undefined);
@@ -66,9 +66,10 @@ export async function explainMayAct(sources: MayActSources, claims: Claims): Pro
   }
 }
 
-function describeMayAct({ sub, clientId, issuer }: MayAct): string {
+function describeMayAct({ sub, clientId, issuer }: MayAct, { subject }: Pick<Claims, 'subject'>): string {
   const parts = [
-    ...(sub === undefined ? [] : [`sub ${quoteSafely(sub)}`]),
+    // A provider may name the person there. No finding shows the person's `sub`.
+    ...(sub === undefined ? [] : [sub === subject ? 'the sub of the person' : `sub ${quoteSafely(sub)}`]),
     ...(clientId === undefined ? [] : [`client_id ${quoteSafely(clientId)}`]),
     ...(issuer === undefined ? [] : [`iss ${typeof issuer === 'string' ? quoteSafely(issuer) : 'that is no text'}`]),
   ];

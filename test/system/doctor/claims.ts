@@ -100,6 +100,8 @@ export function testClaims(explained: Explained): void {
         /iss that is no text\. The token is for no registered agent\.$/,
       ],
       ['honour', { may_act }, 'failed', /^may_act is no object that has/],
+      // A provider that names the person in place of an actor: no finding names the person.
+      ['honour', { sub: 'ada' }, 'failed', /^may_act has the sub of the person\. The token is for no registered agent\.$/],
     ] as const;
     for (const [mode, claim, status, sentence] of cases) {
       const changes = { 'Service:UpstreamIdp:MayAct': mode };
