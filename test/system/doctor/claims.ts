@@ -100,8 +100,14 @@ export function testClaims(explained: Explained): void {
         /iss that is no text\. The token is for no registered agent\.$/,
       ],
       ['honour', { may_act }, 'failed', /^may_act is no object that has/],
-      // A provider that names the person in place of an actor: no finding names the person.
-      ['honour', { sub: 'ada' }, 'failed', /^may_act has the sub of the person\. The token is for no registered agent\.$/],
+      // A provider that names the person in place of an actor: `explain` refuses a finding that names the person.
+      ['honour', { sub: 'ada-the-person' }, 'failed', /^may_act has sub of the person\. The token is for no /],
+      [
+        'honour',
+        { sub: 'object-of-ada', client_id: 'kc' },
+        'failed',
+        /^may_act has sub of the person, client_id "kc"\. /,
+      ],
     ] as const;
     for (const [mode, claim, status, sentence] of cases) {
       const changes = { 'Service:UpstreamIdp:MayAct': mode };
