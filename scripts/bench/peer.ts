@@ -80,7 +80,7 @@ export async function startPeer(storing?: StoringPeer): Promise<Peer> {
       pid: child.pid ?? 0,
       databasePid: storing?.databasePid,
       expected: '"access_token"',
-      prepare: (count) => Array.from({ length: count }, request),
+      prepare: async (count) => Array.from({ length: count }, request),
     },
     stop: () => child.disconnect(),
   };

@@ -55,8 +55,8 @@ const ON = { ...QUIET, Service__StatusLists__Enabled: 'true' };
 async function main(engine: Engine, rounds: number, seconds: number): Promise<void> {
   await withTestbed(async ({ start }) => {
     for (const line of describeMachine(new Date())) console.log(`- ${line}`);
-    const reached = [await exchanges((settings) => start(engine, settings), rounds)];
-    const on = await start(engine, ON);
+    const reached = [await exchanges((settings) => start(engine, { settings }), rounds)];
+    const on = await start(engine, { settings: ON });
     await fillList(on);
     reached.push(await making(on), await polling(on, seconds));
     if (reached.includes(false)) process.exitCode = 1;

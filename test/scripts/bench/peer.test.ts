@@ -46,7 +46,7 @@ for (const { name, fresh } of databases) {
 
       it('commits for each request the assertion that it spent, a grant, and a token of the grant', async () => {
         const { target, prepare, expected } = peer.workload;
-        const requests = prepare(5);
+        const requests = await prepare(5);
         await driveClosedLoop(target, requests, { concurrency: 2, seconds: 30, expected });
         const rows = await outside.sql('select model, grant_id from peer_models order by model, id');
         const of = (model: string) => rows.filter((row) => row.model === model);
@@ -58,7 +58,7 @@ for (const { name, fresh } of databases) {
 
       it('refuses a request that it has seen', async () => {
         const { target, prepare, expected } = peer.workload;
-        const [request = Buffer.alloc(0)] = prepare(1);
+        const [request = Buffer.alloc(0)] = await prepare(1);
         const load = driveClosedLoop(target, [request, request], { concurrency: 1, seconds: 30, expected });
         expect(String(await load.catch((error: unknown) => error))).to.contain('invalid_client');
       });
