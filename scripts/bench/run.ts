@@ -23,8 +23,8 @@ export interface Run {
 
 const STARTS = 3;
 /** Until then a service runs code that is not compiled yet, and the compiler itself takes CPU time. */
-const WARM_UP_REQUESTS = 2500;
-/** What the compiler needs, the warm-up of an exchange has already compiled for the most part. */
+const WARM_UP_REQUESTS = 2000;
+/** For requests that are costly to prepare. Most of their code was compiled in the warm-up of the others. */
 const WARM_UP_OF_COSTLY = 200;
 
 export async function measureRun({ databases, rounds, seconds }: BenchOptions): Promise<Run> {

@@ -11,7 +11,7 @@ import { measureTwoReplicas } from './two-replicas.ts';
 
 const RECORDS = 1_000_000;
 const RECORDS_IN_CHECKPOINT = 5_000;
-const VERIFICATIONS = 5;
+const VERIFICATIONS = 3;
 
 export async function measureStudies(databases: readonly Engine[]): Promise<Studies> {
   const isMeasured = (engine: Engine) => databases.includes(engine);

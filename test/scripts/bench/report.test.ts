@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { expect } from 'chai';
+import { describeFigures } from '../../../scripts/bench/figures.ts';
 import { tableOfGoals } from '../../../scripts/bench/goals.ts';
 import { readOptions } from '../../../scripts/bench/options.ts';
 import {
@@ -129,6 +130,21 @@ describe('the report of the benchmark', () => {
     expect(cells(text, 'CPU of Postgres for an end')[3]).to.equal('not measured');
   });
 
+  it('says what one core serves, and what the service serves without pins, as medians of the runs', () => {
+    const runs = [1200, 1000, 1160].map((rate): Run => {
+      const exchange = { rate: [rate, rate + 100, rate], databaseCpu: [0.3, 0.2, 0.25] };
+      return {
+        pinned: [summary('peer in memory', {}), summary('exchange, Postgres', exchange)],
+        unpinned: [summary('peer in memory', { rate: [2000] }), summary('exchange, Postgres', { rate: [rate] })],
+        readyAfter: {},
+      };
+    });
+    const [pinned = '', rest = ''] = describeFigures({ runs, studies: {} }).split('### The goals');
+    const figures = ['1,160', '1,000 to 1,200', '3.0 ms', '9.0 ms', '1.00 ms', '0.25 ms', '90%', '10%'];
+    expect(cells(pinned, 'exchange, Postgres').slice(1)).to.deep.equal(figures);
+    expect(cells(rest, 'exchange, Postgres').slice(1)).to.deep.equal(['1,160', '0.58', '0.50 to 0.60', '1.00 ms']);
+  });
+
   it('replaces only the figures between the marks of the document', () => {
     const before = `# Title\n\n${START_MARK}\n\nold\n\n${END_MARK}\n\nlast line\n`;
     const after = replaceFigures(before, 'new');
@@ -194,7 +210,7 @@ describe('the options of the benchmark', () => {
   const databases = ['sqlite', 'postgres'];
 
   it('have defaults', () => {
-    const defaults = { runs: 1, rounds: 3, seconds: 2, databases, studies: false, file: undefined, write: false };
+    const defaults = { runs: 1, rounds: 4, seconds: 1, databases, studies: false, file: undefined, write: false };
     expect(readOptions([])).to.deep.equal(defaults);
   });
 
