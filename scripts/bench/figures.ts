@@ -39,8 +39,8 @@ function rates(runs: readonly Run[]): string {
       `${whole(Math.min(...rate))} to ${whole(Math.max(...rate))}`,
       `${median(summaries.map(({ p50 }) => p50)).toFixed(1)} ms`,
       `${median(summaries.map(({ p99 }) => p99)).toFixed(1)} ms`,
-      `${median(summaries.flatMap(({ cpu }) => cpu)).toFixed(2)} ms`,
-      databaseCpu.length === 0 ? '' : `${median(databaseCpu).toFixed(2)} ms`,
+      ofCpu(summaries.flatMap(({ cpu }) => cpu)),
+      databaseCpu.length === 0 ? '' : ofCpu(databaseCpu),
       percent(median(summaries.flatMap(({ busy }) => busy))),
       percent(median(summaries.flatMap(({ othersBusy }) => othersBusy))),
     ];
@@ -59,7 +59,7 @@ function ratesWithoutPins(runs: readonly Run[]): string {
       whole(median(rate)),
       median(ratios).toFixed(2),
       `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
-      `${median(summaries.flatMap(({ cpu }) => cpu)).toFixed(2)} ms`,
+      ofCpu(summaries.flatMap(({ cpu }) => cpu)),
     ];
   });
   return table(['what', 'a second', `of the ${PEER_IN_MEMORY}`, 'lowest to highest', 'CPU'], rows);
@@ -75,6 +75,12 @@ function whole(rate: number): string {
   return Math.round(rate).toLocaleString('en-GB');
 }
 
+/** The median of CPU times. They are not known on every platform. */
+function ofCpu(milliseconds: readonly number[]): string {
+  const middle = median(milliseconds);
+  return Number.isNaN(middle) ? 'n/a' : `${middle.toFixed(2)} ms`;
+}
+
 function percent(share: number): string {
-  return `${Math.round(share * 100)}%`;
+  return Number.isNaN(share) ? 'n/a' : `${Math.round(share * 100)}%`;
 }

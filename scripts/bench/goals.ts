@@ -113,7 +113,8 @@ function medianOrNone(values: readonly number[] | undefined): number | undefined
 /** A row for each goal: the median of its values, their range, and whether the median reaches the goal. */
 export function tableOfGoals(runs: readonly Run[], studies: Studies): string {
   const rows = GOALS.map(({ name, unit, better, must, aim, values }) => {
-    const all = values(runs, studies);
+    // CPU times are not known on every platform.
+    const all = values(runs, studies).filter((value) => !Number.isNaN(value));
     const bound = `${better === 'more' ? 'at least' : 'at most'} ${figure(must, unit)}`;
     const goal = [name, bound, aim === undefined ? '' : figure(aim, unit)];
     if (all.length === 0) return [...goal, 'not measured', '', '', ''];

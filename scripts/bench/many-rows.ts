@@ -3,7 +3,7 @@
  * spent assertions and ledger records, of that beside ten thousand of each.
  */
 
-import { pinToSeparateCores } from '../machine.ts';
+import { pinToSeparateCores, unpin } from '../machine.ts';
 import type { Engine } from '../temporary-database.ts';
 import { fillTables, type Tables } from './rows.ts';
 import { type Started, type Testbed, withTestbed } from './testbed.ts';
@@ -38,10 +38,11 @@ export async function measureManyRows(engine: Engine): Promise<readonly number[]
   await withTestbed(async (testbed) => {
     const [few, many] = [await startFilled(testbed, engine, FEW), await startFilled(testbed, engine, MANY)];
     const workloads = [few.exchange, many.exchange];
-    pinToSeparateCores({
+    const pinned = {
       services: workloads.map(({ pid }) => pid),
       others: [process.pid, ...workloads.flatMap(({ databasePid }) => databasePid ?? [])],
-    });
+    };
+    pinToSeparateCores(pinned);
     for (const workload of workloads) await costOf(workload, WARM_UP_REQUESTS);
     for (let round = 0; round < ROUNDS; round += 1) {
       const manyFirst = round % 2 === 1 ? await costOf(many.exchange, REQUESTS) : undefined;
@@ -53,6 +54,7 @@ export async function measureManyRows(engine: Engine): Promise<readonly number[]
           `${ofFew.toFixed(3)} and ${ofMany.toFixed(3)} ms CPU, with that of Postgres`,
       );
     }
+    unpin(pinned);
   });
   return ratios;
 }

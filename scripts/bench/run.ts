@@ -17,7 +17,7 @@ import { CONCURRENCY, type Workload } from './workload.ts';
 export interface Run {
   readonly pinned: readonly Summary[];
   readonly unpinned: readonly Summary[];
-  /** Milliseconds from the start of the service until it was ready, the median of its starts, by database. */
+  /** Milliseconds from each start of the service until it was ready, by database. */
   readonly readyAfter: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -42,7 +42,7 @@ export async function measureRun({ databases, rounds, seconds }: BenchOptions): 
       readyAfter[engine] = mandate.readyAfter;
     }
     const pinned = processesOf(workloads);
-    if (!pinToSeparateCores(pinned)) throw new Error('the benchmark needs Linux, taskset and two cores, to pin');
+    if (!pinToSeparateCores(pinned)) console.log('NOT pinned: that needs Linux, taskset and two cores.');
     const rates = await warmUp(workloads);
     const whilePinned = await measureRounds(workloads, rates, rounds, seconds);
     unpin(pinned);
