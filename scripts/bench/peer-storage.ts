@@ -1,6 +1,6 @@
 /**
  * The storage of the peer that stores: an adapter of `oidc-provider`, on Postgres or on SQLite. As the library's contract
- * asks, every call is answered after its commit, and each model is stored by a call of its own. The commits are durable,
+ * asks, every call is answered after its commit, and each model is stored by a separate call. The commits are durable,
  * as those of Mandate are.
  */
 

@@ -1,4 +1,4 @@
-/** Studies that are not part of a run: each starts processes of its own, and is measured once, in several rounds. */
+/** Studies that are not part of a run: each starts separate processes, and is measured once, in several rounds. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
