@@ -138,6 +138,10 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     introspect: (token) => introspectToken(service, token),
     revoke: (request, trace) => revokeToken(revocation, request, trace),
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
+    optionalParameters: {
+      clientIsActor: settings['Service:Exchange:ClientIsActor'],
+      audienceParameter: settings['Service:Exchange:AudienceParameter'],
+    },
     log,
   };
 }

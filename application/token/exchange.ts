@@ -36,6 +36,7 @@ import { openListedTask } from './open-listed-task.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
+  /** The assertion of the agent that will act, by whichever parameter it came. */
   readonly actorToken: string | undefined;
   /** Some OAuth libraries send a `client_assertion` in addition to the `actor_token`. */
   readonly clientAssertion: string | undefined;

@@ -318,6 +318,16 @@ export const catalogue = {
     boolean(),
     "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, even if it also has a public one.",
   ),
+  'Service:Exchange:ClientIsActor': defaulted(
+    'false',
+    boolean(),
+    'Whether an exchange may leave out `actor_token`. Then the agent that authenticates by `client_assertion` is the actor, as most OAuth libraries send it. If both are sent, both must be of one agent.',
+  ),
+  'Service:Exchange:AudienceParameter': defaulted(
+    'false',
+    boolean(),
+    'Whether `audience` is accepted in place of `resource`; if both are sent, they must be equal. A refresh may then leave out both, and gets the audience of its task. If false, `audience` is ignored, and a refresh needs `resource`.',
+  ),
 
   'Service:StatusLists:Enabled': defaulted(
     'false',

@@ -38,8 +38,8 @@ export function readForm(bytes: Uint8Array): FormOutcome {
   return { kind: 'read', form };
 }
 
-/** Every parameter that an endpoint here reads. A refusal repeats no other parameter's name. */
-const KNOWN_PARAMETERS = new Set([
+/** Every parameter that an endpoint always reads. A refusal repeats no other parameter's name. */
+const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'grant_type',
   'subject_token',
   'subject_token_type',
@@ -56,6 +56,11 @@ const KNOWN_PARAMETERS = new Set([
   'token_type_hint',
 ]);
 
+/** @param optional parameters that the endpoint reads because of a setting */
+export function knownParameters(optional: readonly string[]): ReadonlySet<string> {
+  return new Set([...KNOWN_PARAMETERS, ...optional]);
+}
+
 /** The client disconnected before it sent the whole request. No answer is possible. */
 export const GONE = 'gone';
 
@@ -63,7 +68,10 @@ export const GONE = 'gone';
  * Returns the request's form, or the refusal to answer with (specification "OAuth error bodies"). A charset is ignored if
  * all bytes are ASCII (supplement "Sizes and forms nobody wrote down").
  */
-export async function readFormRequest(request: IncomingMessage): Promise<Outcome<Form> | typeof GONE> {
+export async function readFormRequest(
+  request: IncomingMessage,
+  known = KNOWN_PARAMETERS,
+): Promise<Outcome<Form> | typeof GONE> {
   const body = await readTypedBody(
     request,
     FORM_TYPES,
@@ -78,9 +86,7 @@ export async function readFormRequest(request: IncomingMessage): Promise<Outcome
       return denied('invalid_request', { detail: 'The body is not a well-formed form in UTF-8.' });
     case 'repeated':
       return denied('invalid_request', {
-        detail: KNOWN_PARAMETERS.has(outcome.name)
-          ? `The parameter ${outcome.name} is repeated.`
-          : 'A parameter is repeated.',
+        detail: known.has(outcome.name) ? `The parameter ${outcome.name} is repeated.` : 'A parameter is repeated.',
       });
     case 'read':
       return allowed(outcome.form);

@@ -62,6 +62,8 @@ export const everySetting: Readonly<Record<string, Row>> = {
   'Service:Agents:MinTokenTtl': ['PT40S', 40, 30],
   'Service:Agents:MaxTokenTtl': ['PT2H', 7200, 3600],
   'Service:AgentKeys:BlockPrivateNetworks': ['true', true, false],
+  'Service:Exchange:ClientIsActor': ['true', true, false],
+  'Service:Exchange:AudienceParameter': ['true', true, false],
   'Service:StatusLists:Enabled': ['true', true, false],
   'Service:StatusLists:Ttl': ['PT1M', 60, 5],
   'Service:StatusLists:Entries': ['1048576', 1_048_576, 131_072],
