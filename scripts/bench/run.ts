@@ -22,10 +22,12 @@ export interface Run {
 }
 
 const STARTS = 3;
-/** Until then a service runs code that is not compiled yet, and the compiler itself takes CPU time. */
-const WARM_UP_REQUESTS = 2000;
-/** For requests that are costly to prepare. Most of their code was compiled in the warm-up of the others. */
-const WARM_UP_OF_COSTLY = 200;
+/** Requests to each server. Until then it runs code that is not compiled yet, and the compiler itself takes CPU time. */
+const WARM_UP_REQUESTS = 6000;
+/** Longer than any load, which ends when its requests are sent. */
+const UNTIL_SENT = 600;
+/** Requests that show how fast a workload is, so that its rounds last as long as they should. */
+const TRIAL_REQUESTS = 300;
 
 export async function measureRun({ databases, rounds, seconds }: BenchOptions): Promise<Run> {
   let run: Run | undefined;
@@ -42,8 +44,10 @@ export async function measureRun({ databases, rounds, seconds }: BenchOptions): 
       readyAfter[engine] = mandate.readyAfter;
     }
     const pinned = processesOf(workloads);
+    await Promise.all(pinned.services.map((pid) => warmUp(workloads.filter((workload) => workload.pid === pid))));
     if (!pinToSeparateCores(pinned)) console.log('NOT pinned: that needs Linux, taskset and two cores.');
-    const rates = await warmUp(workloads);
+    const rates = new Map<Workload, number>();
+    for (const workload of workloads) rates.set(workload, (await measure(workload, 0, TRIAL_REQUESTS)).rate);
     const whilePinned = await measureRounds(workloads, rates, rounds, seconds);
     unpin(pinned);
     const after = await measureRounds(alsoUnpinned, rates, 1, seconds);
@@ -62,15 +66,12 @@ function processesOf(workloads: readonly Workload[]): Pinned {
   return { services: [...new Set(workloads.map(({ pid }) => pid))], others: [process.pid, ...new Set(databases)] };
 }
 
-/** @returns the requests a second of each workload */
-async function warmUp(workloads: readonly Workload[]): Promise<ReadonlyMap<Workload, number>> {
-  const rates = new Map<Workload, number>();
-  for (const workload of workloads) {
-    const { inRound } = workload;
-    const { rate } = await measure(workload, 0, inRound === undefined ? WARM_UP_REQUESTS : WARM_UP_OF_COSTLY);
-    rates.set(workload, rate);
+/** All workloads of one server, one after the other. The servers are warmed up at the same time. */
+async function warmUp(workloads: readonly Workload[]): Promise<void> {
+  for (const { target, expected, prepare, inRound } of workloads) {
+    const requests = await prepare(inRound ?? WARM_UP_REQUESTS / workloads.length);
+    await driveClosedLoop(target, requests, { concurrency: CONCURRENCY, seconds: UNTIL_SENT, expected });
   }
-  return rates;
 }
 
 /** Every second round has the reverse order, so that other load on the machine affects all workloads. */
@@ -89,9 +90,6 @@ async function measureRounds(
   }
   return measurements;
 }
-
-/** Longer than any load, which ends when its requests are sent. */
-const UNTIL_SENT = 600;
 
 async function measure(workload: Workload, round: number, count: number): Promise<Measurement> {
   const { name, target, pid, databasePid, expected } = workload;
