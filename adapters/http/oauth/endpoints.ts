@@ -27,8 +27,8 @@ import {
   answerUnavailable,
   neverCached,
 } from './answers.ts';
-import { type Form, GONE, knownParameters, readFormRequest } from './form.ts';
-import type { OptionalParameters } from './optional-parameters.ts';
+import { type Form, GONE, readFormRequest } from './form.ts';
+import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
 import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
 import { namingParameter } from './target.ts';
 
@@ -93,8 +93,8 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
 
 /** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
 function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
-  const known = knownParameters(surface.optionalParameters.audienceParameter ? ['audience'] : []);
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
+  const added = addedParameters(surface.optionalParameters);
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
     if (request.method !== 'POST') {
@@ -103,7 +103,7 @@ function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
       answerMethod(response);
       return;
     }
-    const read = await readFormRequest(request, known);
+    const read = await readFormRequest(request, added);
     if (read === GONE) return;
     if (read.kind === 'allowed') return handle(surface, read.value, response, request.trace);
     const refused = await surface.record(async () => read, request.trace);
