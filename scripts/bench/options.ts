@@ -15,7 +15,7 @@ export interface BenchOptions {
   readonly write: boolean;
 }
 
-export const usage = `npm run bench -- [--runs 1] [--rounds 4] [--seconds 1] [--only sqlite|postgres] [--studies] [--file path] [--write]
+export const usage = `npm run bench -- [--runs 1] [--rounds 3] [--seconds 1] [--only sqlite|postgres] [--studies] [--file path] [--write]
 
   --runs     how many runs, 0 to 20. Each starts all servers anew
   --rounds   the number of measurements of each workload in a run, 1 to 100
@@ -32,7 +32,7 @@ export function readOptions(args: readonly string[]): BenchOptions | string {
       args: [...args],
       options: {
         runs: { type: 'string', default: '1' },
-        rounds: { type: 'string', default: '4' },
+        rounds: { type: 'string', default: '3' },
         seconds: { type: 'string', default: '1' },
         only: { type: 'string' },
         studies: { type: 'boolean', default: false },

@@ -210,7 +210,7 @@ describe('the options of the benchmark', () => {
   const databases = ['sqlite', 'postgres'];
 
   it('have defaults', () => {
-    const defaults = { runs: 1, rounds: 4, seconds: 1, databases, studies: false, file: undefined, write: false };
+    const defaults = { runs: 1, rounds: 3, seconds: 1, databases, studies: false, file: undefined, write: false };
     expect(readOptions([])).to.deep.equal(defaults);
   });
 
