@@ -9,8 +9,8 @@ import {
   type Effect,
   type EffectName,
   type Effects,
+  type EndedTasks,
 } from '../../../application/decisions/effect.ts';
-import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { compile, inOrder, postgres } from '../dialect.ts';
 import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
 import { type Bound, scopeColumn } from '../rows/column.ts';
@@ -19,7 +19,7 @@ import { POSTGRES_TYPES, tables } from '../tables.ts';
 import { appendEnds, appendEntries, appendOperatorAct } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
-import { ENDED_AT_ONCE } from './limits.ts';
+import { ENDED_AT_ONCE, FEW_ENDED } from './limits.ts';
 
 type Statements = {
   readonly [Name in EffectName]: (effects: readonly Effects[Name][]) => Iterable<Statement>;
@@ -73,6 +73,20 @@ const updateToExpired = {
   name: 'expire_tasks',
   text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
 };
+/** Ends tasks at different times and with different ends, and revokes their grants. `$1` is a JSON array of rows. */
+const endFewTasks = {
+  name: 'end_few_tasks',
+  text: `with ended as materialized (
+      select * from json_to_recordset($1::json) as q (task_id text, state text, at timestamptz, reason text)
+    ), grants_revoked as (
+      update task_grants g set revoked_at = (select q.at from ended q where q.task_id = g.task_id)
+        where task_id = any (array(select task_id from ended))
+    )
+    update tasks t set (state, ended_at, end_reason) = (
+        select q.state, case q.state when 'expired' then t.expires_at else q.at end, q.reason
+          from ended q where q.task_id = t.task_id
+      ) where task_id = any (array(select task_id from ended))`,
+};
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 /** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
@@ -123,6 +137,21 @@ const statements: Statements = {
   ],
 
   *end_tasks(effects) {
+    if (areFew(effects)) {
+      const ended = effects.flatMap(({ tasks, at }) => tasks.map(({ taskId, end }) => ({ taskId, end, at })));
+      yield {
+        query: endFewTasks,
+        values: [
+          rows(ended, ({ taskId, end: { state, record }, at }) => ({
+            task_id: taskId,
+            state,
+            at: bindInstant(at),
+            reason: state === 'revoked' ? record.reason : null,
+          })),
+        ],
+      };
+      return;
+    }
     for (const { tasks, at } of effects) {
       for (const some of portions(tasks, ENDED_AT_ONCE)) {
         for (const [end, taskIds] of byEnd(some)) {
@@ -160,16 +189,15 @@ const statements: Statements = {
   ],
 
   *append(effects) {
-    let entries: readonly LedgerEntry[] = [];
-    for (const effect of effects) {
-      entries = [...entries, ...effect.entries];
-      const { ended } = effect;
-      if (ended === undefined) continue;
-      if (entries.length > 0) yield appendEntries(entries);
-      entries = [];
-      for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds({ ...ended, tasks });
-    }
+    const entries = effects.flatMap((effect) => effect.entries);
     if (entries.length > 0) yield appendEntries(entries);
+    const all = effects.flatMap(({ ended }) => ended ?? []);
+    if (all.length > 0 && areFew(all)) yield appendEnds(all);
+    else {
+      for (const ended of all) {
+        for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds([{ ...ended, tasks }]);
+      }
+    }
   },
 
   operator_act: (effects) => effects.map(appendOperatorAct),
@@ -182,6 +210,11 @@ function byStatusIndex(
 ) {
   if (one === undefined || other === undefined) return 0;
   return one.listId === other.listId ? one.index - other.index : one.listId < other.listId ? -1 : 1;
+}
+
+/** Whether the tasks of all effects share one statement. */
+function areFew(ended: readonly EndedTasks[]): boolean {
+  return ended.reduce((count, { tasks }) => count + tasks.length, 0) <= FEW_ENDED;
 }
 
 function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Record<string, Bound>>): string {
