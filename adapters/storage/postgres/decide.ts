@@ -85,7 +85,9 @@ export function postgresDecisions(
       if (use === 'shared' || use === 'own') {
         waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting, databaseClock)));
       } else {
-        waiting.resolve(await connections[use].transact((run) => decideStepByStep(run, waiting, databaseClock)));
+        waiting.resolve(
+          await connections[use].transact((run) => decideStepByStep(beforeDeadline(run), waiting, databaseClock)),
+        );
       }
     } catch (error) {
       waiting.reject(error);
@@ -133,7 +135,7 @@ export function postgresDecisions(
   );
   const stopsOf = (use: 'operator' | 'person', underWay: number) =>
     batchesOf(underWay, (batch) =>
-      connections[use].transact((run) => decideBatchStepByStep(run, batch, databaseClock)),
+      connections[use].transact((run) => decideBatchStepByStep(beforeDeadline(run), batch, databaseClock)),
     );
   /** Stops of one task. They use the connections of switches, so they never wait for those of requests. */
   const stops = {
@@ -215,14 +217,17 @@ function decideInTwoRoundTrips(
   );
 }
 
-/** Runs one decision on connections without pipeline mode. Waits for each statement. */
-async function decideStepByStep(unlimited: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
+/** Only a decision that ends very many tasks reaches the deadline. */
+function beforeDeadline(run: Run): Run {
   const deadline = performance.now() + ENDING_LIMIT_MS;
-  // Only a decision that ends very many tasks reaches the deadline.
-  const run: Run = async (query, values) => {
+  return async (query, values) => {
     if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
-    return unlimited(query, values);
+    return run(query, values);
   };
+}
+
+/** Runs one decision on connections without pipeline mode. Waits for each statement. */
+async function decideStepByStep(run: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
   for (const { query, values } of lockStatements(decision.locks)) await run(query, values);
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
