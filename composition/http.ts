@@ -138,6 +138,11 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     introspect: (token) => introspectToken(service, token),
     revoke: (request, trace) => revokeToken(revocation, request, trace),
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
+    optionalParameters: {
+      clientIsActor: settings['Service:Exchange:ClientIsActor'],
+      audienceParameter: settings['Service:Exchange:AudienceParameter'],
+      purpose: settings['Service:Tasks:Purpose'],
+    },
     log,
   };
 }
@@ -168,6 +173,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
+      presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
       listBlocks: (question) => listBlocks(reading, question),
       log,
     };

@@ -101,6 +101,12 @@ export const tables = {
       status_index: 'integer',
     },
   },
+  task_purposes: {
+    name: 'task_purposes',
+    alias: 'p',
+    key: ['task_id'],
+    columns: { task_id: 'text', purpose: 'text', salt: 'text' },
+  },
   task_grants: {
     name: 'task_grants',
     alias: 'g',

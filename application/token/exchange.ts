@@ -33,15 +33,19 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { Digest } from '../ports/runtime.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { openListedTask } from './open-listed-task.ts';
+import { statePurpose } from './state-purpose.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
+  /** The assertion of the agent that will act, by whichever parameter it came. */
   readonly actorToken: string | undefined;
   /** Some OAuth libraries send a `client_assertion` in addition to the `actor_token`. */
   readonly clientAssertion: string | undefined;
   readonly clientId: string | undefined;
   readonly resource: string;
   readonly scope: Scope;
+  /** Why the agent starts the task, in its own words. */
+  readonly purpose: string | undefined;
 }
 
 interface Exchange
@@ -113,6 +117,7 @@ export async function exchangeToken(
       agentRevision: agent.revision,
       refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt, earliest: createdAt } : undefined,
       entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
+      purpose: statePurpose(service, task, request.purpose),
     };
     // The token is signed at the same time, unless it names the status that the transaction chooses.
     const { decisions, statusLists } = service;

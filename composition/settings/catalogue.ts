@@ -318,6 +318,16 @@ export const catalogue = {
     boolean(),
     "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, even if it also has a public one.",
   ),
+  'Service:Exchange:ClientIsActor': defaulted(
+    'false',
+    boolean(),
+    'Whether an exchange may leave out `actor_token`. Then the agent that authenticates by `client_assertion` is the actor, as most OAuth libraries send it. If both are sent, both must be of one agent.',
+  ),
+  'Service:Exchange:AudienceParameter': defaulted(
+    'false',
+    boolean(),
+    'Whether `audience` is accepted in place of `resource`; if both are sent, they must be equal. A refresh may then leave out both, and gets the audience of its task. If false, `audience` is ignored, and a refresh needs `resource`.',
+  ),
 
   'Service:StatusLists:Enabled': defaulted(
     'false',
@@ -376,6 +386,11 @@ export const catalogue = {
     'P7D',
     duration(),
     'How long a task and its grants are kept after its end, whatever its expiry; until then its agent cannot be deleted. With an index in a status list a task is kept at least until a minute after its expiry.',
+  ),
+  'Service:Tasks:Purpose': defaulted(
+    'off',
+    choice('off', 'accept', 'require'),
+    "Whether an agent may (`accept`) or must (`require`) state the purpose of a task at the exchange: `purpose`, 1 to 300 characters. `/me` and the console show it as the agent's words, and the ledger has a hash of it: `purpose.stated`. It is deleted with the task. With `off` the parameter is ignored.",
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

@@ -12,6 +12,7 @@ import { type Row, row } from './decision-row.ts';
 import {
   anEntry,
   anOpening,
+  aPurpose,
   aRefusal,
   aRenewal,
   aRevocation,
@@ -41,6 +42,10 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     ['owner'],
     exchange('owner', () => ({ sessionId: undefined })),
   ),
+  'an exchange with a purpose': row(openTask, ['owner'], (world) => {
+    const opening = exchange('owner', ({ sessionId }) => ({ sessionId }))(world);
+    return { ...opening, purpose: aPurpose(opening.task) };
+  }),
   'a delegated exchange for another person': row(
     openTask,
     ['idle', 'task'],

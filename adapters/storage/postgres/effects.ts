@@ -88,6 +88,7 @@ const endFewTasks = {
       ) where task_id = any (array(select task_id from ended))`,
 };
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
+const deletePurposes = { name: 'delete_purposes', text: `delete from task_purposes ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 /** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
 function rowStatements<Of>(name: string, effect: RowEffect<Of>): (effects: readonly Of[]) => Iterable<Statement> {
@@ -166,8 +167,9 @@ const statements: Statements = {
 
   delete_tasks(effects) {
     const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The grants first, because their foreign key refers to the task.
+    // The grants before the tasks, because their foreign key refers to the task.
     return [
+      { query: deletePurposes, values },
       { query: deleteGrants, values },
       { query: deleteTasks, values },
     ];

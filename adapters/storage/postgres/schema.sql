@@ -313,6 +313,14 @@ create table @schema@.status_lists (
 create index status_lists_open on @schema@.status_lists using hash (audience) where closed_at is null;
 create index status_lists_by_creation on @schema@.status_lists (created_at);
 
+-- What agents stated as the purposes of their tasks (Service:Tasks:Purpose). The ledger has only a hash of the salt and the
+-- words. A row is deleted with its task.
+create table @schema@.task_purposes (
+  task_id text collate "C" primary key,
+  purpose text not null,
+  salt text not null
+);
+
 create table @schema@.task_grants (
   -- SHA-256 of the grant, in lowercase hex.
   grant_hash text collate "C" primary key,

@@ -146,6 +146,14 @@ create table status_lists (
 ) strict, without rowid;
 create index status_lists_open on status_lists (audience, created_at) where closed_at is null;
 
+-- What agents stated as the purposes of their tasks (Service:Tasks:Purpose). The ledger has only a hash of the salt and the
+-- words. A row is deleted with its task.
+create table task_purposes (
+  task_id text primary key,
+  purpose text not null,
+  salt text not null
+) strict, without rowid;
+
 create table task_grants (
   -- SHA-256 of the grant, in lowercase hex.
   grant_hash text primary key,

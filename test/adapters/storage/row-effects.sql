@@ -12,6 +12,13 @@ insert into accepted_signals (receiver, issuer, jti, forget_at)
 -- sqlite
 insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?);
 
+-- insert_purpose
+-- postgres
+insert into task_purposes (task_id, purpose, salt)
+  select task_id, purpose, salt from json_populate_recordset(null::task_purposes, $1::json);
+-- sqlite
+insert into task_purposes (task_id, purpose, salt) values (?, ?, ?);
+
 -- put_block
 -- postgres
 insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)

@@ -158,6 +158,8 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   'proveMyRecord 404 unknown_record': () => sent({ path: { seq: '999999999' } }),
 
   'requestToken 200 exchange': exchange,
+  'requestToken 200 exchange by client': ({ agent }) =>
+    withBody({ subject_token: agent.subjectToken(), client_assertion: agent.assertion() }, 'exchange_by_client'),
   'requestToken 200 refresh': refresh,
   'requestToken 400 invalid_request': (world) => exchange(world, { subject_token: undefined }),
   'requestToken 400 unsupported_grant_type': () => withBody({ grant_type: 'password' }),

@@ -48,6 +48,8 @@ export async function startWorld(database: TestDatabase): Promise<World> {
       ...scimSettings,
       ...transmitter.settings,
       'Service:StatusLists:Enabled': 'true',
+      'Service:Exchange:ClientIsActor': 'true',
+      'Service:Exchange:AudienceParameter': 'true',
       ...logKeySettings(),
       'Service:Me:Audience': ME_AUDIENCE,
       ...TWO_PERSONS,
