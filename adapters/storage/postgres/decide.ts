@@ -319,9 +319,16 @@ function judgeAndWrite(
     }
     return judgement;
   });
-  const effects = judgements.flatMap((judgement) => judgement?.effects ?? []);
-  for (const statement of statementsOf(effects)) send(statement);
+  const written = judgements.map((judgement) => judgement?.effects ?? []);
+  // Ends come last: records that Postgres builds and records that the judge wrote are different statements, and alternating
+  // would take one for each decision. The order of concurrent decisions is free, that within a decision is kept.
+  const [others, ends] = [written.filter((effects) => !endsTasks(effects)), written.filter(endsTasks)];
+  for (const statement of statementsOf([...others, ...ends].flat())) send(statement);
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused: alone };
+}
+
+function endsTasks(effects: readonly Effect[]): boolean {
+  return effects.some(({ effect }) => effect === 'end_tasks');
 }
 
 /** The assertions that decisions of a batch spend, and the indices of status lists that they take. */

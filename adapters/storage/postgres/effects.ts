@@ -11,6 +11,7 @@ import {
   type Effects,
   type EndedTasks,
 } from '../../../application/decisions/effect.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { compile, inOrder, postgres } from '../dialect.ts';
 import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
 import { type Bound, scopeColumn } from '../rows/column.ts';
@@ -191,15 +192,22 @@ const statements: Statements = {
   ],
 
   *append(effects) {
-    const entries = effects.flatMap((effect) => effect.entries);
-    if (entries.length > 0) yield appendEntries(entries);
-    const all = effects.flatMap(({ ended }) => ended ?? []);
-    if (all.length > 0 && areFew(all)) yield appendEnds(all);
-    else {
-      for (const ended of all) {
-        for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds([{ ...ended, tasks }]);
+    // In their order. At most one of the two lists has items.
+    let entries: readonly LedgerEntry[] = [];
+    let ends: readonly EndedTasks[] = [];
+    for (const { entries: more, ended } of effects) {
+      if (more.length > 0) {
+        yield* appendAllEnds(ends);
+        ends = [];
+        entries = [...entries, ...more];
       }
+      if (ended === undefined) continue;
+      if (entries.length > 0) yield appendEntries(entries);
+      entries = [];
+      ends = [...ends, ended];
     }
+    if (entries.length > 0) yield appendEntries(entries);
+    yield* appendAllEnds(ends);
   },
 
   operator_act: (effects) => effects.map(appendOperatorAct),
@@ -217,6 +225,16 @@ function byStatusIndex(
 /** Whether the tasks of all effects share one statement. */
 function areFew(ended: readonly EndedTasks[]): boolean {
   return ended.reduce((count, { tasks }) => count + tasks.length, 0) <= FEW_ENDED;
+}
+
+function* appendAllEnds(ends: readonly EndedTasks[]): Generator<Statement> {
+  if (ends.length === 0) return;
+  if (areFew(ends)) yield appendEnds(ends);
+  else {
+    for (const ended of ends) {
+      for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds([{ ...ended, tasks }]);
+    }
+  }
 }
 
 function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Record<string, Bound>>): string {

@@ -11,6 +11,7 @@ import {
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import * as limits from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
+import { append } from '../../../../application/decisions/append.ts';
 import { endOwnTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import { placePause } from '../../../../application/decisions/place-block.ts';
@@ -221,13 +222,18 @@ describe('decisions that end tasks on Postgres', () => {
 
   for (const [what, decideAll] of [
     ['revocations by grant', (all, { decide }) => all.map((opening) => decide(revokeGrant, aRevocation(opening)))],
+    [
+      'revocations by grant between other decisions',
+      (all, { decide }) =>
+        all.flatMap((opening) => [decide(append, anEntry('admin.denied')), decide(revokeGrant, aRevocation(opening))]),
+    ],
     ["an operator's stops of one task", (all, { decide }) => all.map((opening) => decide(endTasks, stopOf(opening)))],
     ["people's stops of one task", (all, { decide }) => all.map((opening) => decide(endOwnTasks, stopOf(opening)))],
   ] as const satisfies readonly (readonly [string, (all: readonly TaskOpening[], by: Decisions) => unknown])[]) {
     it(`share a transaction and its statements: ${what}`, async () => {
       const connections = counting(oneConnection());
       const decisions = decidingOver(connections);
-      for (const tasks of [2, limits.BATCH_SIZE]) {
+      for (const tasks of [2, limits.BATCH_SIZE / 2]) {
         const openings = [];
         for (let nth = 0; nth < tasks; nth++) openings.push(await openedTask(storage));
         await Promise.all(decideAll(openings, decisions));
