@@ -40,6 +40,7 @@ export const tables = {
       max_delegation_depth: 'integer',
       jwks_uri: 'text',
       jwks: 'json',
+      may_act_names: 'json',
       enabled: 'boolean',
       revision: 'bigint',
       created_at: 'instant',

@@ -13,6 +13,7 @@ import { makeTaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
+import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
 import { isEnding } from '../../domain/tasks/lifetime.ts';
@@ -26,7 +27,7 @@ import {
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
+import { readSubjectToken, type SubjectValidation } from '../authentication/validate-subject-token.ts';
 import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
@@ -61,6 +62,8 @@ interface Exchange
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
+  /** `Service:UpstreamIdp:MayAct`. */
+  readonly mayAct: MayActMode;
   /** Whether the task keeps what its scope was chosen from, for the console. */
   readonly keepOrigin: boolean;
 }
@@ -84,10 +87,13 @@ export async function exchangeToken(
       denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
 
     // 2. Validate the person's token.
-    const subject = await validateSubjectToken(service, request.subjectToken, trace);
+    const subject = await readSubjectToken(service, request.subjectToken, trace);
     if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
-    const person = subject.value;
+    const { person, claims } = subject.value;
     const about = { sponsor: person.subject };
+    // Before the sponsor check: an agent that the person's provider does not name learns nothing about the person.
+    const mayActDenial = judgeMayAct(service.mayAct, claims, agent, [service.issuer, person.issuer]);
+    if (mayActDenial !== undefined) return refuse(mayActDenial, { about });
 
     // 3. Check the sponsor. The deciding transaction below reads the blocks again.
     const sponsorDenial = await checkSponsor(service, person, FRESH, trace);

@@ -140,6 +140,11 @@ export const catalogue = {
     "The claim of subject tokens that holds the person's scopes, as text or a list, in place of `scope` and `scp`.",
   ),
 
+  'Service:UpstreamIdp:MayAct': defaulted(
+    'ignore',
+    choice('ignore', 'honour', 'require'),
+    'Whether the `may_act` of a subject token (RFC 8693 section 4.4) decides which agent may act for the person. `honour`: a token that has the claim is for the agents that it names. `require`: a token without it is refused as well. Under both, registrations have `may_act_names`.',
+  ),
   'Service:UpstreamIdp:RefuseBoundTokens': defaulted(
     'false',
     boolean(),

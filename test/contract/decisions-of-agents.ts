@@ -86,6 +86,18 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     entry: anEntry('agent.registered'),
     refusal: aRefusal('agent_already_exists'),
   })),
+  'a registration with names': row(addAgent, ['idle'], ({ newcomer: agent }) => ({
+    agent: { ...agent, mayActNames: [{ sub: agent.agentId, clientId: 'client' }] },
+    entry: anEntry('agent.registered'),
+    refusal: aRefusal('agent_already_exists'),
+    nameRefusal: aRefusal('may_act_name_taken'),
+  })),
+  // The same name as that of the registration.
+  'a change of names': row(changeAgent, ['idle'], ({ idle, newcomer }) => ({
+    agent: { ...idle, mayActNames: [{ sub: newcomer.agentId, clientId: 'client' }], revision: 2 },
+    entry: anEntry('agent.updated'),
+    nameRefusal: aRefusal('may_act_name_taken'),
+  })),
   'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
     agent: { ...owner, displayName: 'Another', revision: 2 },
     entry: anEntry('agent.updated'),

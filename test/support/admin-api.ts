@@ -122,6 +122,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     adminRouter({
       ...access,
       issuer: service.rules.issuer,
+      knowsMayActNames: service.rules.knowsMayActNames,
       find,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents(service, page),

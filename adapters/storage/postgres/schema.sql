@@ -22,6 +22,8 @@ create table @schema@.agents (
   max_delegation_depth integer not null,
   jwks_uri text,
   jwks json,
+  -- How the identity provider names the agent in may_act: an array; null if only its id names it.
+  may_act_names json,
   enabled boolean not null,
   revision bigint not null,
   created_at timestamptz not null,

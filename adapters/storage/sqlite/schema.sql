@@ -12,6 +12,8 @@ create table agents (
   max_delegation_depth integer not null,
   jwks_uri text,
   jwks text,
+  -- How the identity provider names the agent in may_act: a JSON array; null if only its id names it.
+  may_act_names text,
   enabled integer not null,
   revision integer not null,
   created_at integer not null,

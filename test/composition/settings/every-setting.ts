@@ -22,6 +22,7 @@ export const everySetting: Readonly<Record<string, Row>> = {
   'Service:UpstreamIdp:SponsorCheck:Scope': ['users:read groups', 'users:read groups', undefined],
   'Service:UpstreamIdp:SponsorCheck:BearerToken': [undefined, undefined, undefined],
   'Service:UpstreamIdp:ScopeClaim': ['permissions', 'permissions', undefined],
+  'Service:UpstreamIdp:MayAct': ['require', 'require', 'ignore'],
   'Service:UpstreamIdp:RefuseBoundTokens': ['true', true, false],
   'Service:UpstreamIdp:ClientAssertionAudience': ['token_endpoint', 'token_endpoint', 'issuer'],
   'Service:UpstreamIdp:SponsorCheck:CacheTtl': ['00:00:20', 20, 30],

@@ -206,6 +206,17 @@ describe('the screen Agent', () => {
     expect(has(page(false, false))).to.deep.equal([false, false, false]);
   });
 
+  it('shows how the provider names it, isolated and escaped, and nothing without such names', () => {
+    const named = { ...agent, mayActNames: [{ sub: '<b>\u202e"', clientId: undefined }] };
+    const shown = (one: typeof agent) =>
+      `${renderAgent({ agent: one, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+    const text = '{&quot;sub&quot;:&quot;&lt;b&gt;\u202e\\&quot;&quot;}';
+    expect(shown(named)).to.include(
+      `<dt>At the provider</dt><dd><ul class="inline"><li><bdi class="code" translate="no">${text}</bdi>`,
+    );
+    expect(shown({ ...agent, mayActNames: undefined })).not.to.include('At the provider');
+  });
+
   it('says how old its keys are', () => {
     expect(page(false, false)).to.match(/Registered <time datetime="[^"]*">.*?\(10 minutes ago\)/);
   });
