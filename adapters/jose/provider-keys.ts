@@ -41,7 +41,7 @@ const PUBLISHED = {
 } as const;
 /**
  * Agents present a subject token many times, so its signature is remembered. With more tokens the oldest are forgotten: an
- * entry takes some 250 bytes, and costs no more than a signature to make again.
+ * entry takes some 100 bytes, and a lost one costs one more verification.
  */
 const MAX_VERIFIED = 10_000;
 
