@@ -20,6 +20,7 @@ import { keyedLimiter } from './keyed-limiter.ts';
 import { lateness, type Waiting as WaitingCall } from './late.ts';
 import {
   BATCH_SIZE,
+  BATCHED_AT_ONCE,
   BATCHES_UNDER_WAY,
   CONNECTIONS_PER_AGENT,
   CONNECTIONS_PER_PERSON,
@@ -125,6 +126,7 @@ export function postgresDecisions(
   const batches = collector<Waiting>({
     size: BATCH_SIZE,
     underWay: BATCHES_UNDER_WAY,
+    atOnce: BATCHED_AT_ONCE,
     uses: lockedKeys,
     perform: together,
   });
