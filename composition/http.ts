@@ -112,6 +112,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
     scopeClaim: settings['Service:UpstreamIdp:ScopeClaim'],
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+    mayAct: settings['Service:UpstreamIdp:MayAct'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
@@ -138,6 +139,11 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     introspect: (token) => introspectToken(service, token),
     revoke: (request, trace) => revokeToken(revocation, request, trace),
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
+    optionalParameters: {
+      clientIsActor: settings['Service:Exchange:ClientIsActor'],
+      audienceParameter: settings['Service:Exchange:AudienceParameter'],
+      purpose: settings['Service:Tasks:Purpose'],
+    },
     log,
   };
 }
@@ -145,7 +151,8 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
 function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSurfaces['admin'] {
   const { settings, agentKeys, clock, clockWatch, log } = parts;
   const issuer = settings['Service:Issuer'];
-  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const knowsMayActNames = settings['Service:UpstreamIdp:MayAct'] !== 'ignore';
+  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer, knowsMayActNames } };
   return actedOn(parts.storage, named?.explain, (storage) => {
     const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
     const service = { ...registration, decisions: storage, agents };
@@ -154,6 +161,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
     return {
       ...access,
       issuer,
+      knowsMayActNames,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),
@@ -168,6 +176,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
+      presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
       listBlocks: (question) => listBlocks(reading, question),
       log,
     };

@@ -75,6 +75,12 @@ export const rowEffects = {
     forget_at: forgetAt,
   })),
 
+  insert_purpose: insert(tables.task_purposes, ({ taskId, words, salt }) => ({
+    task_id: taskId,
+    purpose: storable('purpose', words),
+    salt,
+  })),
+
   put_block: put(blocks, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
     sponsor_key: storable('sponsor_key', sponsorKey),
     source,

@@ -14,6 +14,7 @@ import type { Session } from '../../domain/sessions/session.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
+import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
@@ -21,6 +22,7 @@ export interface Effects {
   spend_assertion: AssertionName & { readonly forgetAt: Instant };
   accept_signal: SignalName & { readonly forgetAt: Instant };
   insert_task: { readonly task: Task; readonly grantHash: GrantHash };
+  insert_purpose: StatedPurpose & { readonly taskId: TaskId };
   update_grant: {
     readonly grantHash: GrantHash;
     readonly scope: Scope;
@@ -30,6 +32,7 @@ export interface Effects {
   };
   /** Changes the rows of the tasks, and revokes their grants as of `at`. */
   end_tasks: EndedTasks;
+  /** Deletes the tasks with their grants and purposes. */
   delete_tasks: { readonly taskIds: readonly TaskId[] };
   revoke_token: Revocation & { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant };
   /** Inserts the block, or replaces the one of its source. */
@@ -103,6 +106,7 @@ export const EFFECT_ORDER = [
   'spend_assertion',
   'accept_signal',
   'insert_task',
+  'insert_purpose',
   'update_grant',
   'end_tasks',
   'delete_tasks',

@@ -4,6 +4,7 @@
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
+import type { MayActName } from '../../domain/agents/may-act-name.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
@@ -21,6 +22,11 @@ export interface Facts {
   agent: Fact<AgentId, Agent | undefined>;
   /** The revision of a registered agent. */
   agent_revision: Fact<AgentId, number | undefined>;
+  /**
+   * Whether another agent has one of these names in its `may_act_names`, or the id of this agent as a `sub` there, or has
+   * one of these as its id.
+   */
+  agent_name_taken: Fact<{ readonly agentId: AgentId; readonly names: readonly MayActName[] }, boolean>;
   /** Whether any task of the agent is stored, live or ended. */
   agent_has_tasks: Fact<AgentId, boolean>;
   /** Oldest first (`blockedAt`, then source), at most one per source. */

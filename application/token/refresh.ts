@@ -22,7 +22,8 @@ import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 
 export interface RefreshRequest {
   readonly refreshToken: string;
-  readonly resource: string;
+  /** `undefined` requests the task's audience. */
+  readonly resource: string | undefined;
   /** `undefined` requests the grant's scope. */
   readonly scope: Scope | undefined;
   readonly clientAssertion: string | undefined;
@@ -67,7 +68,14 @@ export async function refreshToken(
       return denied('grant_not_found', { about, assertion, unknownGrant: grantHash });
     }
     const { task } = grant;
-    const about = { ...requested, agentId: agent.agentId, taskId: task.taskId, sponsor: task.sponsor };
+    const resource = request.resource ?? task.audience;
+    const about = {
+      ...requested,
+      audience: resource,
+      agentId: agent.agentId,
+      taskId: task.taskId,
+      sponsor: task.sponsor,
+    };
     const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey'> = {}): Denied =>
       denied(reason, { ...more, about, assertion });
 
@@ -90,7 +98,7 @@ export async function refreshToken(
     if (endedSince !== undefined) return refuse(endedSince);
 
     // (6) The same audience as the task, and no scope beyond the grant's, which an earlier refresh may have narrowed.
-    if (request.resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
+    if (resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
     const requestedScope = request.scope ?? grant.scope;
     if (!isWithin(requestedScope, grant.scope)) return refuse('scope_widened', { sponsorKey });
 

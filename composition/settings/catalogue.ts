@@ -140,6 +140,11 @@ export const catalogue = {
     "The claim of subject tokens that holds the person's scopes, as text or a list, in place of `scope` and `scp`.",
   ),
 
+  'Service:UpstreamIdp:MayAct': defaulted(
+    'ignore',
+    choice('ignore', 'honour', 'require'),
+    'Whether the `may_act` of a subject token (RFC 8693 section 4.4) decides which agent may act for the person. `honour`: a token that has the claim is for the agents that it names. `require`: a token without it is refused as well. Under both, registrations have `may_act_names`.',
+  ),
   'Service:UpstreamIdp:RefuseBoundTokens': defaulted(
     'false',
     boolean(),
@@ -318,6 +323,16 @@ export const catalogue = {
     boolean(),
     "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, even if it also has a public one.",
   ),
+  'Service:Exchange:ClientIsActor': defaulted(
+    'false',
+    boolean(),
+    'Whether an exchange may leave out `actor_token`. Then the agent that authenticates by `client_assertion` is the actor, as most OAuth libraries send it. If both are sent, both must be of one agent.',
+  ),
+  'Service:Exchange:AudienceParameter': defaulted(
+    'false',
+    boolean(),
+    'Whether `audience` is accepted in place of `resource`; if both are sent, they must be equal. A refresh may then leave out both, and gets the audience of its task. If false, `audience` is ignored, and a refresh needs `resource`.',
+  ),
 
   'Service:StatusLists:Enabled': defaulted(
     'false',
@@ -376,6 +391,11 @@ export const catalogue = {
     'P7D',
     duration(),
     'How long a task and its grants are kept after its end, whatever its expiry; until then its agent cannot be deleted. With an index in a status list a task is kept at least until a minute after its expiry.',
+  ),
+  'Service:Tasks:Purpose': defaulted(
+    'off',
+    choice('off', 'accept', 'require'),
+    "Whether an agent may (`accept`) or must (`require`) state the purpose of a task at the exchange: `purpose`, 1 to 300 characters. `/me` and the console show it as the agent's words, and the ledger has a hash of it: `purpose.stated`. It is deleted with the task. With `off` the parameter is ignored.",
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

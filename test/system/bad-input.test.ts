@@ -100,6 +100,8 @@ for (const database of databasesByLength) {
         const form = { headers: { 'content-type': FORM } };
         await expectInvalid(send({ ...form, body: 'token=a&token=b&scope=a&scope=b' }), /parameter token is repeated/);
         await expectInvalid(send({ ...form, body: 'secret-thing=a&secret-thing=b' }), /^A parameter is repeated\.$/);
+        // Without Service:Exchange:AudienceParameter no endpoint reads it.
+        await expectInvalid(send({ ...form, body: 'audience=a&audience=b' }), /^A parameter is repeated\.$/);
       });
 
       it(`to ${path} are refused with malformed percent-encoding and invalid UTF-8`, async () => {

@@ -28,7 +28,9 @@ import {
   neverCached,
 } from './answers.ts';
 import { type Form, GONE, readFormRequest } from './form.ts';
+import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
 import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
+import { namingParameter } from './target.ts';
 
 export interface OAuthSurface {
   exchange(request: ExchangeRequest, trace?: Trace): Promise<Outcome<IssuedToken>>;
@@ -37,6 +39,7 @@ export interface OAuthSurface {
   revoke(request: RevocationRequest, trace?: Trace): Promise<Outcome<RevocationResult>>;
   /** Records a refusal before it is answered. Every request that may be refused passes through here. */
   record<T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>>;
+  readonly optionalParameters: OptionalParameters;
   readonly log: Log;
 }
 
@@ -57,14 +60,15 @@ type FormHandler = (
 ) => Promise<void>;
 
 const tokenEndpoint: FormHandler = async (surface, form, response, trace) => {
-  const parsed = parseTokenRequest(form);
+  const { optionalParameters } = surface;
+  const parsed = parseTokenRequest(form, optionalParameters);
   const decide = async (): Promise<Outcome<IssuedToken>> => {
     if (parsed.kind === 'denied') return parsed;
     const { kind, request } = parsed.value;
     return kind === 'exchange' ? surface.exchange(request, trace) : surface.refresh(request, trace);
   };
   const outcome = await surface.record(decide, trace);
-  if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
+  if (outcome.kind === 'denied') answerDenial(response, namingParameter(outcome.denial, form, optionalParameters));
   else answerIssued(response, outcome.value);
 };
 
@@ -90,6 +94,7 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
 /** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
 function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
+  const added = addedParameters(surface.optionalParameters);
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
     if (request.method !== 'POST') {
@@ -98,7 +103,7 @@ function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
       answerMethod(response);
       return;
     }
-    const read = await readFormRequest(request);
+    const read = await readFormRequest(request, added);
     if (read === GONE) return;
     if (read.kind === 'allowed') return handle(surface, read.value, response, request.trace);
     const refused = await surface.record(async () => read, request.trace);

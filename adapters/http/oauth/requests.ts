@@ -10,6 +10,10 @@ import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest } from '../../../application/token/revoke.ts';
 import { parseScope, type Scope } from '../../../domain/scope.ts';
 import type { Form } from './form.ts';
+import type { OptionalParameters } from './optional-parameters.ts';
+import { missing, mustBe, tooLong } from './parameter-faults.ts';
+import { readPurpose } from './purpose-parameter.ts';
+import { readTarget, type Target, targetFault } from './target.ts';
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const REFRESH_TOKEN = 'refresh_token';
@@ -20,38 +24,34 @@ const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** The maximum length of a subject token (supplement "Subject tokens"). */
 export const MAX_SUBJECT_TOKEN = 16 * 1024;
 const MAX_ASSERTION = 8 * 1024;
-/** Longer than a URL that every server accepts. */
-const MAX_RESOURCE = 2048;
 /** Room for every scope of a large registration. */
 const MAX_SCOPE = 8192;
 /** Twice the maximum length of an agent_id (128). A slightly longer one is refused as unknown, not as too long. */
 const MAX_CLIENT_ID = 256;
-/** A resource without white space and control characters: no registration contains one with them. */
-const RESOURCE = /^[^\s\p{Cc}]+$/u;
 
 type TokenRequest =
   | { readonly kind: 'exchange'; readonly request: ExchangeRequest }
   | { readonly kind: 'refresh'; readonly request: RefreshRequest };
 
-export function parseTokenRequest(form: Form): Outcome<TokenRequest> {
+export function parseTokenRequest(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
   const grantType = form.get('grant_type');
   if (grantType === undefined) return missing('grant_type');
   switch (grantType) {
     case TOKEN_EXCHANGE:
-      return parseExchange(form);
+      return parseExchange(form, optional);
     case REFRESH_TOKEN:
-      return parseRefresh(form);
+      return parseRefresh(form, optional);
     default:
       return denied('unsupported_grant_type');
   }
 }
 
-function parseExchange(form: Form): Outcome<TokenRequest> {
+function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
   const subjectToken = form.get('subject_token');
-  const resource = form.get('resource');
   const scopeText = form.get('scope');
   // Some libraries always send a client_assertion. At an exchange the agent must authenticate with the actor_token.
-  if (form.has('client_assertion') && !form.has('actor_token')) return missing('actor_token');
+  const clientIsActor = form.has('client_assertion') && !form.has('actor_token');
+  if (clientIsActor && !optional.clientIsActor) return missing('actor_token');
   if (subjectToken === undefined) return missing('subject_token');
   if (form.get('subject_token_type') !== ACCESS_TOKEN_TYPE) return mustBe('subject_token_type', ACCESS_TOKEN_TYPE);
   const actorType = form.get('actor_token_type');
@@ -62,36 +62,43 @@ function parseExchange(form: Form): Outcome<TokenRequest> {
   if (requestedType !== undefined && requestedType !== ACCESS_TOKEN_TYPE) {
     return mustBe('requested_token_type', ACCESS_TOKEN_TYPE);
   }
-  if (resource === undefined) return missing('resource');
+  const target = readTarget(form, optional);
+  if (target.kind === 'denied') return target;
+  if (target.value === undefined) return missing('resource');
   if (scopeText === undefined) return missing('scope');
   const scope = readScope(scopeText);
   const fault =
     tooLong('subject_token', subjectToken, MAX_SUBJECT_TOKEN) ??
     tooLong('actor_token', form.get('actor_token'), MAX_ASSERTION) ??
     clientFault(form) ??
-    commonFault(form, resource);
+    commonFault(form, target.value);
   if (fault !== undefined) return fault;
   if (scope === undefined) return badScope();
+  const purpose = readPurpose(form, optional.purpose);
+  if (purpose.kind === 'denied') return purpose;
   return allowed({
     kind: 'exchange',
     request: {
       subjectToken,
-      actorToken: form.get('actor_token'),
-      clientAssertion: form.get('client_assertion'),
+      actorToken: form.get(clientIsActor ? 'client_assertion' : 'actor_token'),
+      clientAssertion: clientIsActor ? undefined : form.get('client_assertion'),
       clientId: form.get('client_id'),
-      resource,
+      resource: target.value.value,
       scope,
+      purpose: purpose.value,
     },
   });
 }
 
-function parseRefresh(form: Form): Outcome<TokenRequest> {
+function parseRefresh(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
   const refreshToken = form.get('refresh_token');
-  const resource = form.get('resource');
   const scopeText = form.get('scope');
   if (refreshToken === undefined) return missing('refresh_token');
-  if (resource === undefined) return missing('resource');
-  const fault = clientFault(form) ?? commonFault(form, resource);
+  const target = readTarget(form, optional);
+  if (target.kind === 'denied') return target;
+  // A library's own refresh names no resource: then the task's is meant.
+  if (target.value === undefined && !optional.audienceParameter) return missing('resource');
+  const fault = clientFault(form) ?? commonFault(form, target.value);
   if (fault !== undefined) return fault;
   const scope = scopeText === undefined ? undefined : readScope(scopeText);
   if (scopeText !== undefined && scope === undefined) return badScope();
@@ -99,7 +106,7 @@ function parseRefresh(form: Form): Outcome<TokenRequest> {
     kind: 'refresh',
     request: {
       refreshToken,
-      resource,
+      resource: target.value?.value,
       scope,
       clientAssertion: form.get('client_assertion'),
       clientId: form.get('client_id'),
@@ -138,28 +145,13 @@ function clientFault(form: Form): Denied | undefined {
   return tooLong('client_assertion', form.get('client_assertion'), MAX_ASSERTION);
 }
 
-function commonFault(form: Form, resource: string): Denied | undefined {
-  if (!RESOURCE.test(resource)) {
-    return denied('invalid_request', { detail: 'The parameter resource holds white space or control characters.' });
-  }
-  return tooLong('resource', resource, MAX_RESOURCE) ?? tooLong('client_id', form.get('client_id'), MAX_CLIENT_ID);
-}
-
-function missing(name: string): Denied {
-  return denied('invalid_request', { detail: `The parameter ${name} is missing.` });
-}
-
-function mustBe(name: string, value: string): Denied {
-  return denied('invalid_request', { detail: `The parameter ${name} must be ${value}.` });
+function commonFault(form: Form, target: Target | undefined): Denied | undefined {
+  const fault = target === undefined ? undefined : targetFault(target);
+  return fault ?? tooLong('client_id', form.get('client_id'), MAX_CLIENT_ID);
 }
 
 function badScope(): Denied {
   return denied('invalid_request', {
     detail: `The parameter scope must be 1 to ${MAX_SCOPE} characters of scope names separated by spaces.`,
   });
-}
-
-function tooLong(name: string, value: string | undefined, limit: number): Denied | undefined {
-  if (value === undefined || value.length <= limit) return undefined;
-  return denied('invalid_request', { detail: `The parameter ${name} is over ${limit} characters.` });
 }

@@ -74,6 +74,7 @@ const updateToExpired = {
   text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
 };
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
+const deletePurposes = { name: 'delete_purposes', text: `delete from task_purposes ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 /** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
 function rowStatements<Of>(name: string, effect: RowEffect<Of>): (effects: readonly Of[]) => Iterable<Statement> {
@@ -137,8 +138,9 @@ const statements: Statements = {
 
   delete_tasks(effects) {
     const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The grants first, because their foreign key refers to the task.
+    // The grants before the tasks, because their foreign key refers to the task.
     return [
+      { query: deletePurposes, values },
       { query: deleteGrants, values },
       { query: deleteTasks, values },
     ];

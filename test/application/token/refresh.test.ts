@@ -209,6 +209,22 @@ describe('the checks of a refresh', () => {
     expect(await reasonOf({ resource: 'https://jira.example/' })).to.equal('audience_mismatch');
   });
 
+  it('take the audience of the task for that of a request without one, also in the record of a refusal', async () => {
+    const audience = aTask().audience;
+    const renewed = await refresh({ resource: undefined });
+    if (renewed.kind === 'denied') throw new Error(renewed.denial.reason);
+    expect(readCompactJws(renewed.value.accessToken)?.claims.json.aud).to.equal(audience);
+    const refused = await refresh({ resource: undefined, scope: ['jira:admin'] });
+    expect(refused).to.have.nested.include({ 'denial.reason': 'scope_widened', 'denial.about.audience': audience });
+    // Before the grant is found, the service knows no task.
+    grant = undefined;
+    const unknown = await refresh({ resource: undefined });
+    expect(unknown).to.have.nested.include({
+      'denial.reason': 'grant_not_found',
+      'denial.about.audience': undefined,
+    });
+  });
+
   it('refuse a scope beyond that of the grant, even if the task or the registration has it', async () => {
     grant = aGrant({ scope: ['jira:read'], task: aTask({ scope: ['jira:read', 'jira:comment'] }) });
     for (const scope of [['jira:comment'], ['jira:read', 'jira:comment'], ['jira:read', 'jira:admin']]) {

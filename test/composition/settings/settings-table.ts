@@ -16,7 +16,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   'The admin API': ['Service:Admin'],
   'Operators with names': ['Service:Operators'],
   "The operators' console": ['Service:Console'],
-  'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Tasks'],
+  'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Exchange', 'Service:Tasks'],
   'Status lists': ['Service:StatusLists'],
   "The person's own surface": ['Service:Me'],
   'The ledger': ['Service:Audit'],

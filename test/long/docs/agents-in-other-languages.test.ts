@@ -13,6 +13,7 @@ import { sqliteFile } from '../../support/databases.ts';
 import { type ExampleServer, startExample } from '../../support/example-process.ts';
 import { type Handler, type Loopback, startLoopback } from '../../support/loopback.ts';
 import { JIRA, type Mandate, startMandate } from '../../support/mandate.ts';
+import { agentLibraries } from '../../support/other-languages/agent-libraries.ts';
 import { languages } from '../../support/other-languages/languages.ts';
 
 const TOKEN_SECONDS = 3;
@@ -22,16 +23,8 @@ const SLOW_MS = 2000;
 const exampleFile = (ending: string) =>
   fileURLToPath(new URL(`../../../docs/examples/agent.${ending}`, import.meta.url));
 
-const agents = {
-  py: { modules: ['authlib', 'requests'], packages: 'python3-authlib python3-requests' },
-  go: {
-    modules: ['golang.org/x/oauth2', 'gopkg.in/square/go-jose.v2/jwt'],
-    packages: 'golang-go golang-golang-x-oauth2-dev golang-gopkg-square-go-jose.v2-dev',
-  },
-};
-
-for (const [ending, { modules, packages }] of Object.entries(agents)) {
-  const { name, has, run } = languages[ending as keyof typeof agents];
+for (const [ending, { modules, packages }] of Object.entries(agentLibraries)) {
+  const { name, has, run } = languages[ending as keyof typeof agentLibraries];
   describe(`agent.${ending}, the example of an agent in ${name}`, function () {
     this.timeout(120_000);
     if (!has(modules)) {

@@ -10,12 +10,14 @@ interface Ended {
   readonly errors: string;
 }
 
+/** Runs a program until it exits. */
+export type RunProgram = (file: string, environment: Environment, input?: string) => Promise<Ended>;
+
 interface Language {
   readonly name: string;
   /** Whether it is installed, with these modules. */
   has(modules: readonly string[]): boolean;
-  /** Runs a program until it exits. */
-  run(file: string, environment: Environment, input?: string): Promise<Ended>;
+  readonly run: RunProgram;
 }
 
 const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
@@ -65,13 +67,19 @@ function language(
         return false;
       }
     },
-    run: (file, environment, input = '') =>
-      new Promise((resolve) => {
-        const [program = '', ...rest] = [...how.command, file];
-        const child = execFile(program, rest, { env: { ...env, ...environment } }, (error, output, errors) => {
-          resolve({ code: error === null ? 0 : Number(error.code), output, errors });
-        });
-        child.stdin?.end(input);
-      }),
+    run: runner(how.command, how.settings),
   };
+}
+
+/** Runs programs with this command, to which it adds their file. */
+export function runner(command: readonly string[], settings: Environment = {}): RunProgram {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...settings };
+  return (file, environment, input = '') =>
+    new Promise((resolve) => {
+      const [program = '', ...rest] = [...command, file];
+      const child = execFile(program, rest, { env: { ...env, ...environment } }, (error, output, errors) => {
+        resolve({ code: error === null ? 0 : Number(error.code), output, errors });
+      });
+      child.stdin?.end(input);
+    });
 }

@@ -12,7 +12,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'adapters/sdk/audit/README.md': commands,
   'adapters/sdk/tool-server/README.md': commands,
   'docs/agents-as-files.md': commands,
-  'docs/agents.md': commands,
+  'docs/agents.md': [commands, 'test/docs/any-oauth-library.test.ts'],
   'docs/auditing.md': [commands, commands, 'test/docs/auditing.test.ts'],
   'docs/deploying.md': commands,
   'docs/examples/README.md': commands,

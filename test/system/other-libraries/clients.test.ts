@@ -5,7 +5,7 @@ import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { databasesByLength } from '../../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
@@ -51,6 +51,13 @@ for (const { database, issuerPath, where } of targets) {
       expect((await openid.tokenIntrospection(config, renewed.access_token)).active).to.equal(true);
       await openid.tokenRevocation(config, grant);
       expect((await openid.tokenIntrospection(config, renewed.access_token)).active).to.equal(false);
+      const recorded = await mandate.recorded(async () => {
+        const refused = openid.refreshTokenGrant(config, grant, { resource: JIRA });
+        const refusal = await refused.catch((error: unknown) => error);
+        expect(refusal).to.be.instanceOf(openid.ResponseBodyError).and.include({ error: 'access_denied' });
+        expect(refusal).to.have.nested.property('cause.reason', 'task_revoked');
+      });
+      expect(fieldsOf(recorded, 'event', 'reason')).to.deep.equal([['token.denied', 'task_revoked']]);
     });
 
     it('openid-client sends a client_assertion beside the actor_token, and the service verifies both and marks them as used', async () => {

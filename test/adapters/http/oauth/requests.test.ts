@@ -1,6 +1,7 @@
 /** The parsers of OAuth requests: required parameters and limits, without a service. */
 
 import { expect } from 'chai';
+import type { OptionalParameters } from '../../../../adapters/http/oauth/optional-parameters.ts';
 import {
   ACCESS_TOKEN_TYPE,
   parseIntrospection,
@@ -13,6 +14,9 @@ import type { Outcome } from '../../../../application/outcome.ts';
 
 type Parameters = Readonly<Record<string, string | undefined>>;
 
+const OFF = { clientIsActor: false, audienceParameter: false, purpose: 'off' } as const;
+const CLIENT_IS_ACTOR = { clientIsActor: true };
+const AUDIENCE = { audienceParameter: true };
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
@@ -32,6 +36,7 @@ const refresh: Parameters = {
   client_assertion_type: JWT_BEARER,
   client_assertion: 'an.assertion.here',
 };
+const authenticated: Parameters = { client_assertion_type: JWT_BEARER, client_assertion: 'an.assertion.here' };
 const revocation: Parameters = {
   token: 'task_grant_x',
   client_assertion_type: JWT_BEARER,
@@ -47,12 +52,19 @@ function faultOf(outcome: Outcome<unknown>) {
   return outcome.kind === 'denied' ? [outcome.denial.reason, outcome.denial.detail] : undefined;
 }
 
+/** The request that the parser made of the form. @throws if it refused the form */
+function requestOf(outcome: ReturnType<typeof token>) {
+  if (outcome.kind === 'denied') throw new Error(outcome.denial.detail);
+  return outcome.value.request;
+}
+
 const missing = (name: string) => `The parameter ${name} is missing.`;
 const over = (name: string, length: number) => `The parameter ${name} is over ${length} characters.`;
 const mustBe = (name: string, value: string) => `The parameter ${name} must be ${value}.`;
 const BLANK = 'The parameter resource holds white space or control characters.';
 
-const token = (parameters: Parameters) => parseTokenRequest(form(parameters));
+const token = (parameters: Parameters, optional: Partial<OptionalParameters> = {}) =>
+  parseTokenRequest(form(parameters), { ...OFF, ...optional });
 
 describe('An exchange', () => {
   it('is read into a typed request', () => {
@@ -125,6 +137,31 @@ describe('An exchange', () => {
     });
   }
 
+  it('by a client_assertion alone is refused, unless the client may be the actor', () => {
+    const byClient = { ...exchange, ...authenticated, actor_token: undefined, actor_token_type: undefined };
+    const off = token({ ...byClient, subject_token: undefined }, { audienceParameter: true });
+    expect(faultOf(off), 'before any other check').to.deep.equal(['invalid_request', missing('actor_token')]);
+    expect(requestOf(token(byClient, CLIENT_IS_ACTOR))).to.deep.include({
+      actorToken: 'an.assertion.here',
+      clientAssertion: undefined,
+    });
+    // With an actor_token the client_assertion is the second one, as without the setting.
+    const both = { ...exchange, ...authenticated };
+    expect(requestOf(token(both, CLIENT_IS_ACTOR))).to.deep.equal(requestOf(token(both)));
+  });
+
+  for (const [what, changes, detail] of [
+    ['no client_assertion_type', { client_assertion_type: undefined }, mustBe('client_assertion_type', JWT_BEARER)],
+    ['another client_assertion_type', { client_assertion_type: JWT_TYPE }, mustBe('client_assertion_type', JWT_BEARER)],
+    ['another actor_token_type', { actor_token_type: ACCESS_TOKEN_TYPE }, mustBe('actor_token_type', JWT_TYPE)],
+    ['a client_assertion over 8 KiB', { client_assertion: 'x'.repeat(8193) }, over('client_assertion', 8192)],
+  ] as const) {
+    it(`of a client that is the actor is refused with ${what}`, () => {
+      const byClient = { ...exchange, ...authenticated, actor_token: undefined, actor_token_type: undefined };
+      expect(faultOf(token({ ...byClient, ...changes }, CLIENT_IS_ACTOR))).to.deep.equal(['invalid_request', detail]);
+    });
+  }
+
   it('is refused with another grant_type', () => {
     for (const grant_type of ['password', 'client_credentials', 'REFRESH_TOKEN', `${TOKEN_EXCHANGE} `]) {
       expect(faultOf(token({ ...exchange, grant_type })), grant_type).to.deep.equal([
@@ -164,6 +201,61 @@ describe('A refresh', () => {
 
   it('is refused with a blank scope', () => {
     expect(faultOf(token({ ...refresh, scope: ' ' }))?.[0]).to.equal('invalid_request');
+  });
+});
+
+for (const [title, parameters] of [
+  ['An exchange', exchange],
+  ['A refresh', refresh],
+] as const) {
+  describe(`${title} that may name its resource by audience`, () => {
+    const OTHER = 'https://wiki.example';
+
+    it('has the resource that audience names, also beside an equal resource', () => {
+      for (const resource of [undefined, OTHER]) {
+        const request = requestOf(token({ ...parameters, resource, audience: OTHER }, AUDIENCE));
+        expect(request).to.deep.equal(requestOf(token({ ...parameters, resource: OTHER })));
+      }
+    });
+
+    for (const [what, changes, detail] of [
+      [
+        'an audience other than the resource',
+        { audience: OTHER },
+        'The parameters resource and audience must be equal.',
+      ],
+      [
+        'an audience of 2049 characters',
+        { resource: undefined, audience: 'x'.repeat(2049) },
+        'The parameter audience is over 2048 characters.',
+      ],
+      [
+        'a line feed in the audience',
+        { resource: undefined, audience: `${OTHER}\n` },
+        'The parameter audience holds white space or control characters.',
+      ],
+    ] as const) {
+      it(`is refused with ${what}`, () => {
+        expect(faultOf(token({ ...parameters, ...changes }, AUDIENCE))).to.deep.equal(['invalid_request', detail]);
+      });
+    }
+
+    it('ignores audience unless the setting is on', () => {
+      expect(requestOf(token({ ...parameters, audience: OTHER }, CLIENT_IS_ACTOR))).to.deep.equal(
+        requestOf(token(parameters)),
+      );
+      expect(faultOf(token({ ...parameters, resource: undefined, audience: OTHER }, CLIENT_IS_ACTOR))).to.deep.equal([
+        'invalid_request',
+        missing('resource'),
+      ]);
+    });
+  });
+}
+
+describe('A request that names neither resource nor audience', () => {
+  it('is refused at an exchange, and means the audience of its task at a refresh', () => {
+    expect(faultOf(token({ ...exchange, resource: undefined }, AUDIENCE))?.[1]).to.equal(missing('resource'));
+    expect(requestOf(token({ ...refresh, resource: undefined }, AUDIENCE))).to.deep.include({ resource: undefined });
   });
 });
 

@@ -1,0 +1,26 @@
+/** Runs the programs in JavaScript and bash of docs/agents.md, chapter "Any OAuth library". */
+
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { runner } from '../support/other-languages/languages.ts';
+import { describePrograms, PAGE, programUnder } from '../support/pages/any-oauth-library.ts';
+import { blocksRunBy } from '../support/pages/run-by.ts';
+
+const node = runner([process.execPath]);
+const curl = { heading: 'curl', file: 'agent.sh', run: runner(['bash']) };
+
+describe(`${PAGE}, "Any OAuth library"`, () => {
+  it('has the commands that this test runs under curl', () => {
+    const commands = blocksRunBy('test/docs/any-oauth-library.test.ts', PAGE).map(({ text }) => text);
+    expect(commands).to.deep.equal([programUnder(curl.heading).text]);
+  });
+});
+
+describePrograms(
+  [
+    { heading: 'openid-client', file: 'openid-client.mjs', run: node },
+    { heading: 'oauth4webapi', file: 'oauth4webapi.mjs', run: node },
+    curl,
+  ],
+  databases,
+);
