@@ -80,7 +80,9 @@ export async function exchangeToken(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent.
-    const asking = await authenticateBoth({ ...service, agents }, request, { about: requested, trace });
+    const { agentKeys, clock, sharedTime, audiences } = service;
+    const authentication = { agents, agentKeys, clock, sharedTime, audiences };
+    const asking = await authenticateBoth(authentication, request, { about: requested, trace });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
