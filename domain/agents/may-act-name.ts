@@ -12,6 +12,9 @@ export interface MayActName {
   readonly clientId: string | undefined;
 }
 
+/** The maximum length of each member, here and in `may_act`: that of the `sub` of a subject token. */
+export const MAX_MAY_ACT_LENGTH = 256;
+
 const MEMBERS = ['sub', 'client_id'];
 
 /** Reads a list of objects with no other members, in a request and in a YAML file. The domain's rules are checked later. */

@@ -4,6 +4,7 @@
  */
 
 import type { Registration } from '../agents/agent.ts';
+import { MAX_MAY_ACT_LENGTH } from '../agents/may-act-name.ts';
 import type { DenialReason } from '../denial.ts';
 import { agentSubject } from '../identifiers.ts';
 import type { Claims } from '../tokens/claims.ts';
@@ -25,8 +26,6 @@ export type MayActReading =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'read'; readonly mayAct: MayAct };
 
-const MAX_NAME_LENGTH = 256;
-
 /** Reads the claim. A null member is an absent one (supplement "Subject tokens"). Ignores members with other names. */
 export function readMayAct({ json }: Pick<Claims, 'json'>): MayActReading {
   const claim = member(json, 'may_act') ?? undefined;
@@ -39,7 +38,7 @@ export function readMayAct({ json }: Pick<Claims, 'json'>): MayActReading {
 }
 
 function isNameOrAbsent(value: Json | undefined): value is string | undefined {
-  return value === undefined || (typeof value === 'string' && value.length >= 1 && value.length <= MAX_NAME_LENGTH);
+  return value === undefined || (typeof value === 'string' && value.length >= 1 && value.length <= MAX_MAY_ACT_LENGTH);
 }
 
 /** @param issuers those whose actors can be agents of this service */
