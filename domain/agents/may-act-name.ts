@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 
-/** At least one of the two. All that a name has must match. */
+/** It has at least one of the two. All members of a registered name must match. */
 export interface MayActName {
   readonly sub: string | undefined;
   readonly clientId: string | undefined;

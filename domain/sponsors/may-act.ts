@@ -4,7 +4,7 @@
  */
 
 import type { Registration } from '../agents/agent.ts';
-import { MAX_MAY_ACT_LENGTH } from '../agents/may-act-name.ts';
+import { MAX_MAY_ACT_LENGTH, type MayActName } from '../agents/may-act-name.ts';
 import type { DenialReason } from '../denial.ts';
 import { agentSubject } from '../identifiers.ts';
 import type { Claims } from '../tokens/claims.ts';
@@ -13,10 +13,8 @@ import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 /** `honour` heeds the claim if the token has it; `require` also refuses a token without it. */
 export type MayActMode = 'ignore' | 'honour' | 'require';
 
-/** The actor that the claim names. It has a `sub`, a `clientId` or both. */
-export interface MayAct {
-  readonly sub: string | undefined;
-  readonly clientId: string | undefined;
+/** The actor that the claim names. */
+export interface MayAct extends MayActName {
   /** Of any type: only a text can be an issuer's. */
   readonly issuer: Json | undefined;
 }
