@@ -38,7 +38,7 @@ import { statePurpose } from './state-purpose.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
-  /** The assertion of the agent that will act, by whichever parameter it came. */
+  /** The assertion of the acting agent: `actor_token`, or with `Service:Exchange:ClientIsActor` a sole `client_assertion`. */
   readonly actorToken: string | undefined;
   /** Some OAuth libraries send a `client_assertion` in addition to the `actor_token`. */
   readonly clientAssertion: string | undefined;
