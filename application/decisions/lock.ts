@@ -34,7 +34,10 @@ export const LOCK_ORDER = [
   'assertion',
   /** A token, by `jti`. */
   'token',
-  /** The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively. */
+  /**
+   * The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively. A decision
+   * that runs alone takes the exclusive lock with the question `live_tasks`, in the order of that question.
+   */
   'task',
   /** The row of a grant. A decision that ends the grant's task locks this row as well. */
   'grant',

@@ -28,32 +28,41 @@ export function appendEntries(entries: readonly LedgerEntry[]): Statement {
   return { query: appendRecords, values: [JSON.stringify(rows)] };
 }
 
-/** Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end. */
+/**
+ * Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end. `$1` is a
+ * JSON array of `EndedTasks`.
+ */
 const appendTaskEnds = {
   name: 'append_task_ends',
   text: `select append_records(array(
       select row(
-          $2::timestamptz, part.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
+          given.at, part.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
           'allow', part.reason, part.count, null
         )::ledger_entry
-      from rows from (json_to_recordset($1::json) as (task_id text, event text, reason text))
+      from rows from (json_to_recordset($1::json) as (at timestamptz, renewals_event text, tasks json))
+        with ordinality as given (at, renewals_event, tasks, nth)
+      cross join lateral rows from (json_to_recordset(given.tasks) as (task_id text, event text, reason text))
         with ordinality as ended (task_id, event, reason, nth)
       cross join lateral (select * from tasks where task_id = ended.task_id offset 0) t
       cross join lateral (
         select sum(unrecorded)::integer as renewals from task_grants where task_id = ended.task_id offset 0
       ) g
       cross join lateral (
-        values (1, $3::text, null, g.renewals), (2, ended.event, ended.reason, null)
+        values (1, given.renewals_event, null, g.renewals), (2, ended.event, ended.reason, null)
       ) part (nth, event, reason, count)
       where part.nth = 2 or g.renewals > 0
-      order by ended.nth, part.nth
+      order by given.nth, ended.nth, part.nth
     ))`,
 };
 
 /** Appends the records of ended tasks in the caller's transaction. */
-export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement {
-  const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
-  return { query: appendTaskEnds, values: [JSON.stringify(ended), bindInstant(at), renewalsEvent] };
+export function appendEnds(ended: readonly EndedTasks[]): Statement {
+  const given = ended.map(({ tasks, at, renewalsEvent }) => ({
+    at: bindInstant(at),
+    renewals_event: renewalsEvent,
+    tasks: tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record })),
+  }));
+  return { query: appendTaskEnds, values: [JSON.stringify(given)] };
 }
 
 /**

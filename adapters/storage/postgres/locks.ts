@@ -68,25 +68,33 @@ const lockRows = (table: string, key: string, strength: string) => {
   const rows = `select ${key} as key from ${table}
     where ${key} = any (array(select json_array_elements_text($1::json))) order by ${key} for ${strength}`;
   return {
-    wait: { name: `lock_${table}`, text: rows },
-    try: { name: `try_${table}`, text: `${rows} skip locked` },
+    wait: { name: `lock_${table}_for_${strength}`, text: rows },
+    try: { name: `try_${table}_for_${strength}`, text: `${rows} skip locked` },
   };
 };
 
-const ROWS = {
-  task: lockRows('tasks', 'task_id', 'share'),
-  grant: lockRows('task_grants', 'grant_hash', 'update'),
-} as const;
+const parents = { on: 'task', mode: 'shared', ...lockRows('tasks', 'task_id', 'share') } as const;
+const ending = { on: 'task', mode: 'exclusive', ...lockRows('tasks', 'task_id', 'update') } as const;
+const grants = { on: 'grant', mode: 'exclusive', ...lockRows('task_grants', 'grant_hash', 'update') } as const;
 
-/** The statements that take the locks of one decision, in their order. They wait for those that another transaction holds. */
+/** The locks that one transaction waits for, and those that a batch tries to take. */
+const WAITED_FOR = [parents, grants];
+const TRIED = [parents, ending, grants];
+
+type RowLocks = (typeof TRIED)[number];
+
+/**
+ * The statements that take the locks of one decision, in their order. They wait for those that another transaction holds. Tasks
+ * that end are missing: `live-tasks.ts` locks their rows, together with those of the tasks delegated from them.
+ */
 export function lockStatements(locks: readonly Lock[]): readonly Statement[] {
   const wanted = locks.map((lock) => ({ ...lock, nth: 0 }));
   const advisory = wanted.filter(isAdvisory);
   return [
     ...(advisory.length === 0 ? [] : [{ query: take, values: [parameter(advisory)] }]),
-    ...(['task', 'grant'] as const).flatMap((on) => {
-      const rows = keysOf(wanted, on);
-      return rows.length === 0 ? [] : [{ query: ROWS[on].wait, values: [JSON.stringify(rows)] }];
+    ...WAITED_FOR.flatMap((locks) => {
+      const rows = keysOf(wanted, locks);
+      return rows.length === 0 ? [] : [{ query: locks.wait, values: [JSON.stringify(rows)] }];
     }),
   ];
 }
@@ -96,29 +104,32 @@ export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise
   const advisory = wanted.filter(isAdvisory);
   const refused = await Promise.all([
     advisory.length === 0 ? [] : run<{ nth: number }>(tryTake, [parameter(advisory)]).then(({ rows }) => rows),
-    tryRows(run, wanted, 'task'),
-    tryRows(run, wanted, 'grant'),
+    ...TRIED.map((locks) => tryRows(run, wanted, locks)),
   ]);
   return new Set(refused.flat().map(({ nth }) => nth));
 }
 
 /** Returns the locks that were not taken. A row that does not exist counts as not taken. Its decision then runs alone. */
-async function tryRows(run: Run, wanted: readonly WantedLock[], on: RowLock): Promise<readonly WantedLock[]> {
-  const keys = keysOf(wanted, on);
+async function tryRows(run: Run, wanted: readonly WantedLock[], locks: RowLocks): Promise<readonly WantedLock[]> {
+  const keys = keysOf(wanted, locks);
   if (keys.length === 0) return [];
-  const { rows } = await run<{ key: string }>(ROWS[on].try, [JSON.stringify(keys)]);
+  const { rows } = await run<{ key: string }>(locks.try, [JSON.stringify(keys)]);
   const held = new Set(rows.map(({ key }) => key));
-  return wanted.filter((lock) => lock.on === on && !held.has(lock.key));
+  return wanted.filter((lock) => isOf(locks, lock) && !held.has(lock.key));
 }
 
-type RowLock = 'task' | 'grant';
+type RowLock = RowLocks['on'];
 
 function isAdvisory(lock: WantedLock): lock is WantedLock & { readonly on: Exclude<LockClass, RowLock> } {
   return lock.on !== 'task' && lock.on !== 'grant';
 }
 
-function keysOf(wanted: readonly WantedLock[], on: RowLock): readonly string[] {
-  return wanted.flatMap((lock) => (lock.on === on ? [lock.key] : []));
+function isOf({ on, mode }: RowLocks, lock: WantedLock): boolean {
+  return lock.on === on && lock.mode === mode;
+}
+
+function keysOf(wanted: readonly WantedLock[], locks: RowLocks): readonly string[] {
+  return wanted.flatMap((lock) => (isOf(locks, lock) ? [lock.key] : []));
 }
 
 function parameter(locks: readonly (WantedLock & { readonly on: Exclude<LockClass, RowLock> })[]): string {
