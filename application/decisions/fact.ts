@@ -23,8 +23,8 @@ export interface Facts {
   /** The revision of a registered agent. */
   agent_revision: Fact<AgentId, number | undefined>;
   /**
-   * Whether another agent has one of these names in its `may_act_names`, or the id of this agent as a `sub` there, or has
-   * one of these as its id.
+   * Whether these names conflict with another agent. It has one of them in its `may_act_names`, its id is the `sub` of one,
+   * or it has the id of this agent as a `sub`.
    */
   agent_name_taken: Fact<{ readonly agentId: AgentId; readonly names: readonly MayActName[] }, boolean>;
   /** Whether any task of the agent is stored, live or ended. */

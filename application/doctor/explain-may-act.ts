@@ -34,7 +34,7 @@ export async function explainMayAct(sources: MayActSources, claims: Claims): Pro
     case 'malformed':
       return {
         finding: failed(
-          'may_act is no object that has a sub or a client_id of 1 to 256 characters.',
+          'may_act is malformed: it must be an object with a sub, a client_id or both, each a text of 1 to 256 characters.',
           'See what the provider writes into it (RFC 8693 section 4.4).',
         ),
         reason: 'subject_malformed',

@@ -99,7 +99,12 @@ export function testClaims(explained: Explained): void {
         'failed',
         /iss that is no text\. The token is for no registered agent\.$/,
       ],
-      ['honour', { may_act }, 'failed', /^may_act is no object that has/],
+      [
+        'honour',
+        { may_act },
+        'failed',
+        /^may_act is malformed: .* a sub, a client_id or both, each a text of 1 to 256/,
+      ],
     ] as const;
     for (const [mode, claim, status, sentence] of cases) {
       const changes = { 'Service:UpstreamIdp:MayAct': mode };
