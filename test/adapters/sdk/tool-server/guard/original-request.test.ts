@@ -24,6 +24,7 @@ const refused: readonly (readonly [string, readonly string[]])[] = [
   ['a target without a method', ORIGINAL.slice(2)],
   ['the method of one pair and the target of the other', [...FORWARDED.slice(0, 2), ...ORIGINAL.slice(2)]],
   ['a whole pair and half of the other', [...ORIGINAL, ...FORWARDED.slice(2)]],
+  ['a whole pair of Caddy and half of that of nginx', [...FORWARDED, ...ORIGINAL.slice(0, 2)]],
   ['a doubled method', [...ORIGINAL, 'x-original-method', 'GET']],
   ['a doubled target', [...FORWARDED, 'x-forwarded-uri', '/issues/1?full']],
   ['pairs with different methods', [...FORWARDED, 'X-Original-Method', 'POST', 'X-Original-URI', '/issues/1?full']],
