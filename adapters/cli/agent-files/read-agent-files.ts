@@ -20,8 +20,9 @@ import {
 } from '../../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
+import type { PlacedDocuments, PlacedMapping } from '../../../domain/placed-mapping.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { findExcess, readYaml, type YamlLimits, type YamlMapping, type YamlReading } from './yaml-documents.ts';
+import { findExcess, readYaml, type YamlLimits } from './yaml-documents.ts';
 
 /** An error in a file of agents, with its position. It quotes nothing of the file but field names. */
 export interface FileProblem {
@@ -71,7 +72,7 @@ export function readAgentBytes(file: string, bytes: Uint8Array, judge: Judge): P
 }
 
 interface ReadFile {
-  readonly mappings: readonly YamlMapping[];
+  readonly mappings: readonly PlacedMapping[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -108,7 +109,7 @@ function wholeFile(file: string, sentence: string): ReadFile {
 
 function readBytes(file: string, bytes: Uint8Array): ReadFile {
   if (bytes.length > MAX_BYTES) return wholeFile(file, `Is longer than ${MAX_BYTES} bytes.`);
-  let reading: YamlReading;
+  let reading: PlacedDocuments;
   try {
     const text = utf8.decode(bytes);
     const excess = findExcess(text, FILE_LIMITS);
@@ -145,7 +146,7 @@ const TOGETHER: readonly (readonly string[])[] = [
 
 /** Checks the form of each field, then the rules of the registration, and reports the problems of both. */
 async function judgeMapping(
-  mapping: YamlMapping,
+  mapping: PlacedMapping,
   judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
 ): Promise<JudgedMapping> {
   const { declaration, problems } = declaredAgent(mapping);
@@ -182,7 +183,7 @@ interface ReadAgent {
 const NAME = /^[\w.-]{1,64}$/;
 
 /** Parses one registration: all required fields, each in its form, and no others. Reports every problem. */
-function declaredAgent(mapping: YamlMapping): ReadAgent {
+function declaredAgent(mapping: PlacedMapping): ReadAgent {
   const problems: FieldProblem[] = [];
   for (const [name, { line }] of mapping.fields) {
     if (Object.hasOwn(fieldShapes, name)) continue;

@@ -85,6 +85,8 @@ const HEADER_TEXT = /^[\x20-\x7E]+$/;
 const anyList = must('be a list', Array.isArray);
 
 export const depth = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
+export const maxAgeMs = wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS);
+export const onStale = must('be introspect or refuse', (value) => value === 'introspect' || value === 'refuse');
 
 const CHECKS: Checks<ToolServerOptions> = {
   issuer: textWithout(issuerProblem),
@@ -100,8 +102,8 @@ const CHECKS: Checks<ToolServerOptions> = {
   ),
   statusList: optional(
     optionsOf({
-      maxAgeMs: optional(wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS)),
-      onStale: optional(must('be introspect or refuse', (value) => value === 'introspect' || value === 'refuse')),
+      maxAgeMs: optional(maxAgeMs),
+      onStale: optional(onStale),
     } satisfies Checks<StatusListOptions>),
   ),
   onAccess: optional(callable),

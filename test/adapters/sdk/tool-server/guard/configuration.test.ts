@@ -1,0 +1,148 @@
+/** The form of the guard's file, read by the YAML reader of the command line. */
+
+import { expect } from 'chai';
+import { findExcess, readYaml } from '../../../../../adapters/cli/agent-files/yaml-documents.ts';
+import { formFaults, overlapping } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
+import { readRouteMatch } from '../../../../../adapters/sdk/tool-server/guard/route-match.ts';
+
+const decide = `issuer: https://mandate.example
+audience: https://jira.example
+mode: decide
+routes:
+  - match: GET /issues/*
+    scope: [jira:read]
+`;
+const proxy = `issuer: https://mandate.example
+audience: https://jira.example/mcp
+listen: "[::1]:8099"
+mode: proxy
+upstream: http://127.0.0.1:3000
+upstream_timeout_ms: 1000
+routes:
+  - match: POST /issues
+    scope: [jira:write]
+    high_risk: true
+    require_actor: false
+    max_delegation_depth: 2
+    approval:
+      title: Create an issue
+      lines: {Project: $.project}
+mcp:
+  path: /mcp
+  tools:
+    search: {scope: [jira:read]}
+  methods:
+    resources/read: {scope: [jira:read]}
+open: [GET /healthz]
+status_list: {max_age_ms: 10000, on_stale: refuse}
+approval_key: approvals.pem
+metrics_port: 9100
+`;
+
+function faults(text: string): readonly string[] {
+  return formFaults(readYaml(text, "the guard's fields")).map(({ line, clause }) => `${line}: ${clause}`);
+}
+
+const PATTERN =
+  'must be an upper-case method and a path, as in GET /issues/*: * only last after a slash, and no path that servers rewrite';
+const UPSTREAM = 'upstream must be an https URL, or http on loopback, without a path';
+const LISTEN = 'listen must be a host and a port, as in 127.0.0.1:8099';
+
+const wrong: readonly (readonly [what: string, from: string, to: string, fault: string])[] = [
+  ['a wildcard in the middle', 'POST /issues', 'POST /*/a', `8: routes[0].match ${PATTERN}`],
+  ['a method in lower case', 'POST /issues', 'post /issues', `8: routes[0].match ${PATTERN}`],
+  ['an open route with a query', '[GET /healthz]', '[GET /healthz?a]', `22: open[0] ${PATTERN}`],
+  ['a route without a scope', '[jira:write]', '[]', '9: routes[0].scope must be a list of at least one scope'],
+  ['a depth of 0', 'depth: 2', 'depth: 0', '12: routes[0].max_delegation_depth must be a whole number of 1 or more'],
+  ['an unquoted word for a flag', 'high_risk: true', 'high_risk: yes', '10: routes[0].high_risk must be true or false'],
+  [
+    'an empty field',
+    'title: Create an issue',
+    'title:',
+    '14: routes[0].approval.title must be a text that is not empty',
+  ],
+  [
+    'a line of an approval that is no path',
+    '$.project',
+    'project',
+    '15: routes[0].approval.lines.Project must begin with $',
+  ],
+  ['an upstream on plain http elsewhere', 'http://127.0.0.1:3000', 'http://10.0.0.1', `5: ${UPSTREAM}`],
+  ['an upstream with a path', 'http://127.0.0.1:3000', 'https://a.example/b', `5: ${UPSTREAM}`],
+  ['a port beyond 65535', '"[::1]:8099"', 'localhost:65536', `3: ${LISTEN}`],
+  ['a port alone', '"[::1]:8099"', '8099', `3: ${LISTEN}`],
+  ['another mode', 'mode: proxy', 'mode: observe', '4: mode must be decide or proxy'],
+  ['a stale treatment that does not exist', 'refuse', 'allow', '23: status_list.on_stale must be introspect or refuse'],
+  [
+    'an mcp path with a wildcard',
+    'path: /mcp',
+    'path: /mcp/*',
+    '17: mcp.path must be a path that servers do not rewrite, without *',
+  ],
+  ['no tools', '\n    search: {scope: [jira:read]}', ' {}', '18: mcp.tools must have at least one member'],
+  [
+    'a list as the routes of a mapping',
+    '  tools:\n    search:',
+    '  tools:\n    - search:',
+    '18: mcp.tools must be a mapping',
+  ],
+];
+
+describe("The guard's file", () => {
+  it('is accepted with the least and with every field', () => {
+    expect([...faults(decide), ...faults(proxy)]).to.deep.equal([]);
+  });
+
+  for (const [what, from, to, fault] of wrong) {
+    it(`is refused at its line with ${what}`, () => {
+      const changed = proxy.replace(from, to);
+      expect(changed).not.to.equal(proxy);
+      expect(faults(changed)).to.deep.equal([fault]);
+    });
+  }
+
+  it('has all its faults reported at once, by line, also unknown members in each place', () => {
+    const text = `audience: x\nmode: both\nroutes:\n- match: GET /a\n  scopes: [a]\n- scope: [a]\n  match: GET a\nmode: decide\nmcp: 1\nrout: []\n`;
+    const found = faults(text);
+    const at = (line: number, start: string) =>
+      expect(
+        found.filter((fault) => fault.startsWith(`${line}: ${start}`)),
+        `${line} ${start}`,
+      ).to.have.lengthOf(1);
+    at(1, 'issuer must be an absolute https URL');
+    at(1, 'audience must be an absolute http or https URL');
+    at(5, 'routes[0].scopes is not an option (accepted: match, scope, high_risk,');
+    at(4, 'routes[0].scope must be a list of at least one scope');
+    at(7, 'routes[1].match must be');
+    at(8, 'The name is repeated.');
+    at(9, 'mcp must be a mapping');
+    at(10, 'rout is not an option');
+    expect(found).to.have.lengthOf(8);
+  });
+
+  it('repeats no value, and no name that could be a secret', () => {
+    const secret = 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJhZGEifQ.c2ln';
+    const text = `issuer: ${secret}\n${secret}: ${secret}\nmode: ${secret}\nroutes:\n- {match: ${secret}, ${secret}: 1}\n`;
+    expect(faults(text)).to.have.length.above(4);
+    expect(faults(text).join('\n')).not.to.include(secret);
+  });
+
+  it('holds one mapping', () => {
+    expect(faults(`${decide}---\n${decide}`)).to.deep.equal(['8: the file must hold one document']);
+    expect(faults('[]')).to.deep.equal(["1: Must be a mapping: the guard's fields."]);
+  });
+
+  it('has no anchors and no aliases, if its limit is 0', () => {
+    const limits = { tokens: 500_000, escapes: 50_000, entries: 2000, depth: 32, aliases: 0 };
+    const sentence = 'Has an anchor or an alias: this file may have none.';
+    expect(findExcess(proxy, limits)).to.equal(undefined);
+    expect(findExcess(decide.replace('[jira:read]', '&read [jira:read]'), limits)).to.deep.equal({ line: 6, sentence });
+    expect(findExcess(decide.replace('[jira:read]', '*read'), limits)).to.deep.equal({ line: 6, sentence });
+  });
+
+  it('names each pair of patterns that some request matches', () => {
+    const matches = ['GET /a/*', 'GET /a/b', 'POST /a/b', 'GET /c'].flatMap((pattern) => readRouteMatch(pattern) ?? []);
+    const found = overlapping(matches).map(([first, later]) => [first.pattern, later.pattern]);
+    expect(found).to.deep.equal([['GET /a/*', 'GET /a/b']]);
+  });
+});
