@@ -5,7 +5,7 @@
 
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/tokens/strict-json.ts';
-import { type Check, optionsOf } from '../../arguments.ts';
+import { type Check, memberName, optionsOf } from '../../arguments.ts';
 
 export interface FileFault {
   readonly line: number;
@@ -82,14 +82,9 @@ function mapping(
   };
 }
 
-/** Names that may be shown. Other text before a colon may be a misplaced secret. */
-const SHOWN = /^[\w$./-]{1,40}$/;
-
+/** The path as the library's checks write it: a name that could be a secret is left out. */
 export function nameOf(path: Path): string {
-  return path
-    .map((step, at) => {
-      if (typeof step === 'number') return `[${step}]`;
-      return `${at === 0 ? '' : '.'}${SHOWN.test(step) ? step : '(another name)'}`;
-    })
-    .join('');
+  return path.reduce<string>((name, step) => {
+    return typeof step === 'number' ? `${name}[${step}]` : memberName(name, step);
+  }, '');
 }

@@ -122,8 +122,8 @@ describe("The guard's file", () => {
 
   it('repeats no value, and no name that could be a secret', () => {
     const secret = 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJhZGEifQ.c2ln';
-    const text = `issuer: ${secret}\n${secret}: ${secret}\nmode: ${secret}\nroutes:\n- {match: ${secret}, ${secret}: 1}\n`;
-    expect(faults(text)).to.have.length.above(4);
+    const text = `issuer: ${secret}\n${secret}: ${secret}\nmode: ${secret}\nroutes:\n- {match: ${secret}, ${secret}: 1}\nmcp: {path: /, tools: {${secret}: 1}}\n`;
+    expect(faults(text)).to.have.length.above(5);
     expect(faults(text).join('\n')).not.to.include(secret);
   });
 
