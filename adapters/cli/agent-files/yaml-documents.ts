@@ -80,7 +80,7 @@ const MAX_FAULTS = 10;
  *
  * @param content what a document must hold, for the problem of another one
  */
-export function readYaml(text: string, content = 'the fields of one registration'): PlacedDocuments {
+export function readYaml(text: string, content = 'fields and their values'): PlacedDocuments {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, {
     lineCounter: lines,

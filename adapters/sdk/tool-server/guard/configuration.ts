@@ -1,14 +1,26 @@
-/** The form of the guard's file. What fields require of each other, and their defaults, are not checked here. */
+/** The rules of the guard's file: the form of each field, and what fields require of each other. */
 
 import { audienceProblem, isLoopback, issuerProblem } from '../../../../domain/address.ts';
-import type { PlacedDocuments } from '../../../../domain/placed-mapping.ts';
+import type { PlacedDocuments, PlacedMapping } from '../../../../domain/placed-mapping.ts';
+import { isJsonObject, type Json, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { flag, must, text, textWithout, wholeNumber } from '../../arguments.ts';
 import { scopes } from '../../scope-list.ts';
 import { depth, maxAgeMs, onStale } from '../core/options.ts';
-import { type FileFault, faultsOf, list, named, optionally, section, single } from './placed-checks.ts';
+import {
+  type FileFault,
+  faultsOf,
+  list,
+  named,
+  nameOf,
+  optionally,
+  type Path,
+  section,
+  single,
+} from './placed-checks.ts';
 import { isPlainPath } from './request-target.ts';
 import { overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
 
+const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -65,18 +77,84 @@ const file = section({
   metrics_port: optionally(single(port)),
 });
 
-/** All faults of the form, in the order of their lines. */
-export function formFaults({ mappings, problems }: PlacedDocuments): readonly FileFault[] {
+/** All faults of the file. */
+export function guardFileFaults({ mappings, problems }: PlacedDocuments): readonly FileFault[] {
   const [mapping, ...others] = mappings;
+  const faults = mapping === undefined ? [] : [...faultsOf(file, mapping), ...relationFaults(mapping)];
   return [
     ...problems.map(({ line, sentence: clause }) => ({ line, clause })),
-    ...(mapping === undefined ? [] : faultsOf(file, mapping)),
+    ...faults,
     ...others.map(({ line }) => ({ line, clause: 'the file must hold one document' })),
-  ];
+  ].sort((one, other) => one.line - other.line);
+}
+
+/** The fields that the mode decide cannot honour: the gateway passes the request on, and the guard never sees its body. */
+const PROXY_ONLY = ['upstream', 'upstream_timeout_ms', 'mcp', 'approval_key'] as const;
+
+function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readonly FileFault[] {
+  const has = (name: string) => fields.has(name) || unread.has(name);
+  const value = (name: string) => fields.get(name)?.value;
+  const mode = value('mode');
+  const approvals = approvalPaths(value('routes'), value('mcp'));
+  const faults: FileFault[] = [];
+  const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
+
+  if (mode === 'proxy' && !has('upstream')) at(['upstream'], 'must be given in the mode proxy');
+  if (mode === 'decide') {
+    const given = PROXY_ONLY.filter(has).map((name) => [name]);
+    for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
+  } else if (approvals.length > 0 && !has('approval_key')) at(['approval_key'], 'must be given with an approval');
+  if (!has('mcp') && (!has('routes') || isEmptyList(value('routes')))) {
+    faults.push({ line, clause: 'routes or mcp must be given: otherwise every request is refused' });
+  }
+  const listen = value('listen') ?? DEFAULT_LISTEN;
+  const metrics = value('metrics_port');
+  if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
+    at(['metrics_port'], 'must differ from the port of listen');
+  }
+  return faults;
+}
+
+function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
+  const listed = Array.isArray(routes) ? routes : [];
+  const ofRoutes = listed.flatMap((route: Json, at): Path[] =>
+    hasApproval(route) ? [['routes', at, 'approval']] : [],
+  );
+  const tools = isJsonObject(mcp) ? member(mcp, 'tools') : undefined;
+  const byName = isJsonObject(tools) ? Object.entries(tools) : [];
+  const ofTools = byName.flatMap(([name, tool]): Path[] =>
+    hasApproval(tool) ? [['mcp', 'tools', name, 'approval']] : [],
+  );
+  return [...ofRoutes, ...ofTools];
+}
+
+function hasApproval(policy: Json | undefined): boolean {
+  return isJsonObject(policy) && member(policy, 'approval') !== undefined;
+}
+
+function isEmptyList(value: Json | undefined): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+export interface PlacedMatch extends RouteMatch {
+  readonly line: number;
+}
+
+/** The patterns of a file without faults, in the order in which they are compared. Routes precede what is open. */
+export function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
+  const entries = (name: string) => {
+    const value = fields.get(name)?.value;
+    return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, line: lineOf([name, at]) })) : [];
+  };
+  return [...entries('routes'), ...entries('open')].flatMap(({ entry, line }) => {
+    const written = isJsonObject(entry) ? textMember(entry, 'match') : entry;
+    const match = typeof written === 'string' ? readRouteMatch(written) : undefined;
+    return match === undefined ? [] : [{ ...match, line }];
+  });
 }
 
 /** Each pair of patterns that some request matches. The first of the pair wins. */
-export function overlapping(matches: readonly RouteMatch[]): readonly (readonly [RouteMatch, RouteMatch])[] {
+export function overlapping(matches: readonly PlacedMatch[]): readonly (readonly [PlacedMatch, PlacedMatch])[] {
   return matches.flatMap((first, at) =>
     matches.slice(at + 1).flatMap((later) => (overlaps(first, later) ? [[first, later] as const] : [])),
   );

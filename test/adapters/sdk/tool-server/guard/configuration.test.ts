@@ -2,8 +2,7 @@
 
 import { expect } from 'chai';
 import { findExcess, readYaml } from '../../../../../adapters/cli/agent-files/yaml-documents.ts';
-import { formFaults, overlapping } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
-import { readRouteMatch } from '../../../../../adapters/sdk/tool-server/guard/route-match.ts';
+import { guardFileFaults } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
 
 const decide = `issuer: https://mandate.example
 audience: https://jira.example
@@ -40,7 +39,7 @@ metrics_port: 9100
 `;
 
 function faults(text: string): readonly string[] {
-  return formFaults(readYaml(text, "the guard's fields")).map(({ line, clause }) => `${line}: ${clause}`);
+  return guardFileFaults(readYaml(text, "the guard's fields")).map(({ line, clause }) => `${line}: ${clause}`);
 }
 
 const PATTERN =
@@ -88,7 +87,40 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
   ],
 ];
 
+const related: readonly (readonly [what: string, text: string, faults: readonly string[]])[] = [
+  ['proxy without an upstream', proxy.replace(/upstream: .*\n/, ''), ['1: upstream must be given in the mode proxy']],
+  [
+    'decide with an upstream',
+    `${decide}upstream: https://a.example\nupstream_timeout_ms: 1\n`,
+    ['7: upstream is only for the mode proxy', '8: upstream_timeout_ms is only for the mode proxy'],
+  ],
+  [
+    'decide with what needs a body',
+    proxy.replace('mode: proxy', 'mode: decide').replace(/upstream.*\n/g, ''),
+    [
+      '11: routes[0].approval is only for the mode proxy',
+      '14: mcp is only for the mode proxy',
+      '22: approval_key is only for the mode proxy',
+    ],
+  ],
+  [
+    'an approval without a key',
+    proxy.replace(/approval_key.*\n/, ''),
+    ['1: approval_key must be given with an approval'],
+  ],
+  [
+    'no route',
+    decide.replace(/routes:.*/s, 'routes: []\n'),
+    ['1: routes or mcp must be given: otherwise every request is refused'],
+  ],
+  ['one port for both', `${decide}metrics_port: 8099\n`, ['7: metrics_port must differ from the port of listen']],
+];
+
 describe("The guard's file", () => {
+  for (const [what, text, expected] of related) {
+    it(`is refused with ${what}`, () => expect(faults(text)).to.deep.equal(expected));
+  }
+
   it('is accepted with the least and with every field', () => {
     expect([...faults(decide), ...faults(proxy)]).to.deep.equal([]);
   });
@@ -138,11 +170,5 @@ describe("The guard's file", () => {
     expect(findExcess(proxy, limits)).to.equal(undefined);
     expect(findExcess(decide.replace('[jira:read]', '&read [jira:read]'), limits)).to.deep.equal({ line: 6, sentence });
     expect(findExcess(decide.replace('[jira:read]', '*read'), limits)).to.deep.equal({ line: 6, sentence });
-  });
-
-  it('names each pair of patterns that some request matches', () => {
-    const matches = ['GET /a/*', 'GET /a/b', 'POST /a/b', 'GET /c'].flatMap((pattern) => readRouteMatch(pattern) ?? []);
-    const found = overlapping(matches).map(([first, later]) => [first.pattern, later.pattern]);
-    expect(found).to.deep.equal([['GET /a/*', 'GET /a/b']]);
   });
 });

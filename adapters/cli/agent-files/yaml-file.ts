@@ -1,0 +1,54 @@
+/** Reads the bytes of a YAML file within its limits. */
+
+import { createReadStream } from 'node:fs';
+import type { PlacedDocuments } from '../../../domain/placed-mapping.ts';
+import { findExcess, readYaml, type YamlLimits } from './yaml-documents.ts';
+
+/** The maximum length of a file: enough for thousands of agents. */
+const MAX_BYTES = 4 * 1_048_576;
+/**
+ * The limits of every file, checked before it is parsed. The tokens are those of some 4,000 agents. A registration has
+ * lists of at most 1,000 entries, few levels, and few values of several lines.
+ */
+export const FILE_LIMITS: YamlLimits = { tokens: 500_000, escapes: 50_000, entries: 2000, depth: 32, aliases: 100 };
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+type YamlFile =
+  | { readonly kind: 'read'; readonly documents: PlacedDocuments }
+  /** A problem of the whole file. */
+  | { readonly kind: 'unusable'; readonly sentence: string };
+
+export interface YamlContent {
+  readonly limits: YamlLimits;
+  /** What a document must hold, for the problem of another one. */
+  readonly mapping: string;
+}
+
+export async function readYamlFile(file: string, content: YamlContent): Promise<YamlFile> {
+  const bytes = await bytesOf(file);
+  return bytes === undefined ? { kind: 'unusable', sentence: 'Cannot be read.' } : readYamlBytes(bytes, content);
+}
+
+export function readYamlBytes(bytes: Uint8Array, { limits, mapping }: YamlContent): YamlFile {
+  if (bytes.length > MAX_BYTES) return { kind: 'unusable', sentence: `Is longer than ${MAX_BYTES} bytes.` };
+  try {
+    const text = utf8.decode(bytes);
+    const excess = findExcess(text, limits);
+    const documents = excess === undefined ? readYaml(text, mapping) : { mappings: [], problems: [excess] };
+    return { kind: 'read', documents };
+  } catch (error) {
+    if (error instanceof TypeError) return { kind: 'unusable', sentence: 'Is not text in UTF-8.' };
+    throw error;
+  }
+}
+
+async function bytesOf(file: string): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  try {
+    // Reads one byte more than the limit, which shows that a file is too long. A device could deliver bytes without end.
+    for await (const chunk of createReadStream(file, { end: MAX_BYTES })) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  } catch {
+    return undefined;
+  }
+}
