@@ -1,5 +1,7 @@
 /** The form of the guard's file, read by the YAML reader of the command line. */
 
+import { readFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { findExcess, readYaml } from '../../../../../adapters/cli/agent-files/yaml-documents.ts';
 import { guardFileFaults } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
@@ -116,7 +118,28 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
   ['one port for both', `${decide}metrics_port: 8099\n`, ['7: metrics_port must differ from the port of listen']],
 ];
 
+/** Rules about addresses that the schema leaves to the guard. */
+const BEYOND_SCHEMA = /^an upstream|^a port/;
+
 describe("The guard's file", () => {
+  it('has a JSON Schema that accepts and refuses what the guard does', async () => {
+    const schema = await readFile('adapters/sdk/tool-server/guard/guard.schema.json', 'utf8');
+    const validate = new Ajv2020({ formats: { uri: true }, strict: false }).compile(JSON.parse(schema));
+    const isValid = (text: string) => {
+      const fields = readYaml(text).mappings[0]?.fields ?? new Map();
+      return validate(Object.fromEntries([...fields].map(([name, field]) => [name, field.value])));
+    };
+    expect([decide, proxy].map(isValid)).to.deep.equal([true, true]);
+    const accepted = wrong.filter(([what, from, to]) => !BEYOND_SCHEMA.test(what) && isValid(proxy.replace(from, to)));
+    expect(accepted.map(([what]) => what)).to.deep.equal([]);
+    // Every field of the whole example, renamed: neither knows the new name.
+    const names = [...new Set(proxy.match(/\b[a-z_]+(?=: )|\b[a-z_]+(?=:\n)/g))].filter(
+      (name) => !/^(search|read)$/.test(name),
+    );
+    const renamed = names.map((name) => proxy.replace(new RegExp(`\\b${name}:`), `${name}x:`));
+    expect(renamed.filter((text) => isValid(text) || faults(text).length === 0)).to.deep.equal([]);
+  });
+
   for (const [what, text, expected] of related) {
     it(`is refused with ${what}`, () => expect(faults(text)).to.deep.equal(expected));
   }
