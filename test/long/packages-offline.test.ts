@@ -196,9 +196,8 @@ describe('Packages:', () => {
           `^dist/(?:domain/[\\w/-]+|adapters/sdk/[\\w-]+|${source}/[\\w/-]+)\\.(?:js|d\\.ts)$`,
         );
         expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
-          'LICENSE',
-          'README.md',
-          'package.json',
+          ...['LICENSE', 'README.md', 'package.json'],
+          ...(manifest.name === '@mandate/tool-server' ? ['guard/guard.schema.json'] : []),
         ]);
         const own = (await filesIn(join(root, source))).filter(
           (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
