@@ -20,7 +20,7 @@ import {
 import { isPlainPath } from './request-target.ts';
 import { overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
 
-const DEFAULT_LISTEN = '127.0.0.1:8099';
+export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 

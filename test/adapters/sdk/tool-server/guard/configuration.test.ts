@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { findExcess, readYaml } from '../../../../../adapters/cli/agent-files/yaml-documents.ts';
 import { guardFileFaults } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
+import { readConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 
 const decide = `issuer: https://mandate.example
 audience: https://jira.example
@@ -138,6 +139,54 @@ describe("The guard's file", () => {
     );
     const renamed = names.map((name) => proxy.replace(new RegExp(`\\b${name}:`), `${name}x:`));
     expect(renamed.filter((text) => isValid(text) || faults(text).length === 0)).to.deep.equal([]);
+  });
+
+  it('is read with every default, and with every field', () => {
+    const read = (text: string) => readYaml(text).mappings.map(readConfiguration);
+    const match = { pattern: 'GET /issues/*', method: 'GET', path: '/issues/', isPrefix: true };
+    expect(read(decide)).to.deep.equal([
+      {
+        issuer: 'https://mandate.example',
+        audience: 'https://jira.example',
+        listen: { host: '127.0.0.1', port: 8099 },
+        mode: 'decide',
+        routes: [{ match, scope: ['jira:read'] }],
+        open: [],
+        statusList: undefined,
+        metricsPort: undefined,
+      },
+    ]);
+    const least = read(`${decide.replace('decide', 'proxy')}upstream: https://a.example/\nstatus_list: {}\n`);
+    expect(least[0]).to.deep.include({ upstream: 'https://a.example', upstreamTimeoutMs: 60_000, statusList: {} });
+    expect(read(proxy)).to.deep.equal([
+      {
+        issuer: 'https://mandate.example',
+        audience: 'https://jira.example/mcp',
+        listen: { host: '::1', port: 8099 },
+        mode: 'proxy',
+        routes: [
+          {
+            match: { pattern: 'POST /issues', method: 'POST', path: '/issues', isPrefix: false },
+            scope: ['jira:write'],
+            highRisk: true,
+            requireActor: false,
+            maxDelegationDepth: 2,
+            approval: { title: 'Create an issue', lines: { Project: '$.project' } },
+          },
+        ],
+        open: [{ pattern: 'GET /healthz', method: 'GET', path: '/healthz', isPrefix: false }],
+        statusList: { maxAgeMs: 10_000, onStale: 'refuse' },
+        metricsPort: 9100,
+        upstream: 'http://127.0.0.1:3000',
+        upstreamTimeoutMs: 1000,
+        mcp: {
+          path: '/mcp',
+          tools: { search: { scope: ['jira:read'] } },
+          methods: { 'resources/read': { scope: ['jira:read'] } },
+        },
+        approvalKey: 'approvals.pem',
+      },
+    ]);
   });
 
   for (const [what, text, expected] of related) {
