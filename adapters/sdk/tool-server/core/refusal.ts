@@ -1,12 +1,14 @@
 /**
  * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals", plus
- * two reasons for a tool's own policy, and one for status lists). A reason that is missing here does not compile.
+ * two reasons for a tool's own policy, one for status lists, and one for the guard). A reason that is missing here does not
+ * compile.
  */
 
 import type { ServerResponse } from 'node:http';
 import { formatScope, type Scope } from '../../../../domain/scope.ts';
 
 const BY_STATUS = {
+  400: 'invalid_request',
   401: 'invalid_token',
   403: 'insufficient_scope',
   503: 'temporarily_unavailable',
@@ -23,6 +25,7 @@ interface Entry {
 const entry = <S extends Status>(status: S, sentence: string) => ({ status, sentence }) as const;
 
 const catalogue = {
+  malformed_request: entry(400, 'The request does not have one method and one path that every server reads alike.'),
   missing_token: entry(401, 'The request carries no bearer token.'),
   malformed_token: entry(401, 'The token is not a well-formed task token.'),
   unsupported_algorithm: entry(401, 'The token is not signed with ES256.'),
@@ -72,7 +75,7 @@ export interface Refusal {
   readonly reason: RefusalReason;
   readonly error: (typeof BY_STATUS)[Status];
   readonly message: string;
-  /** `WWW-Authenticate` with 401 and 403, and the control plane's `Retry-After` if it sent one. */
+  /** `WWW-Authenticate` with 400, 401 and 403, and the control plane's `Retry-After` if it sent one. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body of the response, as JSON. */
   readonly body: RefusalBody;
@@ -102,7 +105,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
     error,
     message,
     headers: {
-      ...(status === 401 || status === 403
+      ...(status < 500
         ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }
         : {}),
       ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),

@@ -69,8 +69,11 @@ export interface ToolServer {
 export type AccessRequest = {
   /** The route's pattern or the tool's name, for the event. Never a URL: its query may hold a secret. */
   readonly route: string | null;
-  /** The policy, or the reason to refuse a verified token because there is no policy. */
-  readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
+  /**
+   * The policy, or the reason to refuse a verified token because there is no policy. `malformed_request` refuses the request
+   * before its token is read: nothing says which route it is for.
+   */
+  readonly policy: EnforcedPolicy | Unmatched;
   /** The headers of the request, for `startSpan`: requests that this one causes belong to its trace. */
   readonly headers?: IncomingHttpHeaders;
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
@@ -92,16 +95,21 @@ export type AccessRequest = {
     }
 );
 
+/** In place of a policy. */
+type Unmatched = 'unknown_route' | 'unknown_tool' | 'malformed_request';
+
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
 
 const authorizationCheck = must('be the text of the Authorization header, or the list of all of them', (value) =>
   [value].flat().every((each) => typeof each === 'string'),
 );
 
+const UNMATCHED: ReadonlySet<unknown> = new Set<Unmatched>(['unknown_route', 'unknown_tool', 'malformed_request']);
+
 const REQUEST = optionsOf({
   route: must('be the name of the route, or null', (value) => value === null || typeof value === 'string'),
-  policy: must('be a policy of this tool server, unknown_route or unknown_tool', (value) => {
-    return (typeof value === 'object' && value !== null) || value === 'unknown_route' || value === 'unknown_tool';
+  policy: must('be a policy of this tool server, unknown_route, unknown_tool or malformed_request', (value) => {
+    return (typeof value === 'object' && value !== null) || UNMATCHED.has(value);
   }),
   headers: optional(anyObject),
   objection: optional(callable),
@@ -181,6 +189,7 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
   const { options, plane, keys, lists, report } = parts;
   const { issuer, audience, clockSkewSeconds, now, statusList } = options;
   const policy = policyOf(parts, request);
+  if (policy === 'malformed_request') return { kind: 'refused', reason: policy };
 
   // 1. A token that this control plane signed, for this server.
   const text = 'token' in request ? request.token : bearerToken(request.authorization);
@@ -230,7 +239,7 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
 
 /** @throws TypeError if another tool server made the policy */
 function policyOf({ enforced }: Parts, { policy }: AccessRequest): AccessRequest['policy'] {
-  if (policy === 'unknown_route' || policy === 'unknown_tool' || enforced.has(policy)) return policy;
+  if (typeof policy === 'string' || enforced.has(policy)) return policy;
   throw new TypeError('The policy was not made by this tool server.');
 }
 

@@ -64,7 +64,7 @@ interface Surface {
 const web = (framework: Framework): Surface => ({
   name: framework.name,
   cases: refusalCases,
-  unused: ['unknown_tool', 'arguments_refused', 'policy_unavailable', 'internal_error'],
+  unused: ['malformed_request', 'unknown_tool', 'arguments_refused', 'policy_unavailable', 'internal_error'],
   start: framework.start,
   send: (app, { route, path }, headers, query = '') =>
     rawRequest(`${app.url}${path}${query}`, route.split(' ')[0] ?? '', headers),
@@ -86,7 +86,7 @@ const mcp: Surface = {
     { reason: 'arguments_refused', what: 'arguments that the policy refuses', route: PICKY, known: VERIFIED },
     { reason: 'policy_unavailable', what: 'a policy that throws', route: FAULTY, known: VERIFIED },
   ],
-  unused: ['unknown_route', 'internal_error'],
+  unused: ['malformed_request', 'unknown_route', 'internal_error'],
   start: startGuardedMcp,
   send(app, { route }, headers, query = '') {
     const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(route), arguments: {} } };
