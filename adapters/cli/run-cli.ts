@@ -9,7 +9,8 @@
  */
 
 import yargs, { type Argv } from 'yargs';
-import { attachAll, documentedIn, exitCode, type NamedCommand, type Run } from './command.ts';
+import { attachAll, documentedIn, type NamedCommand, type Run } from './command.ts';
+import { exitCode } from './exit-code.ts';
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
 import { helpLayout } from './help-layout.ts';
 import { describeRefusal, meantCommand, type Nearest } from './refused-line.ts';

@@ -1,6 +1,7 @@
 /** `mandate serve`: runs the service. */
 
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { configuredSigningKeys } from '../files/signing.ts';
 import { startService } from '../service.ts';

@@ -1,7 +1,8 @@
 /** `mandate stop`: the kill switches of a running service. */
 
 import { flag, once } from '../../adapters/cli/argument.ts';
-import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, counted } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import {
   type Emergency,
   emergencyOf,

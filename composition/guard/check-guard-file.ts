@@ -2,7 +2,7 @@
 
 import { describeFileProblem } from '../../adapters/cli/agent-files/read-agent-files.ts';
 import { FILE_LIMITS, readYamlFile } from '../../adapters/cli/agent-files/yaml-file.ts';
-import { exitCode } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { guardFileFaults, overlapping, patternsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 
 /** Two readers of YAML can repeat an anchored value differently, and each field here is a decision about access. */

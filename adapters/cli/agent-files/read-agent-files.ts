@@ -22,23 +22,7 @@ import { parseIsoDuration } from '../../../domain/duration.ts';
 import type { PlacedMapping } from '../../../domain/placed-mapping.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { findExcess, type YamlLimits } from './yaml-documents.ts';
-import { FILE_LIMITS, readYamlBytes, readYamlFile, type YamlContent } from './yaml-file.ts';
-
-/** An error in a file of agents, with its position. It quotes nothing of the file but field names. */
-export interface FileProblem {
-  /** The path as given on the command line. */
-  readonly file: string;
-  /** Counted from 1. `undefined` if the problem concerns the whole file. */
-  readonly line: number | undefined;
-  /** `undefined` if the problem concerns the whole registration. */
-  readonly field: string | undefined;
-  readonly sentence: string;
-}
-
-/** Formats a problem as `agents.yaml:7: max_task_ttl: Must be …`, which editors and other programs understand. */
-export function describeFileProblem({ file, line, field, sentence }: FileProblem): string {
-  return [line === undefined ? file : `${file}:${line}`, ...(field === undefined ? [] : [field]), sentence].join(': ');
-}
+import { FILE_LIMITS, type FileProblem, readYamlBytes, readYamlFile, type YamlContent } from './yaml-file.ts';
 
 const CONTENT: YamlContent = { limits: FILE_LIMITS, mapping: 'the fields of one registration' };
 

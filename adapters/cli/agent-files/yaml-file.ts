@@ -13,6 +13,22 @@ const MAX_BYTES = 4 * 1_048_576;
 export const FILE_LIMITS: YamlLimits = { tokens: 500_000, escapes: 50_000, entries: 2000, depth: 32, aliases: 100 };
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** An error in a file, with its position. It quotes nothing of the file but field names. */
+export interface FileProblem {
+  /** The path as given on the command line. */
+  readonly file: string;
+  /** Counted from 1. `undefined` if the problem concerns the whole file. */
+  readonly line: number | undefined;
+  /** `undefined` if the problem concerns the whole document. */
+  readonly field: string | undefined;
+  readonly sentence: string;
+}
+
+/** Formats a problem as `agents.yaml:7: max_task_ttl: Must be …`, which editors and other programs understand. */
+export function describeFileProblem({ file, line, field, sentence }: FileProblem): string {
+  return [line === undefined ? file : `${file}:${line}`, ...(field === undefined ? [] : [field]), sentence].join(': ');
+}
+
 type YamlFile =
   | { readonly kind: 'read'; readonly documents: PlacedDocuments }
   /** A problem of the whole file. */

@@ -1,7 +1,8 @@
 /** `mandate agent disable`: the agent gets no token from now on (specification "Agent"). */
 
 import { once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import {
   type Emergency,
   emergencyOf,

@@ -1,7 +1,8 @@
 /** `mandate witness serve` (C2SP tlog-witness v1.0.0). */
 
 import { once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { verifyEd25519 } from '../../../adapters/jose/log-key.ts';
 import { systemClock } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';

@@ -7,13 +7,17 @@ export type IdentityHeaders = Readonly<
   Record<'Mandate-Subject' | 'Mandate-Agent' | 'Mandate-Task' | 'Mandate-Scope', string>
 >;
 
-/** A header that is absent could be one that a client sent: an empty one replaces it. */
-export function identityHeaders({ sub, act, task, scope }: TaskTokenClaims): IdentityHeaders {
+/**
+ * A header that is absent could be one that a client sent: an empty one replaces it.
+ *
+ * @param claims `undefined` for a request that needs no token
+ */
+export function identityHeaders(claims: TaskTokenClaims | undefined): IdentityHeaders {
   return {
-    'Mandate-Subject': encoded(sub),
-    'Mandate-Agent': encoded(act?.sub ?? ''),
-    'Mandate-Task': encoded(task?.id ?? ''),
-    'Mandate-Scope': encoded(formatScope(scope)),
+    'Mandate-Subject': encoded(claims?.sub ?? ''),
+    'Mandate-Agent': encoded(claims?.act?.sub ?? ''),
+    'Mandate-Task': encoded(claims?.task?.id ?? ''),
+    'Mandate-Scope': encoded(formatScope(claims?.scope ?? [])),
   };
 }
 

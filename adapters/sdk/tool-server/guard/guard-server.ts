@@ -1,0 +1,99 @@
+/** The HTTP server of the guard, for both modes: its limits, and its stop. What Node's parser refuses has no event. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ListenAddress } from './read-configuration.ts';
+
+export interface GuardServerOptions {
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Gets what `answer` rejects with. */
+  readonly onError: (error: unknown) => void;
+  /** The time for a request's head and body together, in milliseconds; 0 for no limit. */
+  readonly requestTimeoutMs: number;
+  /** The times of a stop; those of the service when absent. */
+  readonly stopping?: StopTimes;
+}
+
+export interface StopTimes {
+  /** How long requests are still accepted, in milliseconds: a load balancer notices a stop late. */
+  readonly lingerMs: number;
+  /** How long running requests may then take to finish. */
+  readonly drainMs: number;
+}
+
+export interface GuardServer {
+  readonly address: ListenAddress;
+  /** Finishes running requests, and closes every connection. What is running at the end, such as a stream, is cut. */
+  stop(): Promise<void>;
+}
+
+const STOP_TIMES: StopTimes = { lingerMs: 1000, drainMs: 10_000 };
+const HEAD_TIMEOUT_MS = 10_000;
+/** Longer than the minute for which gateways keep idle connections, so that they close them first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** A token of 16 KiB, and the other headers that a gateway passes on. */
+const MAX_HEAD_BYTES = 32 * 1024;
+const POLL_MS = 25;
+
+/** @throws the system's error if it cannot listen on the address */
+export async function startGuardServer(
+  { host, port }: ListenAddress,
+  { answer, onError, requestTimeoutMs, stopping = STOP_TIMES }: GuardServerOptions,
+): Promise<GuardServer> {
+  let isStopping = false;
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    if (isStopping) response.setHeader('Connection', 'close');
+    answer(request, response).catch((error: unknown) => {
+      onError(error);
+      answerFault(response);
+    });
+  };
+  const server = createServer(
+    {
+      headersTimeout: HEAD_TIMEOUT_MS,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      // Node's flag --insecure-http-parser must not change this.
+      insecureHTTPParser: false,
+    },
+    serve,
+  );
+  // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
+  server.maxHeadersCount = 0;
+  server.on('checkContinue', (request, response) => {
+    // A client that got no `100 Continue` may or may not send the body: only closing makes the next request unambiguous.
+    response.setHeader('Connection', 'close');
+    serve(request, response);
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  // The system may fail to accept one connection (ENFILE). The server continues to listen.
+  server.on('error', onError);
+  return {
+    address: { host, port: (server.address() as AddressInfo).port },
+    async stop() {
+      isStopping = true;
+      await pause(stopping.lingerMs);
+      const closed = once(server, 'close');
+      server.close();
+      // A response that began before the stop keeps its connection open.
+      const polling = setInterval(() => server.closeIdleConnections(), POLL_MS);
+      const cutting = setTimeout(() => server.closeAllConnections(), stopping.drainMs);
+      await closed;
+      clearInterval(polling);
+      clearTimeout(cutting);
+    },
+  };
+}
+
+/** As the library answers `internal_error`. Nothing can be added to an answer that has begun: it is cut. */
+function answerFault(response: ServerResponse): void {
+  if (response.headersSent) response.destroy();
+  else {
+    response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' });
+    response.end('{"error":"server_error"}');
+  }
+}
