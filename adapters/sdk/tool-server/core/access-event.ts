@@ -58,3 +58,10 @@ export function accessEvent(access: {
 export function eventLine(event: AccessEvent): string {
   return visibleJson(JSON.stringify(event));
 }
+
+/** Writes the event to standard output. Rejects if it could not be written. */
+export function writeEvent(event: AccessEvent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(`${eventLine(event)}\n`, (error) => (error == null ? resolve() : reject(error)));
+  });
+}

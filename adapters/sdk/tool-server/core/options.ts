@@ -19,7 +19,7 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
-import { type AccessEvent, eventLine } from './access-event.ts';
+import { type AccessEvent, writeEvent } from './access-event.ts';
 import { noSpan, type StartSpan } from './span.ts';
 
 export interface ToolServerOptions {
@@ -122,7 +122,7 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     maxDelegationDepth: 1,
     timeoutMs: DEFAULT_TIMEOUT_MS,
     realm: given.audience,
-    onAccess: writeLine,
+    onAccess: writeEvent,
     onError: (error) => console.error(error),
     fetch: (...request) => globalThis.fetch(...request),
     startSpan: noSpan,
@@ -154,10 +154,4 @@ export const toolServerMade: Check = (value, name) =>
 
 function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
   return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
-}
-
-function writeLine(event: AccessEvent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(`${eventLine(event)}\n`, (error) => (error == null ? resolve() : reject(error)));
-  });
 }

@@ -3,7 +3,7 @@
  * status of the answer, and copies headers from it to the request.
  */
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { ToolServer } from '../core/tool-server.ts';
@@ -11,28 +11,48 @@ import type { GuardMode } from './guard-mode.ts';
 import { guardRoutes, MALFORMED } from './guard-routes.ts';
 import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
 import { originalRequest } from './original-request.ts';
-import type { DecideConfiguration } from './read-configuration.ts';
 
 /** Some gateways append the query of the request that they ask about. */
 const QUESTION = /^\/decide(?:\?|$)/;
 
-export function decideMode(toolServer: ToolServer, configuration: DecideConfiguration): GuardMode {
-  const find = guardRoutes(toolServer, configuration);
+/** A body is neither needed nor read. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export function decideMode(): GuardMode {
+  let rules: Rules | undefined;
   return {
-    async answer({ url = '', rawHeaders, headers }, response) {
-      const original = QUESTION.test(url) ? originalRequest(rawHeaders) : undefined;
-      const found = original === undefined ? MALFORMED : find(original.method, original.path);
-      if (found === 'open') {
-        allow(response, identityHeaders(undefined));
-        return;
-      }
-      const authorization = authorizationHeaders(rawHeaders, headers);
-      const access = await toolServer.authorize({ ...found, authorization, headers });
-      if (access.kind === 'refused') answerRefusal(response, forGateway(access));
-      else allow(response, identityHeaders(access.claims));
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    use(toolServer, configuration) {
+      rules = { toolServer, find: guardRoutes(toolServer, configuration) };
+    },
+    async answer(request, response) {
+      if (rules === undefined) throw new Error('The mode has no rules yet.');
+      await decide(rules, request, response);
     },
     close: () => Promise.resolve(),
   };
+}
+
+interface Rules {
+  readonly toolServer: ToolServer;
+  readonly find: ReturnType<typeof guardRoutes>;
+}
+
+async function decide(
+  { toolServer, find }: Rules,
+  { url = '', rawHeaders, headers }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const original = QUESTION.test(url) ? originalRequest(rawHeaders) : undefined;
+  const found = original === undefined ? MALFORMED : find(original.method, original.path);
+  if (found === 'open') {
+    allow(response, identityHeaders(undefined));
+    return;
+  }
+  const authorization = authorizationHeaders(rawHeaders, headers);
+  const access = await toolServer.authorize({ ...found, authorization, headers });
+  if (access.kind === 'refused') answerRefusal(response, forGateway(access));
+  else allow(response, identityHeaders(access.claims));
 }
 
 function allow(response: ServerResponse, headers: IdentityHeaders): void {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { answerRefusal, refusal } from '../core/refusal.ts';
 import type { ListenAddress } from './read-configuration.ts';
 
 export interface GuardServerOptions {
@@ -89,11 +90,8 @@ export async function startGuardServer(
   };
 }
 
-/** As the library answers `internal_error`. Nothing can be added to an answer that has begun: it is cut. */
+/** Nothing can be added to an answer that has begun: it is cut. */
 function answerFault(response: ServerResponse): void {
   if (response.headersSent) response.destroy();
-  else {
-    response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' });
-    response.end('{"error":"server_error"}');
-  }
+  else answerRefusal(response, refusal('internal_error', ''));
 }

@@ -1,0 +1,100 @@
+/**
+ * The guard: the tool-server library as a process of its own, in front of a service in any language.
+ *
+ * configuration.ts checks the file, whose text `composition/guard` reads, and read-configuration.ts makes typed members of
+ * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks. Both modes find
+ * the policy of a request with guard-routes.ts, and let the library decide (`../core/tool-server.ts`).
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { createToolServer, type ToolServer, type ToolServerOptions } from '../core/tool-server.ts';
+import { decideMode } from './decide-mode.ts';
+import type { GuardMode } from './guard-mode.ts';
+import { type StopTimes, startGuardServer } from './guard-server.ts';
+import type { GuardConfiguration, ListenAddress } from './read-configuration.ts';
+
+/** What the program gives the guard. */
+export interface GuardSurroundings
+  extends Required<Pick<ToolServerOptions, 'onAccess' | 'onError'>>,
+    Pick<ToolServerOptions, 'fetch' | 'now'> {
+  /** The times of a stop; those of the service when absent. */
+  readonly stopping?: StopTimes;
+}
+
+export interface Guard {
+  readonly address: ListenAddress;
+  /**
+   * Uses another configuration from now on. Requests under way end under the earlier one.
+   *
+   * @returns the fields that cannot change while the guard runs. If there are any, nothing has changed
+   */
+  reload(configuration: GuardConfiguration): readonly string[];
+  /** Finishes running requests, and closes every connection. */
+  stop(): Promise<void>;
+}
+
+/** The fields that need a new process, by the names of the file. */
+const FIXED = { listen: 'listen', mode: 'mode', metricsPort: 'metrics_port' } as const;
+
+/** @throws the system's error if it cannot listen on the address */
+export async function startGuard(configuration: GuardConfiguration, surroundings: GuardSurroundings): Promise<Guard> {
+  let used = configuration;
+  let toolServer = toolServerOf(configuration, surroundings);
+  const mode = modeOf(configuration);
+  mode.use(toolServer, configuration);
+  const { onError, stopping } = surroundings;
+  const server = await startGuardServer(configuration.listen, {
+    answer: (request, response) => mode.answer(request, response),
+    onError,
+    requestTimeoutMs: mode.requestTimeoutMs,
+    ...(stopping && { stopping }),
+  });
+  return {
+    address: server.address,
+    reload(next) {
+      const fixed = Object.entries(FIXED).filter(([member]) => !isSame(used, next, member as keyof typeof FIXED));
+      if (fixed.length > 0) return fixed.map(([, field]) => field);
+      const server = OF_TOOL_SERVER.every((member) => isSame(used, next, member))
+        ? toolServer
+        : toolServerOf(next, surroundings);
+      mode.use(server, next);
+      [used, toolServer] = [next, server];
+      return [];
+    },
+    async stop() {
+      await server.stop();
+      await mode.close();
+    },
+  };
+}
+
+function modeOf({ mode }: GuardConfiguration): GuardMode {
+  switch (mode) {
+    case 'decide':
+      return decideMode();
+    case 'proxy':
+      throw new TypeError('This version has no mode proxy.');
+  }
+}
+
+/** A tool server with other ones of these would have other keys, or other lists. */
+const OF_TOOL_SERVER = ['issuer', 'audience', 'statusList'] as const;
+
+function toolServerOf(
+  { issuer, audience, statusList }: GuardConfiguration,
+  { onAccess, onError, fetch, now }: GuardSurroundings,
+): ToolServer {
+  return createToolServer({
+    issuer,
+    audience,
+    onAccess,
+    onError,
+    ...(statusList && { statusList }),
+    ...(fetch && { fetch }),
+    ...(now && { now }),
+  });
+}
+
+function isSame(one: GuardConfiguration, other: GuardConfiguration, member: keyof GuardConfiguration): boolean {
+  return isDeepStrictEqual(one[member], other[member]);
+}
