@@ -22,7 +22,8 @@ export function describePortFault(
   hostSetting = 'HOST',
 ): string | undefined {
   const fault = PORT_FAULTS[codeOf(error)];
-  return fault && `Port ${port} on ${host} ${fault} (${setting}, ${hostSetting}).`;
+  const names = setting === hostSetting ? setting : `${setting}, ${hostSetting}`;
+  return fault && `Port ${port} on ${host} ${fault} (${names}).`;
 }
 
 /** @param names the settings or options with the address and the port @returns `undefined` for an error about neither */

@@ -115,6 +115,17 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   return faults;
 }
 
+/** Faults of a well-formed file: fields that this version does not serve yet. */
+export function unservedFaults({ fields, lineOf }: PlacedMapping): readonly FileFault[] {
+  const value = (name: string) => fields.get(name)?.value;
+  const at = (path: Path, clause: string) => ({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
+  const approvals = [...approvalPaths(value('routes'), value('mcp')), ...(fields.has('approval_key') ? [['approval_key']] : [])];
+  return [
+    ...(value('mode') === 'proxy' ? [at(['mode'], 'must be decide: this version has no mode proxy')] : []),
+    ...approvals.map((path) => at(path, 'must be absent: this version has no approvals')),
+  ].sort((one, other) => one.line - other.line);
+}
+
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
   const listed = Array.isArray(routes) ? routes : [];
   const ofRoutes = listed.flatMap((route: Json, at): Path[] =>

@@ -24,21 +24,30 @@ export function guardMetrics(): GuardMetrics {
     reloaded: (result) => void increase(reloads, result),
     text: () =>
       [
-        ...counter('mandate_guard_requests_total', 'Decided requests. The reason of an allowed one is empty.', requests)(
-          (reason) => `decision="${reason === '' ? 'allow' : 'deny'}",reason="${reason}"`,
+        ...counter(
+          'mandate_guard_requests_total',
+          'Decided requests. The reason of an allowed one is empty.',
+          [...requests].map(([reason, count]) => [decided(reason), count]),
         ),
-        ...counter('mandate_guard_reloads_total', 'Times that the file was read again.', reloads)(
-          (result) => `result="${result}"`,
+        ...counter(
+          'mandate_guard_reloads_total',
+          'How often the file was read again.',
+          [...reloads].map(([result, count]) => [`result="${result}"`, count]),
         ),
         '',
       ].join('\n'),
   };
 }
 
-const counter =
-  (name: string, help: string, counts: ReadonlyMap<string, number>) =>
-  (labels: (key: string) => string): readonly string[] => [
+function decided(reason: string): string {
+  return `decision="${reason === '' ? 'allow' : 'deny'}",reason="${reason}"`;
+}
+
+/** @param series the labels and the count of each */
+function counter(name: string, help: string, series: readonly (readonly [string, number])[]): readonly string[] {
+  return [
     `# HELP ${name} ${help}`,
     `# TYPE ${name} counter`,
-    ...[...counts].map(([key, count]) => `${name}{${labels(key)}} ${count}`),
+    ...series.map(([labels, count]) => `${name}{${labels}} ${count}`),
   ];
+}

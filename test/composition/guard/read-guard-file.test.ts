@@ -1,0 +1,80 @@
+/** The reading of the guard's file, from its bytes to what it says. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readGuardFile } from '../../../composition/guard/read-guard-file.ts';
+
+const HEAD = 'issuer: https://mandate.example\naudience: https://jira.example\nmode: decide\n';
+const route = (match: string) => `  - {match: ${match}, scope: [jira:read]}\n`;
+
+describe("The reading of the guard's file", () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-guard-'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  async function read(content: string | Uint8Array) {
+    const file = join(folder, 'guard.yaml');
+    writeFileSync(file, content);
+    const found = await readGuardFile(file);
+    const lines = found.kind === 'usable' ? found.overlaps : found.faults;
+    return { ...found, lines: lines.map((line) => line.replace(`${folder}/`, '')) };
+  }
+
+  it('gives the configuration of a file that can be used', async () => {
+    const found = await read(`${HEAD}routes:\n${route('GET /a')}`);
+    expect(found).to.deep.include({ kind: 'usable', lines: [] });
+    expect(found).to.have.nested.property('configuration.listen.port', 8099);
+  });
+
+  it('names each overlap with its lines', async () => {
+    const text = `${HEAD}routes:\n${route('GET /a/*')}${route('GET /a/b')}open: [GET /a/c, GET /d]\n`;
+    expect(await read(text)).to.deep.include({
+      kind: 'usable',
+      lines: [
+        'guard.yaml:6: GET /a/b overlaps GET /a/* in line 5, which wins.',
+        'guard.yaml:7: GET /a/c overlaps GET /a/* in line 5, which wins.',
+      ],
+    });
+  });
+
+  it('names every fault with its line', async () => {
+    const { kind, lines } = await read(`${HEAD}rout: 1\nroutes:\n${route('get /a')}`);
+    expect(kind).to.equal('unusable');
+    expect(lines.map((line) => line.slice(0, 36))).to.deep.equal([
+      'guard.yaml:4: rout is not an option ',
+      'guard.yaml:6: routes[0].match must b',
+    ]);
+  });
+
+  it('names the fields that this version does not serve', async () => {
+    const approval = 'approval: {title: Pay, lines: {Amount: $.amount}}';
+    const text = `${HEAD.replace('decide', 'proxy')}upstream: https://a.example\napproval_key: key.pem\nroutes:\n- {match: POST /a, scope: [a], ${approval}}\n`;
+    const { kind, lines } = await read(text);
+    expect(kind).to.equal('unusable');
+    expect(lines.filter((line) => line.endsWith('must be absent: this version has no approvals'))).to.deep.equal([
+      'guard.yaml:5: approval_key must be absent: this version has no approvals',
+      'guard.yaml:7: routes[0].approval must be absent: this version has no approvals',
+    ]);
+  });
+
+  const unusable: readonly (readonly [string, string | Uint8Array, string])[] = [
+    ['of 10 MB', `${HEAD}#${'a'.repeat(10_000_000)}`, 'guard.yaml: Is longer than 4194304 bytes.'],
+    ['that is empty', '# nothing\n', 'guard.yaml: Is empty.'],
+    ['that is not UTF-8', Buffer.from([0x61, 0x3a, 0xff]), 'guard.yaml: Is not text in UTF-8.'],
+    ['with an anchor', `${HEAD}routes: &a []\n`, 'guard.yaml:4: Has an anchor or an alias: this file may have none.'],
+  ];
+  for (const [what, content, line] of unusable) {
+    it(`refuses a file ${what}`, async () => {
+      expect(await read(content)).to.deep.include({ kind: 'unusable', lines: [line] });
+    });
+  }
+
+  it('refuses a file that does not exist', async () => {
+    const faults = ['/nowhere/guard.yaml: Cannot be read.'];
+    expect(await readGuardFile('/nowhere/guard.yaml')).to.deep.equal({ kind: 'unusable', faults });
+  });
+});
