@@ -23,6 +23,7 @@ import {
   startGuardedMcp,
   TOOLS,
 } from '../../../../support/tool-server/guarded-mcp.ts';
+import { patternOf, startDecidedApp } from '../../../../support/tool-server/decided-app.ts';
 import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-request.ts';
 import {
   chain,
@@ -74,6 +75,11 @@ const web = (framework: Framework): Surface => ({
   challenge: () => '',
 });
 
+const decided: Surface = {
+  ...web({ name: 'the guard that a gateway asks', knowsForgotten: false, start: startDecidedApp }),
+  routeInEvent: ({ route, path }) => (route.endsWith(' ') || path === '/forgotten' ? null : patternOf(route)),
+};
+
 const toolOf = (route: string) => (Object.hasOwn(TOOLS, route) ? TOOLS[route as keyof typeof TOOLS] : route);
 
 const mcp: Surface = {
@@ -110,7 +116,7 @@ const mcp: Surface = {
   },
 };
 
-for (const surface of [...frameworks.map(web), mcp]) {
+for (const surface of [...frameworks.map(web), decided, mcp]) {
   describe(`A tool server on ${surface.name}`, () => {
     const fixture = planeForEachTest(() => NOW);
     const { events } = fixture;
@@ -228,7 +234,8 @@ for (const surface of [...frameworks.map(web), mcp]) {
       expect([...new Set(surface.cases.map(({ reason }) => reason))]).to.have.members(expected);
     });
 
-    if (surface === mcp) return;
+    // The guard has tests of its own for what follows.
+    if (surface === mcp || surface === decided) return;
 
     it('refuses a request without a token before it shows whether the route exists', async () => {
       const answer = await rawRequest(`${app.url}/forgotten`, 'GET', []);

@@ -1,0 +1,165 @@
+/** What a running guard keeps and changes when its file is read again, and how it stops. */
+
+import { expect } from 'chai';
+import { type Guard, type GuardSurroundings, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
+import type { StopTimes } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
+import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { answering } from '../../../../support/loopback.ts';
+import { rawConnection } from '../../../../support/raw-http.ts';
+import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
+import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+
+describe('A running guard', () => {
+  const fixture = planeForEachTest();
+  const { events } = fixture;
+  let guard: Guard | undefined;
+  afterEach(async () => {
+    await guard?.stop();
+    guard = undefined;
+  });
+
+  const configuration = (more: Partial<GuardConfiguration> = {}) => decideConfiguration(fixture.plane.issuer, more);
+  let now: () => number;
+  beforeEach(() => {
+    now = () => Date.now();
+  });
+  async function start(stopping: StopTimes = STOPPING): Promise<Guard> {
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    const onAccess: GuardSurroundings['onAccess'] = (event) => void events.push(event);
+    const started = await startGuard(configuration(), { onAccess, onError, stopping, now: () => now() });
+    guard = started;
+    return started;
+  }
+
+  async function ask(uri: string, method = 'GET', token = fixture.plane.token()) {
+    const { status, body } = await rawRequest(`http://127.0.0.1:${guard?.address.port}/decide`, 'GET', [
+      ['X-Original-Method', method],
+      ['X-Original-URI', uri],
+      ['Authorization', `Bearer ${token}`],
+    ]);
+    return body === '' ? status : `${status} ${JSON.parse(body).reason}`;
+  }
+
+  it('uses the routes of another configuration, and keeps the keys while the control plane is away', async () => {
+    const { reload } = await start();
+    expect(await ask('/issues/7')).to.equal(204);
+    fixture.plane.answerKeys = answering({}, 503);
+    const { routes } = configuration();
+    expect(reload(configuration({ routes: routes.filter(({ match }) => match.pattern !== 'GET /issues/*') }))).to.deep.equal([]);
+    expect(await ask('/issues/7')).to.equal('403 unknown_route');
+    expect(await ask('/boards/7')).to.equal(204);
+    expect(fixture.plane.asked('/.well-known/jwks.json')).to.equal(1);
+  });
+
+  it('starts without the control plane, refuses until it comes, and goes on when it leaves', async () => {
+    await fixture.plane.server.close();
+    await start();
+    expect(await ask('/issues/7')).to.equal('503 keys_unavailable');
+    await fixture.plane.server.reopen();
+    now = () => Date.now() + 2000;
+    expect(await ask('/issues/7')).to.equal(204);
+    await fixture.plane.server.close();
+    expect(await ask('/issues/7')).to.equal(204);
+    expect(await ask('/issues/7', 'DELETE')).to.equal('503 introspection_unavailable');
+    expect(events.map(({ reason }) => reason)).to.deep.equal([
+      'keys_unavailable',
+      null,
+      null,
+      'introspection_unavailable',
+    ]);
+  });
+
+  it('uses another audience, issuer and list', async () => {
+    const { reload } = await start();
+    reload(configuration({ audience: 'https://wiki.example' }));
+    expect(await ask('/issues/7')).to.equal('401 wrong_audience');
+    expect(await ask('/issues/7', 'GET', fixture.plane.token({ aud: 'https://wiki.example' }))).to.equal(204);
+    reload(configuration());
+    reload(configuration({ statusList: { onStale: 'refuse' } }));
+    expect(await ask('/issues/7')).to.equal('503 status_unavailable');
+    reload(configuration({ issuer: 'http://127.0.0.1:1' }));
+    expect(await ask('/issues/7')).to.equal('503 keys_unavailable');
+  });
+
+  it('changes nothing if a field needs a new process', async () => {
+    const { reload } = await start();
+    const routes: GuardConfiguration['routes'] = [];
+    expect(reload(configuration({ routes, listen: { host: '127.0.0.1', port: 1 } }))).to.deep.equal(['listen']);
+    expect(reload(configuration({ routes, metricsPort: 9 }))).to.deep.equal(['metrics_port']);
+    const other = { ...configuration({ routes }), mode: 'proxy' } as GuardConfiguration;
+    expect(reload(other)).to.deep.equal(['mode']);
+    expect(await ask('/issues/7')).to.equal(204);
+  });
+
+  it('ends requests under the rules under which they began', async () => {
+    const { reload } = await start();
+    await ask('/issues/7');
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      fixture.plane.answerIntrospection = (request, response) => {
+        answer = () => answering({ active: false })(request, response);
+        resolve();
+      };
+    });
+    const open = ask('/issues/7', 'DELETE');
+    await asked;
+    reload(configuration({ routes: [] }));
+    expect(await ask('/issues/7')).to.equal('403 unknown_route');
+    answer();
+    expect(await open).to.equal('401 not_active');
+    expect(events.at(-1)).to.include({ route: 'DELETE /issues/*', reason: 'not_active' });
+  });
+
+  it('decides each of many requests by one configuration or the other while it changes', async () => {
+    const { reload } = await start();
+    await ask('/issues/7');
+    const none = configuration({ routes: [] });
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, at) => {
+        if (at % 20 === 0) reload(at % 40 === 0 ? none : configuration());
+        return ask('/issues/7');
+      }),
+    );
+    expect([...new Set(answers)].filter((answer) => answer !== 204)).to.deep.equal(['403 unknown_route']);
+  });
+
+  it('finishes running requests at a stop, tells clients to close, and then accepts none', async () => {
+    const running = await start({ lingerMs: 300, drainMs: 5000 });
+    await ask('/issues/7');
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      fixture.plane.answerIntrospection = (request, response) => {
+        answer = () => answering({ active: false })(request, response);
+        resolve();
+      };
+    });
+    const slow = ask('/issues/7', 'DELETE');
+    await asked;
+    const idle = await rawConnection(`http://127.0.0.1:${running.address.port}`);
+    const stopped = running.stop();
+    guard = undefined;
+    idle.send('GET /decide HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await idle.until('never sent')).to.match(/\r\nConnection: close\r\n/i);
+    answer();
+    expect(await slow).to.equal('401 not_active');
+    await stopped;
+    const refused = await rawConnection(`http://127.0.0.1:${running.address.port}`).catch(({ code }) => code);
+    expect(refused).to.equal('ECONNREFUSED');
+  });
+
+  it('cuts what is still running at the end of a stop', async () => {
+    const running = await start({ lingerMs: 0, drainMs: 100 });
+    await ask('/issues/7');
+    const asked = new Promise<void>((resolve) => {
+      fixture.plane.answerIntrospection = () => resolve();
+    });
+    const slow = ask('/issues/7', 'DELETE').catch(({ code }) => code);
+    await asked;
+    await running.stop();
+    guard = undefined;
+    expect(await slow).to.equal('ECONNRESET');
+  });
+});

@@ -1,0 +1,210 @@
+/** The guard as a process: its two programs, its signals and its streams. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type CommandProcess, startCommand } from '../../support/command-process.ts';
+import { closeServer, listen } from '../../support/listening.ts';
+import { answering, loopbackForSuite } from '../../support/loopback.ts';
+import { scrape } from '../../support/metrics-scrape.ts';
+import { AUDIENCE, planeForEachTest } from '../../support/tool-server/control-plane.ts';
+import { rawRequest } from '../../support/tool-server/raw-request.ts';
+
+const BIN = new URL('../../../composition/guard/mandate-guard.ts', import.meta.url);
+
+/** Both programs of the guard. */
+const programs: readonly (readonly [name: string, run: (args: readonly string[], shell?: string) => CommandProcess])[] = [
+  ['mandate guard', (args, shell) => startCommand(['guard', ...args], {}, shell)],
+  ['mandate-guard', (args, shell) => startCommand(args, {}, shell, BIN)],
+];
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await closeServer(server);
+  return port;
+}
+
+describe('The program', function () {
+  this.timeout(60_000);
+  const fixture = planeForEachTest();
+  const upstream = loopbackForSuite();
+  let folder: string;
+  let file: string;
+  let port: number;
+  let metricsPort: number;
+  let running: CommandProcess | undefined;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-guard-'));
+    file = join(folder, 'guard.yaml');
+  });
+  beforeEach(async () => {
+    [port, metricsPort] = [await freePort(), await freePort()];
+  });
+  afterEach(async () => {
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+    running = undefined;
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  function write(match: string, more = ''): void {
+    writeFileSync(
+      file,
+      `issuer: ${fixture.plane.issuer}
+audience: ${AUDIENCE}
+mode: decide
+listen: 127.0.0.1:${port}
+metrics_port: ${metricsPort}
+routes:
+  - {match: ${match}, scope: [jira:read]}
+${more}`,
+    );
+  }
+
+  async function ask(uri: string) {
+    const { status, body } = await rawRequest(`http://127.0.0.1:${port}/decide`, 'GET', [
+      ['X-Original-Method', 'GET'],
+      ['X-Original-URI', uri],
+      ['Authorization', `Bearer ${fixture.plane.token()}`],
+    ]);
+    return body === '' ? status : `${status} ${JSON.parse(body).reason}`;
+  }
+
+  for (const [name, run] of programs) {
+    describe(name, () => {
+      it('ends with 0 for a file that it can use, and with 2 for one with faults, at once and with each fault', async () => {
+        write('GET /a/*', '  - {match: GET /a/b, scope: [jira:read]}\n');
+        const overlap = `${file}:8: GET /a/b overlaps GET /a/* in line 7, which wins.\n`;
+        expect(await run(['--config', file, '--check']).ended).to.deep.equal({ code: 0, out: overlap, err: '' });
+        write('get /a', 'rout: 1\n');
+        for (const args of [['--check'], []]) {
+          const { code, out, err } = await run(['--config', file, ...args]).ended;
+          expect([code, out]).to.deep.equal([2, '']);
+          expect(err.split('\n').map((line) => line.replace(/ (must|is not) .*/, ''))).to.deep.equal([
+            `${file}:7: routes[0].match`,
+            `${file}:8: rout`,
+            '',
+          ]);
+        }
+      });
+
+      it('ends with 2 and repeats no argument for a wrong line', async () => {
+        write('GET /a');
+        for (const args of [[], ['--config', file, '--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
+          const { code, out, err } = await run(args).ended;
+          expect([code, out]).to.deep.equal([2, '']);
+          expect(err).to.match(/--(config|help)/).and.not.to.include('x1y2');
+        }
+      });
+
+      it('decides, writes events, and stops with 0 at SIGTERM', async () => {
+        write('GET /a');
+        running = run(['--config', file]);
+        await running.complained('"message":"listening"');
+        expect([await ask('/a'), await ask('/b')]).to.deep.equal([204, '403 unknown_route']);
+        running.child.kill('SIGTERM');
+        const { code, out, err } = await running.ended;
+        const lines = out.split('\n').slice(0, -1).map((line) => JSON.parse(line));
+        expect([code, lines.map(({ event, route, reason }) => [event, route, reason])]).to.deep.equal([
+          0,
+          [
+            ['tool.access', 'GET /a', null],
+            ['tool.access', null, 'unknown_route'],
+          ],
+        ]);
+        const secret = fixture.plane.token().split('.')[0] ?? '';
+        expect(out + err).not.to.include(secret);
+      });
+    });
+  }
+
+  const [[, run]] = programs as readonly [(typeof programs)[number]];
+
+  it('reads its file again at SIGHUP, counts it, and keeps the earlier one if the new one is refused', async () => {
+    write('GET /a');
+    running = run(['--config', file]);
+    await running.complained('"message":"listening"');
+    expect(await ask('/a')).to.equal(204);
+    write('GET /b');
+    running.child.kill('SIGHUP');
+    await running.complained('and is used');
+    expect([await ask('/a'), await ask('/b')]).to.deep.equal(['403 unknown_route', 204]);
+    write('GET /*/c');
+    running.child.kill('SIGHUP');
+    await running.complained('and is refused');
+    await running.complained('guard.yaml:7: routes[0].match must be');
+    metricsPort += 1;
+    write('GET /c');
+    running.child.kill('SIGHUP');
+    await running.complained('metrics_port cannot change while the guard runs: start it again.');
+    metricsPort -= 1;
+    expect([await ask('/b'), await ask('/c')]).to.deep.equal([204, '403 unknown_route']);
+
+    const { families, value } = await scrape(metricsPort);
+    expect([...families.keys()]).to.deep.equal(['mandate_guard_requests_total', 'mandate_guard_reloads_total']);
+    expect([
+      value('mandate_guard_requests_total', { decision: 'allow', reason: '' }),
+      value('mandate_guard_requests_total', { decision: 'deny', reason: 'unknown_route' }),
+      value('mandate_guard_requests_total', { decision: 'deny', reason: 'expired' }),
+      value('mandate_guard_reloads_total', { result: 'used' }),
+      value('mandate_guard_reloads_total', { result: 'refused' }),
+    ]).to.deep.equal([3, 2, 0, 1, 2]);
+    const health = async (path: string) => (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).status;
+    expect(await health('/healthz')).to.equal(200);
+    expect(await health('/decide')).to.equal(404);
+    running.child.kill('SIGTERM');
+    // For a second the guard still answers, and says that it ends.
+    expect(await health('/healthz')).to.equal(503);
+    expect((await running.ended).code).to.equal(0);
+  });
+
+  it('ends with 1 and a sentence if it cannot listen', async () => {
+    const taken = createServer();
+    try {
+      for (const [at, names] of [
+        [port, 'listen'],
+        [metricsPort, 'metrics_port, listen'],
+      ] as const) {
+        await listen(taken, at);
+        write('GET /a');
+        const { code, err } = await run(['--config', file]).ended;
+        expect([code, err]).to.deep.equal([1, `Port ${at} on 127.0.0.1 is already in use (${names}).\n`]);
+        await closeServer(taken);
+      }
+    } finally {
+      await closeServer(taken);
+    }
+  });
+
+  it('refuses every request whose event cannot be written, and says so', async () => {
+    write('GET /a');
+    running = run(['--config', file]);
+    await running.complained('"message":"listening"');
+    running.child.stdout?.destroy();
+    const answers = [await ask('/a'), await ask('/a'), await ask('/a')];
+    expect(answers.at(-1)).to.equal('500 undefined');
+    await running.complained('"code":"EPIPE"');
+  });
+
+  it('warns of an upstream that answers without the guard', async () => {
+    write('GET /a');
+    const check = async (url: string) => run(['--config', file, '--check', '--probe', url]).ended;
+    upstream.answer = answering({}, 200);
+    const { code, err } = await check(`${upstream.url}/a`);
+    expect(code).to.equal(0);
+    expect(err).to.equal(
+      'The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n',
+    );
+    expect(upstream.received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal([
+      ['/a', undefined],
+    ]);
+    upstream.answer = (_, response) => response.writeHead(302, { location: '/login' }).end();
+    expect((await check(upstream.url)).err).to.include('with 302');
+    upstream.answer = answering({}, 403);
+    expect((await check(upstream.url)).err).to.equal('');
+    expect((await check(`http://127.0.0.1:${await freePort()}`)).err).to.equal('');
+  });
+});
