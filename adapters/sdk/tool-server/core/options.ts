@@ -152,6 +152,6 @@ export const toolServerMade: Check = (value, name) =>
     ? []
     : [`${name} must be made by createToolServer`];
 
-function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
+export function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
   return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
 }

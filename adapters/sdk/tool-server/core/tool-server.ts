@@ -26,10 +26,17 @@ import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ControlPlane, controlPlane, introspect } from './control-plane.ts';
 import { type ControlPlaneKeys, controlPlaneKeys } from './control-plane-keys.ts';
-import { type CheckedOptions, checkOptions, type ToolServerOptions } from './options.ts';
+import {
+  type CheckedOptions,
+  checkOptions,
+  type StatusListOptions,
+  type ToolServerOptions,
+  withStatusListDefaults,
+} from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
+import { keepChange } from './status-list-change.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
@@ -132,12 +139,17 @@ type Verdict = { readonly signed?: Claims } & (
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
 
+/** The status lists, and the options that they are read with. */
+interface Listing extends Required<StatusListOptions> {
+  readonly lists: StatusLists;
+}
+
 interface Parts {
   readonly options: CheckedOptions;
   readonly plane: ControlPlane;
   readonly keys: ControlPlaneKeys;
-  /** `undefined` without the option `statusList`. */
-  readonly lists: StatusLists | undefined;
+  /** `undefined` without the option `statusList`. The guard changes it. */
+  listing: Listing | undefined;
   /** The policies that this tool server made. */
   readonly enforced: WeakSet<object>;
   readonly report: (error: unknown) => void;
@@ -150,15 +162,17 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
   const report = reporter(options);
   const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
-  const lists = statusList && statusLists({ plane, keys, options, maxAgeMs: statusList.maxAgeMs, report });
+  const listingOf = (given: Required<StatusListOptions>): Listing => {
+    return { ...given, lists: statusLists({ plane, keys, options, maxAgeMs: given.maxAgeMs, report }) };
+  };
   const enforced = new WeakSet<object>();
-  const parts: Parts = { options, plane, keys, lists, enforced, report };
+  const parts: Parts = { options, plane, keys, listing: statusList && listingOf(statusList), enforced, report };
   const kept = (policy: EnforcedPolicy): EnforcedPolicy => {
     enforced.add(policy);
     return policy;
   };
 
-  return {
+  const toolServer: ToolServer = {
     issuer,
     audience,
     realm,
@@ -183,11 +197,17 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
   };
+  keepChange(toolServer, (given) => {
+    const next = given && withStatusListDefaults(given);
+    const before = parts.listing;
+    parts.listing = next && (before?.maxAgeMs === next.maxAgeMs ? { ...before, ...next } : listingOf(next));
+  });
+  return toolServer;
 }
 
 async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
-  const { options, plane, keys, lists, report } = parts;
-  const { issuer, audience, clockSkewSeconds, now, statusList } = options;
+  const { options, plane, keys, listing, report } = parts;
+  const { issuer, audience, clockSkewSeconds, now } = options;
   const policy = policyOf(parts, request);
   if (policy === 'malformed_request') return { kind: 'refused', reason: policy };
 
@@ -214,10 +234,10 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
   if (objection !== undefined) return refused(objection);
 
   // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
-  const listed = lists && (await lists.statusOf(signed));
+  const listed = await listing?.lists.statusOf(signed);
   if (listed?.kind === 'not_active') return refused('not_active');
   const isHighRisk = policy.highRisk || claims.introspectRequired;
-  if (listed?.kind === 'unknown' && !isHighRisk && statusList?.onStale === 'refuse') {
+  if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
     return refused('status_unavailable', listed);
   }
   if (isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown') {

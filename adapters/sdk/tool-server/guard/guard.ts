@@ -7,6 +7,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { changeStatusList } from '../core/status-list-change.ts';
 import { createToolServer, type ToolServer, type ToolServerOptions } from '../core/tool-server.ts';
 import { decideMode } from './decide-mode.ts';
 import type { GuardMode } from './guard-mode.ts';
@@ -54,10 +55,10 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
     reload(next) {
       const fixed = Object.entries(FIXED).filter(([member]) => !isSame(used, next, member as keyof typeof FIXED));
       if (fixed.length > 0) return fixed.map(([, field]) => field);
-      const server = OF_TOOL_SERVER.every((member) => isSame(used, next, member))
-        ? toolServer
-        : toolServerOf(next, surroundings);
+      const isKept = isSame(used, next, 'issuer') && isSame(used, next, 'audience');
+      const server = isKept ? toolServer : toolServerOf(next, surroundings);
       mode.use(server, next);
+      changeStatusList(server, next.statusList);
       [used, toolServer] = [next, server];
       return [];
     },
@@ -76,9 +77,6 @@ function modeOf({ mode }: GuardConfiguration): GuardMode {
       throw new TypeError('This version has no mode proxy.');
   }
 }
-
-/** A tool server with other ones of these would have other keys, or other lists. */
-const OF_TOOL_SERVER = ['issuer', 'audience', 'statusList'] as const;
 
 function toolServerOf(
   { issuer, audience, statusList }: GuardConfiguration,

@@ -8,6 +8,7 @@ import { answering } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
 describe('A running guard', () => {
@@ -72,16 +73,38 @@ describe('A running guard', () => {
     ]);
   });
 
-  it('uses another audience, issuer and list', async () => {
+  it('uses another audience and issuer', async () => {
     const { reload } = await start();
     reload(configuration({ audience: 'https://wiki.example' }));
     expect(await ask('/issues/7')).to.equal('401 wrong_audience');
     expect(await ask('/issues/7', 'GET', fixture.plane.token({ aud: 'https://wiki.example' }))).to.equal(204);
     reload(configuration());
-    reload(configuration({ statusList: { onStale: 'refuse' } }));
-    expect(await ask('/issues/7')).to.equal('503 status_unavailable');
     reload(configuration({ issuer: 'http://127.0.0.1:1' }));
     expect(await ask('/issues/7')).to.equal('503 keys_unavailable');
+  });
+
+  it('keeps keys and lists when other options of the list are given, and polls none without it', async () => {
+    const { reload } = await start();
+    const { plane } = fixture;
+    const iat = Math.floor(Date.now() / 1000);
+    plane.answerStatus = sendList(await signList(plane, iat, { 5: 1 }));
+    // The list is newer than the tokens.
+    const [ended, live] = [5, 6].map((index) => plane.token({ iat: iat - 60, status: statusMember(plane, index) }));
+    expect(await ask('/issues/7', 'GET', ended)).to.equal(204);
+    plane.answerKeys = answering({}, 503);
+    reload(configuration({ statusList: {} }));
+    expect(await ask('/issues/7', 'GET', ended)).to.equal('401 not_active');
+    plane.answerStatus = answering({}, 503);
+    reload(configuration({ statusList: { onStale: 'refuse' } }));
+    expect(await ask('/issues/7', 'GET', ended)).to.equal('401 not_active');
+    expect(await ask('/issues/7', 'GET', live)).to.equal(204);
+    expect(await ask('/issues/7')).to.equal('503 status_unavailable');
+    // Another age needs other polls, which fail now.
+    reload(configuration({ statusList: { onStale: 'refuse', maxAgeMs: 60_000 } }));
+    expect(await ask('/issues/7', 'GET', live)).to.equal('503 status_unavailable');
+    reload(configuration());
+    expect(await ask('/issues/7', 'GET', ended)).to.equal(204);
+    expect(plane.asked('/.well-known/jwks.json')).to.equal(1);
   });
 
   it('changes nothing if a field needs a new process', async () => {
