@@ -3,6 +3,7 @@
  * Caddy and Traefik send one pair, nginx the other.
  */
 
+import { headerValues } from '../core/raw-headers.ts';
 import { pathOfTarget } from './request-target.ts';
 
 export interface OriginalRequest {
@@ -27,7 +28,7 @@ const METHOD = /^[!#$%&'*+\-.^_`|~\w]{1,64}$/;
  * @returns `undefined` if the headers are missing, doubled, malformed, or contradict each other
  */
 export function originalRequest(rawHeaders: readonly string[]): OriginalRequest | undefined {
-  const pairs = PAIRS.map((names) => names.map((name) => valuesOf(rawHeaders, name))).filter((pair) =>
+  const pairs = PAIRS.map((names) => names.map((name) => headerValues(rawHeaders, name))).filter((pair) =>
     pair.some((values) => values.length > 0),
   );
   const requests = pairs.map(([methods = [], targets = []]) => readPair(methods, targets));
@@ -48,8 +49,4 @@ function readPair(methods: readonly string[], targets: readonly string[]): Named
   if (method === undefined || target === undefined || moreMethods.length > 0 || moreTargets.length > 0)
     return undefined;
   return METHOD.test(method) ? { method, target } : undefined;
-}
-
-function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
-  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 }

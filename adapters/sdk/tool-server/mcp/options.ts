@@ -10,10 +10,11 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
+import { MAX_BODY_BYTES } from '../core/mcp-message.ts';
 import { toolServerMade } from '../core/options.ts';
 import { POLICY, type RoutePolicy } from '../core/policy.ts';
+import type { McpToolPolicy } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
-import type { McpToolPolicy } from './tool-policies.ts';
 
 export interface McpProtectionOptions {
   /** Policies by tool name. A tool without a policy is refused as `unknown_tool`. */
@@ -26,8 +27,6 @@ export interface McpProtectionOptions {
   readonly authorizeTimeoutMs?: number;
 }
 
-/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
-const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 /** A call waits for `authorize`, and clients time out after a minute. */
 const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
 const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
@@ -49,7 +48,7 @@ export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOpti
   ]);
   return {
     methods: {},
-    maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+    maxBodyBytes: MAX_BODY_BYTES,
     authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
     ...withoutAbsent(given),
   };

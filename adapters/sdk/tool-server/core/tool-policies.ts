@@ -1,9 +1,9 @@
 /** Finds the policy for an MCP message: that of its tool or method, one for any valid token, or a refusal. */
 
-import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
-import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
-import type { McpMessage } from './message.ts';
+import type { McpMessage } from './mcp-message.ts';
+import type { EnforcedPolicy, RoutePolicy } from './policy.ts';
+import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 export interface McpToolPolicy extends RoutePolicy {
   /** Decides about the arguments of a call that token and scope allow. By default all arguments are allowed. */
@@ -13,7 +13,7 @@ export interface McpToolPolicy extends RoutePolicy {
 /** A message, or the HTTP method of a request other than POST, for example the GET of the server's stream. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
-interface ToolPolicies {
+export interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
   /** The route's name for events, the policy, and the check of the arguments if the tool has one. */
   find(asked: Asked): Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'>;

@@ -1,4 +1,4 @@
-/** Parses an MCP message before the SDK does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
+/** Parses an MCP message before the server does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
@@ -34,6 +34,7 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   const params = membersOf(message?.get('params'));
   // Some JSON parsers set the object's prototype from this member, so they see other members.
   if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return fault(NO_MESSAGE);
+  if (hasLookalike(message, MESSAGE_MEMBERS) || hasLookalike(params, PARAMS_MEMBERS)) return fault(NO_MESSAGE);
   const method = message.get('method');
   if (method === undefined) return isResponse(message) ? { kind: 'response' } : fault(NO_MESSAGE);
   if (typeof method !== 'string') return fault(NO_MESSAGE);
@@ -64,6 +65,22 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   return { kind: 'tool', name: tool, arguments: undefined };
 }
 
+const MESSAGE_MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const PARAMS_MEMBERS: ReadonlySet<string> = new Set(['name', 'arguments', 'notifications']);
+
+/**
+ * Whether a member has one of these names in other letters. Some JSON parsers, for example Go's, ignore letter case, so they
+ * would read `Method` in place of `method`.
+ */
+function hasLookalike(members: ReadonlyMap<string, unknown> | undefined, names: ReadonlySet<string>): boolean {
+  return [...(members?.keys() ?? [])].some((name) => !names.has(name) && names.has(folded(name)));
+}
+
+/** Those parsers also take `ſ` for `s`, and the Kelvin sign for `k`. */
+function folded(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}
+
 const NO_MESSAGE = 'The body is not a JSON-RPC message.';
 
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {
@@ -76,7 +93,7 @@ function isResponse(message: ReadonlyMap<string, unknown>): boolean {
 
 function namesResources(params: ReadonlyMap<string, unknown> | undefined): boolean {
   const filter = membersOf(params?.get('notifications'));
-  return filter?.has('resourceSubscriptions') ?? false;
+  return [...(filter?.keys() ?? [])].some((name) => folded(name) === 'resourcesubscriptions');
 }
 
 /** The object's own members. `undefined` if the value is not an object. */
@@ -88,13 +105,21 @@ function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
 /** The code that the MCP SDK uses for errors with an HTTP status. */
 const SERVER_ERROR = -32000;
 
-/** Reads and parses the body of a request once. The SDK gets the value that the guard checked. */
+/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
+/** Refuses a body for its form, before it is read. */
+export function unsupportedBody(message: string): ProtocolFault {
+  return fault(message, SERVER_ERROR, 415);
+}
+
+/** Reads and parses the body of a request once. The server gets the value, or the bytes, that were checked. */
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-): Promise<{ readonly kind: 'read'; readonly body: Json } | ProtocolFault> {
+): Promise<{ readonly kind: 'read'; readonly body: Json; readonly bytes: Buffer } | ProtocolFault> {
   if (request.headers['content-encoding'] !== undefined) {
-    return fault('Compressed bodies are not accepted.', SERVER_ERROR, 415);
+    return unsupportedBody('Compressed bodies are not accepted.');
   }
   const chunks: Buffer[] = [];
   let length = 0;
@@ -105,9 +130,10 @@ export async function readJsonBody(
       if (length > maxBytes) return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
       chunks.push(chunk);
     }
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    const bytes = Buffer.concat(chunks);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     const body = parseStrictJson(text);
-    if (body !== undefined) return { kind: 'read', body };
+    if (body !== undefined) return { kind: 'read', body, bytes };
   } catch {
     // The body was incomplete, or not UTF-8.
   }
