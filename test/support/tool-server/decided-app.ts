@@ -11,13 +11,13 @@ import type { GuardConfiguration } from '../../../adapters/sdk/tool-server/guard
 import { readRouteMatch } from '../../../adapters/sdk/tool-server/guard/route-match.ts';
 import { closeServer, listen } from '../listening.ts';
 import { AUDIENCE } from './control-plane.ts';
-import { type GuardedApp, POLICIES } from './guarded-apps.ts';
+import { type GuardedApp, POLICIES, presentedHeaders } from './guarded-apps.ts';
 import { rawRequest } from './raw-request.ts';
 
 /** The pattern of the guard's file for a route of `POLICIES`. */
 export const patternOf = (route: string) => route.replace(/:.*$/, '*');
 
-const matchOf = (pattern: string) => {
+export const matchOf = (pattern: string) => {
   const match = readRouteMatch(pattern);
   if (match === undefined) throw new Error(`${pattern} is no pattern`);
   return match;
@@ -60,7 +60,7 @@ export async function startDecidedApp(toolServer: ToolServer): Promise<GuardedAp
       ['X-Original-URI', url],
       ...pairs.filter(([name]) => name.toLowerCase() === 'authorization'),
     ]);
-    if (answer.status === 204) response.writeHead(200).end(JSON.stringify(told(answer.headers)));
+    if (answer.status === 204) response.writeHead(200).end(JSON.stringify(presentedHeaders(answer.headers)));
     else {
       for (const name of ['www-authenticate', 'retry-after', 'content-type', 'cache-control']) {
         const value = answer.headers[name];
@@ -75,15 +75,5 @@ export async function startDecidedApp(toolServer: ToolServer): Promise<GuardedAp
       await closeServer(gateway);
       await guard.stop();
     },
-  };
-}
-
-function told(headers: Readonly<Record<string, unknown>>): object {
-  const value = (name: string) => decodeURIComponent(String(headers[`mandate-${name}`]));
-  return {
-    sub: value('subject'),
-    agent: value('agent') || null,
-    scope: value('scope').split(' '),
-    task: value('task') || null,
   };
 }

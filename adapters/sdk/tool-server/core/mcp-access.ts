@@ -26,6 +26,8 @@ export interface McpRules {
 export interface McpBody {
   /** The value that a body parser has read before; `undefined` if there is none. */
   readonly parsed: unknown;
+  /** Whether the caller discards what `read` leaves unread. Otherwise the connection is closed. */
+  readonly discardsRest?: boolean;
   /** Reads the value. It is called only for a request with a bearer token. */
   read(): Promise<{ readonly kind: 'read'; readonly body: unknown } | ProtocolFault>;
 }
@@ -71,7 +73,7 @@ export async function decideMcp(
   if (response.headersSent) return undefined;
   if (access.kind === 'refused') {
     // The unread rest of a body that is too long would precede the next request.
-    if (fault?.status === 413) response.setHeader('Connection', 'close');
+    if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
     const isKnown = access.reason === 'unknown_tool';
     if (fault !== undefined && isKnown) answerFault(response, fault);
     else {

@@ -107,6 +107,11 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   if (!has('mcp') && (!has('routes') || isEmptyList(value('routes')))) {
     faults.push({ line, clause: 'routes or mcp must be given: otherwise every request is refused' });
   }
+  const mcp = value('mcp');
+  const methods = isJsonObject(mcp) ? member(mcp, 'methods') : undefined;
+  if (isJsonObject(methods) && member(methods, 'tools/call') !== undefined) {
+    at(['mcp', 'methods', 'tools/call'], 'must be absent: mcp.tools has the policies of tools');
+  }
   const listen = value('listen') ?? DEFAULT_LISTEN;
   const metrics = value('metrics_port');
   if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
@@ -119,11 +124,13 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
 export function unservedFaults({ fields, lineOf }: PlacedMapping): readonly FileFault[] {
   const value = (name: string) => fields.get(name)?.value;
   const at = (path: Path, clause: string) => ({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
-  const approvals = [...approvalPaths(value('routes'), value('mcp')), ...(fields.has('approval_key') ? [['approval_key']] : [])];
-  return [
-    ...(value('mode') === 'proxy' ? [at(['mode'], 'must be decide: this version has no mode proxy')] : []),
-    ...approvals.map((path) => at(path, 'must be absent: this version has no approvals')),
-  ].sort((one, other) => one.line - other.line);
+  const approvals = [
+    ...approvalPaths(value('routes'), value('mcp')),
+    ...(fields.has('approval_key') ? [['approval_key']] : []),
+  ];
+  return approvals
+    .map((path) => at(path, 'must be absent: this version has no approvals'))
+    .sort((one, other) => one.line - other.line);
 }
 
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {

@@ -2,8 +2,9 @@
  * The guard: the tool-server library as a process of its own, in front of a service in any language.
  *
  * configuration.ts checks the file, whose text `composition/guard` reads, and read-configuration.ts makes typed members of
- * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks. Both modes find
- * the policy of a request with guard-routes.ts, and let the library decide (`../core/tool-server.ts`).
+ * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks, and proxy-mode.ts
+ * passes on what is allowed. Both modes find the policy of a request with guard-routes.ts, and let the library decide
+ * (`../core/tool-server.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -12,6 +13,7 @@ import { createToolServer, type ToolServer, type ToolServerOptions } from '../co
 import { decideMode } from './decide-mode.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type StopTimes, startGuardServer } from './guard-server.ts';
+import { proxyMode } from './proxy-mode.ts';
 import type { GuardConfiguration, ListenAddress } from './read-configuration.ts';
 
 /** What the program gives the guard. */
@@ -41,7 +43,7 @@ const FIXED = { listen: 'listen', mode: 'mode', metricsPort: 'metrics_port' } as
 export async function startGuard(configuration: GuardConfiguration, surroundings: GuardSurroundings): Promise<Guard> {
   let used = configuration;
   let toolServer = toolServerOf(configuration, surroundings);
-  const mode = modeOf(configuration);
+  const mode = modeOf(configuration, surroundings);
   mode.use(toolServer, configuration);
   const { onError, stopping } = surroundings;
   const server = await startGuardServer(configuration.listen, {
@@ -69,12 +71,12 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
   };
 }
 
-function modeOf({ mode }: GuardConfiguration): GuardMode {
+function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): GuardMode {
   switch (mode) {
     case 'decide':
       return decideMode();
     case 'proxy':
-      throw new TypeError('This version has no mode proxy.');
+      return proxyMode({ onError });
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
+import { patternOf, startDecidedApp } from '../../../../support/tool-server/decided-app.ts';
 import {
   type Framework,
   frameworks,
@@ -23,7 +24,7 @@ import {
   startGuardedMcp,
   TOOLS,
 } from '../../../../support/tool-server/guarded-mcp.ts';
-import { patternOf, startDecidedApp } from '../../../../support/tool-server/decided-app.ts';
+import { startProxiedApp } from '../../../../support/tool-server/proxied-upstream.ts';
 import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-request.ts';
 import {
   chain,
@@ -80,6 +81,12 @@ const decided: Surface = {
   routeInEvent: ({ route, path }) => (route.endsWith(' ') || path === '/forgotten' ? null : patternOf(route)),
 };
 
+const proxied: Surface = {
+  ...decided,
+  name: 'the guard in front of a server',
+  start: startProxiedApp,
+};
+
 const toolOf = (route: string) => (Object.hasOwn(TOOLS, route) ? TOOLS[route as keyof typeof TOOLS] : route);
 
 const mcp: Surface = {
@@ -116,7 +123,19 @@ const mcp: Surface = {
   },
 };
 
-for (const surface of [...frameworks.map(web), decided, mcp]) {
+const proxiedMcp: Surface = {
+  ...mcp,
+  name: 'the guard in front of an MCP server',
+  // A file has no function that decides about arguments.
+  cases: mcp.cases.filter(({ reason }) => reason !== 'arguments_refused' && reason !== 'policy_unavailable'),
+  unused: [...mcp.unused, 'arguments_refused', 'policy_unavailable'],
+  start: (toolServer) => startGuardedMcp(toolServer, { proxied: true }),
+  // No body parser is in front of it, and the message of a client without a token stays unread.
+  challenge: (target, reason) =>
+    reason === 'missing_token' ? `, resource_metadata="${METADATA}"` : mcp.challenge(target, reason),
+};
+
+for (const surface of [...frameworks.map(web), decided, proxied, mcp, proxiedMcp]) {
   describe(`A tool server on ${surface.name}`, () => {
     const fixture = planeForEachTest(() => NOW);
     const { events } = fixture;
@@ -235,7 +254,7 @@ for (const surface of [...frameworks.map(web), decided, mcp]) {
     });
 
     // The guard has tests of its own for what follows.
-    if (surface === mcp || surface === decided) return;
+    if (!frameworks.some(({ name }) => name === surface.name)) return;
 
     it('refuses a request without a token before it shows whether the route exists', async () => {
       const answer = await rawRequest(`${app.url}/forgotten`, 'GET', []);

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { pathOfTarget } from '../../../../../adapters/sdk/tool-server/guard/request-target.ts';
 import { matchesRoute, readRouteMatch } from '../../../../../adapters/sdk/tool-server/guard/route-match.ts';
 import { byLength } from '../../../../support/length.ts';
+import { targets } from '../../../../support/tool-server/confusing-targets.ts';
 
 const refused: readonly (readonly [string, readonly string[]])[] = [
   ['has a dot segment', ['/.', '/..', '/a/./b', '/a/../b', '/a/..', '/../a', '/a/..?b']],
@@ -39,55 +40,6 @@ const accepted: readonly (readonly [target: string, path: string])[] = [
   ['/caf%C3%a9/%252e', '/caf%C3%a9/%252e'],
   ['/%60%5b%5e%40%2c%2b%3a', '/%60%5b%5e%40%2c%2b%3a'],
 ];
-
-/** Pieces of targets: common ones, and those that servers rewrite. */
-const pieces = fc.constantFrom(
-  ...[
-    'a',
-    'issues',
-    'B',
-    '1',
-    '/',
-    '/',
-    '/',
-    '/',
-    '/',
-    '.',
-    '..',
-    ';',
-    ';x=1',
-    '%2e',
-    '%2E',
-    '%2f',
-    '%5C',
-    '%41',
-    '%7e',
-  ],
-  ...[
-    '%00',
-    '%25',
-    '%C3%A9',
-    '%3B',
-    '%',
-    '%zz',
-    '\\',
-    ' ',
-    'é',
-    '?',
-    '#',
-    '@',
-    ':',
-    '*',
-    '|',
-    'http://h',
-    '~',
-    '%20',
-    '%40',
-  ],
-);
-const targets = fc
-  .tuple(fc.constantFrom('/', '/', '/issues/', '/a', ''), fc.array(pieces, { maxLength: 8 }))
-  .map(([start, more]) => start + more.join(''));
 
 /** What the most careless server makes of a path: it decodes first, then drops parameters, then splits. */
 function carelessSegments(path: string): readonly string[] {

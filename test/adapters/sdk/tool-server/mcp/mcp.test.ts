@@ -9,6 +9,7 @@ import { AUDIENCE } from '../../../../support/tool-server/control-plane.ts';
 import {
   call,
   chain,
+  FRONTS,
   guardedForEachTest,
   incomingWith,
   initialize,
@@ -22,9 +23,9 @@ describe('The guard of an MCP server', () => {
   const guarded = guardedForEachTest();
   const { fixture, events, start, tokenWith, guardOf, send, statusOf, reasonOf, decided } = guarded;
 
-  for (const parsed of [true, false]) {
-    describe(parsed ? 'behind a body parser' : 'without a body parser', () => {
-      beforeEach(() => start({ parsed }));
+  for (const [where, options] of FRONTS) {
+    describe(where, () => {
+      beforeEach(() => start(options));
 
       it('accepts the handshake with a token of any scope, and refuses its tool calls', async () => {
         const claims = { scope: 'wiki:read' };
@@ -95,6 +96,9 @@ describe('The guard of an MCP server', () => {
           'parameters with __proto__',
           `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_issue","__proto__":{"name":"delete_issue"}}}`,
         ],
+        ['a method in other letters beside its method', { ...rpc('ping'), Method: 'tools/call' }],
+        ['parameters in other letters', { ...read, 'param\u017f': { name: 'delete_issue' } }],
+        ['a name in other letters beside its name', call('read_issue', { NAME: 'delete_issue' })],
         ['a method that is not a string', { ...read, method: ['tools/call'] }],
         ['a call without a tool', rpc('tools/call', {})],
         ['a call of a tool whose name is not a string', call(['read_issue'])],

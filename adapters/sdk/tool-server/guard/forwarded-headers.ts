@@ -1,0 +1,66 @@
+/**
+ * The headers that the proxy passes on. Those of one connection stay there (RFC 9110 §7.6.1). All others keep their order,
+ * their letter case and their repetitions.
+ */
+
+import { headerValues } from '../core/raw-headers.ts';
+import type { IdentityHeaders } from './identity-headers.ts';
+
+/** RFC 9110 §7.6.1, §11.7 and §6.6.2. The guard passes no trailers on. */
+const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
+  ...[
+    'connection',
+    'proxy-connection',
+    'keep-alive',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'http2-settings',
+  ],
+  ...['proxy-authenticate', 'proxy-authentication-info', 'proxy-authorization'],
+]);
+
+/** The guard checks the token, answers `Expect`, and sends a `Host` that it knows. */
+const ANSWERED_HERE: ReadonlySet<string> = new Set(['authorization', 'expect', 'host']);
+
+/** Under exactly this name. */
+const CHECKED_HERE: ReadonlySet<string> = new Set(['mcp-session-id']);
+
+/** Some frameworks take the method or the path from these. The guard has decided about those of the request line. */
+const REPLACES_REQUEST: ReadonlySet<string> = new Set([
+  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
+]);
+
+/**
+ * The headers of an allowed request for the upstream.
+ *
+ * @param host of the upstream's request
+ */
+export function requestHeaders(raw: readonly string[], host: string, identity: IdentityHeaders): string[] {
+  const kept = passedOn(raw, (name) => {
+    // Servers that put headers into variables read `Mcp_Session_Id` as `Mcp-Session-Id`, which names the session.
+    const read = name.replaceAll(/[^a-z0-9]/g, '-');
+    const isOther = read !== name && CHECKED_HERE.has(read);
+    return ANSWERED_HERE.has(name) || isOther || REPLACES_REQUEST.has(read) || read.startsWith('mandate-');
+  });
+  return ['Host', host, ...kept, ...Object.entries(identity).flat()];
+}
+
+/** The headers of the upstream's answer for the client. */
+export function responseHeaders(raw: readonly string[]): string[] {
+  return passedOn(raw, () => false);
+}
+
+function passedOn(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
+  const named = new Set(
+    headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => name.trim().toLowerCase())),
+  );
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = raw.slice(at, at + 2);
+    const lower = name.toLowerCase();
+    if (!OF_ONE_CONNECTION.has(lower) && !named.has(lower) && !isDropped(lower)) kept.push(name, value);
+  }
+  return kept;
+}

@@ -1,0 +1,45 @@
+/** Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TaskTokenClaims } from '../core/claims.ts';
+import { decideMcp, type McpRules } from '../core/mcp-access.ts';
+import { MAX_BODY_BYTES, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
+import { headerValues } from '../core/raw-headers.ts';
+import { inviteBody } from './upstream.ts';
+
+export interface AllowedRequest {
+  /** `undefined` for a request that needs no token. */
+  readonly claims: TaskTokenClaims | undefined;
+  /** The body, if it has been read. */
+  readonly body?: Buffer | undefined;
+}
+
+/**
+ * Decides, and answers a refused request. The caller discards what is left of its body.
+ *
+ * @returns `undefined` if the request is answered
+ */
+export async function decideAtMcp(
+  rules: McpRules,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AllowedRequest | undefined> {
+  let bytes: Buffer | undefined;
+  const read = async () => {
+    if (!isUtf8(request.rawHeaders)) return unsupportedBody('The body must be JSON in UTF-8.');
+    inviteBody(request, response);
+    const found = await readJsonBody(request, MAX_BODY_BYTES);
+    if (found.kind === 'read') bytes = found.bytes;
+    return found;
+  };
+  const claims = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
+  return claims && { claims, body: bytes };
+}
+
+/** The upstream parses the body again. In another charset, for example UTF-7, it could find another message. */
+function isUtf8(rawHeaders: readonly string[]): boolean {
+  const types = headerValues(rawHeaders, 'content-type');
+  return (
+    types.length <= 1 && types.every((type) => !/charset/i.test(type) || /^[^;]*; *charset="?utf-8"?$/i.test(type))
+  );
+}

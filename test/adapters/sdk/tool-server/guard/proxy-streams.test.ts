@@ -1,0 +1,324 @@
+/** Bodies through the proxy: they stream both ways, and an upstream's fault has one answer and one error. */
+
+import { once } from 'node:events';
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { eventually } from '../../../../support/eventually.ts';
+import { byLength } from '../../../../support/length.ts';
+import { rawConnection } from '../../../../support/raw-http.ts';
+import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
+import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+
+const MIB = 1024 * 1024;
+const LARGE = byLength({ short: 64, full: 100 }) * MIB;
+const CHUNK = Buffer.alloc(MIB / 4, 'x');
+/** What sockets, streams and the system may hold of a body, on both sides of the guard. */
+const MAX_BUFFERED = 32 * MIB;
+
+describe('The proxy of the guard', () => {
+  const proxy = proxyForEachTest();
+  const { errors, bearer, decided } = proxy;
+
+  const authorized = () => Object.fromEntries([bearer()]);
+  function open(url: string, method: string, headers = {}): ClientRequest {
+    return httpRequest(url, { method, agent: false, headers: { ...authorized(), ...headers } });
+  }
+  async function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    return answer;
+  }
+  async function textOf(answer: IncomingMessage): Promise<string> {
+    let text = '';
+    for await (const chunk of answer.setEncoding('utf8')) text += chunk;
+    return text;
+  }
+  /** The count when it has stopped to rise. */
+  async function settled(count: () => number): Promise<number> {
+    let last = -1;
+    await eventually(() => {
+      const isSame = last === count() && last > 0;
+      last = count();
+      return isSame;
+    }, 250);
+    return last;
+  }
+
+  describe('towards the client', () => {
+    it('sends the head and each event of a stream at once, and ends the upstream’s answer when the client leaves', async () => {
+      let stream: ServerResponse | undefined;
+      let isLeft = false;
+      const url = await proxy.start((_, response) => {
+        stream = response;
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
+        response.once('close', () => {
+          isLeft = true;
+        });
+      });
+      const sent = open(`${url}/events`, 'GET');
+      sent.end();
+      const answer = await answerOf(sent);
+      expect(answer.headers['content-type']).to.equal('text/event-stream');
+      for (const data of ['one', 'two', 'three']) {
+        stream?.write(`data: ${data}\n\n`);
+        const [chunk] = await once(answer, 'data');
+        expect(String(chunk)).to.equal(`data: ${data}\n\n`);
+      }
+      expect(isLeft).to.equal(false);
+      answer.on('error', () => undefined).destroy();
+      await eventually(() => isLeft);
+      expect(errors).to.deep.equal([]);
+      expect(decided()).to.deep.equal([['GET /*', 'allow', null]]);
+    });
+
+    it('ends the request of a client that leaves before the head', async () => {
+      let isAsked = false;
+      let isLeft = false;
+      const url = await proxy.start((_, response) => {
+        isAsked = true;
+        response.once('close', () => {
+          isLeft = true;
+        });
+      });
+      const sent = open(`${url}/late`, 'GET').on('error', () => undefined);
+      sent.end();
+      await eventually(() => isAsked);
+      sent.destroy();
+      await eventually(() => isLeft);
+      expect(errors).to.deep.equal([]);
+    });
+
+    it('reads the answer only as fast as the client does', async () => {
+      let written = 0;
+      const url = await proxy.start(async (_, response) => {
+        for (; written < LARGE; written += CHUNK.length) {
+          if (!response.write(CHUNK)) await once(response, 'drain');
+        }
+        response.end();
+      });
+      const sent = open(`${url}/large`, 'GET');
+      sent.end();
+      const answer = await answerOf(sent);
+      // The rest waits at the upstream.
+      expect(await settled(() => written)).to.be.below(MAX_BUFFERED);
+      let received = 0;
+      for await (const chunk of answer) received += (chunk as Buffer).length;
+      expect(received).to.equal(LARGE);
+    });
+  });
+
+  describe('towards the upstream', () => {
+    for (const [what, headers] of [
+      ['with a length', { 'Content-Length': String(LARGE) }],
+      ['in chunks', { 'Transfer-Encoding': 'chunked' }],
+    ] as const) {
+      it(`streams an upload ${what} only as fast as the upstream reads it`, async () => {
+        let received = 0;
+        let framing: unknown;
+        let read: (() => void) | undefined;
+        const url = await proxy.start(async (request, response) => {
+          framing = [request.headers['content-length'], request.headers['transfer-encoding']];
+          await new Promise<void>((resolve) => {
+            read = resolve;
+          });
+          for await (const chunk of request) received += (chunk as Buffer).length;
+          response.end(String(received));
+        });
+        let written = 0;
+        const sent = open(`${url}/upload`, 'PUT', headers);
+        const uploading = (async () => {
+          for (; written < LARGE; written += CHUNK.length) if (!sent.write(CHUNK)) await once(sent, 'drain');
+          sent.end();
+        })();
+        // The rest waits at the client.
+        expect(await settled(() => written)).to.be.below(MAX_BUFFERED);
+        read?.();
+        await uploading;
+        expect(await textOf(await answerOf(sent))).to.equal(String(LARGE));
+        expect(framing).to.deep.equal(
+          'Content-Length' in headers ? [String(LARGE), undefined] : [undefined, 'chunked'],
+        );
+      });
+    }
+
+    for (const method of ['GET', 'DELETE', 'POST']) {
+      it(`passes the body of a ${method} on, and none where there is none`, async () => {
+        const bodies: unknown[] = [];
+        const url = await proxy.start(async (request, response) => {
+          bodies.push([await textOf(request), request.headers['content-length'] ?? null]);
+          response.end();
+        });
+        for (const [body, headers] of [
+          ['', { 'Content-Length': '0' }],
+          ['four', { 'Content-Length': '4' }],
+        ] as const) {
+          const sent = open(`${url}/a`, method, headers);
+          sent.end(body);
+          expect((await answerOf(sent)).resume().statusCode).to.equal(200);
+        }
+        expect(bodies).to.deep.equal([
+          ['', method === 'POST' ? '0' : null],
+          ['four', '4'],
+        ]);
+      });
+    }
+
+    it('does not complete the body of a client that leaves in the middle', async () => {
+      const ends: string[] = [];
+      const url = await proxy.start((request) => {
+        request.resume();
+        request.once('end', () => ends.push('end')).once('aborted', () => ends.push('aborted'));
+        request.on('error', () => undefined);
+      });
+      const client = await rawConnection(url);
+      client.send(
+        `POST /a HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n`,
+      );
+      await eventually(() => decided().length === 1);
+      client.leave();
+      await eventually(() => ends.length > 0);
+      expect(ends).to.deep.equal(['aborted']);
+      expect(errors).to.deep.equal([]);
+    });
+
+    it('passes an answer on that comes before the end of the body, and then cuts the client off', async () => {
+      const url = await proxy.start((_, response) => {
+        response.writeHead(413).end('too large');
+      });
+      const sent = open(`${url}/a`, 'POST', { 'Content-Length': String(LARGE) }).on('error', () => undefined);
+      sent.write(Buffer.alloc(MIB / 4));
+      const answer = await answerOf(sent);
+      expect([answer.statusCode, await textOf(answer)]).to.deep.equal([413, 'too large']);
+      await eventually(() => sent.closed || (sent.write('x') && false), 50);
+      expect(errors).to.deep.equal([]);
+    });
+
+    it('reads no body before the decision, and cuts a refused client off that goes on sending', async () => {
+      const url = await proxy.start(() => {
+        throw new Error('The upstream was asked.');
+      });
+      const { hostname: host, port } = new URL(url);
+      const socket = connect({ host, port: Number(port) }).on('error', () => undefined);
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += String(chunk);
+      });
+      socket.write(`POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: ${LARGE}\r\n\r\nx`);
+      await eventually(() => text.includes('missing_token'));
+      await eventually(() => socket.closed || (socket.write('x') && false), 50);
+      expect(decided()).to.deep.equal([['POST /*', 'deny', 'missing_token']]);
+    });
+  });
+
+  describe('whose upstream fails', () => {
+    const head = 'HTTP/1.1 200 OK\r\n';
+    const bytes: readonly (readonly [what: string, answer: string])[] = [
+      ['sends two different Content-Lengths', `${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`],
+      ['sends Content-Length twice', `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\nab`],
+      ['sends both framings', `${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+      ['sends no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+      ['switches the protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n'],
+      ['sends a header that no answer can have', `${head}X: \u0001\r\nContent-Length: 0\r\n\r\n`],
+      ['closes the connection without an answer', ''],
+      ['closes the connection in its head', 'HTTP/1.1 200 O'],
+    ];
+    for (const [what, answer] of bytes) {
+      it(`is answered with 502 if it ${what}, also the next time`, async () => {
+        const origin = await proxy.upstreamOfBytes((socket) => {
+          socket.once('data', () => socket.end(answer));
+        });
+        const url = await proxy.start(origin);
+        for (const count of [1, 2]) {
+          const refused = await rawRequest(`${url}/a`, 'GET', [bearer()]);
+          expect([refused.status, JSON.parse(refused.body).error]).to.deep.equal([502, 'bad_gateway']);
+          expect(errors).to.have.lengthOf(count);
+          expect(errors[0]?.replace(/\(\w+\)/, '(code)')).to.equal(`The upstream ${origin} did not answer (code).`);
+        }
+        expect(decided()).to.deep.equal(Array(2).fill(['GET /*', 'allow', null]));
+      });
+    }
+
+    it('is answered with 502 if nothing listens there', async () => {
+      const origin = await proxy.upstreamOfBytes(() => undefined);
+      const url = await proxy.start(origin.replace(/\d+$/, '1'));
+      expect((await rawRequest(`${url}/a`, 'POST', [bearer()], 'body')).status).to.equal(502);
+      expect(errors).to.deep.equal([`The upstream ${origin.replace(/\d+$/, '1')} did not answer (ECONNREFUSED).`]);
+    });
+
+    for (const [what, method, body] of [
+      ['never answers', 'GET', ''],
+      ['never reads the body', 'PUT', 'x'.repeat(8 * MIB)],
+    ] as const) {
+      it(`is answered with 504 if it ${what}`, async () => {
+        const origin = await proxy.upstreamOfBytes((socket) => socket.pause());
+        const url = await proxy.start(origin, { upstreamTimeoutMs: 100 });
+        const sent = open(`${url}/a`, method, { 'Content-Length': String(body.length) }).on('error', () => undefined);
+        sent.end(body);
+        const answer = await answerOf(sent);
+        expect([answer.statusCode, JSON.parse(await textOf(answer)).error]).to.deep.equal([504, 'gateway_timeout']);
+        expect(errors).to.have.lengthOf(1);
+      });
+    }
+
+    it('may take longer than its limit for the body of its answer, and while the client sends', async () => {
+      const url = await proxy.start(
+        async (request, response) => {
+          await textOf(request);
+          response.write('begun ');
+          setTimeout(() => response.end('done'), 300);
+        },
+        { upstreamTimeoutMs: 100 },
+      );
+      const sent = open(`${url}/a`, 'POST', { 'Content-Length': '2' });
+      sent.write('a');
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      sent.end('b');
+      expect(await textOf(await answerOf(sent))).to.equal('begun done');
+      expect(errors).to.deep.equal([]);
+    });
+
+    for (const [what, framing, rest] of [
+      ['with a length', 'Content-Length: 10\r\n', 'half'],
+      ['in chunks', 'Transfer-Encoding: chunked\r\n', '4\r\nhalf\r\n'],
+    ] as const) {
+      it(`cuts the answer if it dies in a body ${what}`, async () => {
+        const origin = await proxy.upstreamOfBytes((socket) => {
+          socket.once('data', () => socket.end(`${head}${framing}\r\n${rest}`));
+        });
+        const url = await proxy.start(origin);
+        const sent = open(`${url}/a`, 'GET').on('error', () => undefined);
+        sent.end();
+        const answer = await answerOf(sent);
+        const failed = await textOf(answer).then(
+          () => undefined,
+          (error: NodeJS.ErrnoException) => error.code,
+        );
+        expect(failed).to.equal('ECONNRESET');
+        expect(errors).to.have.lengthOf(1);
+        expect(errors[0]).to.match(/ended its answer early \((?:[A-Z_]+|HTTPParserError)\)\.$/);
+      });
+    }
+  });
+
+  it('lets running answers end at a stop, and cuts what still runs at its end', async () => {
+    const streams = new Map<string, ServerResponse>();
+    const url = await proxy.start((request, response) => {
+      streams.set(request.url ?? '', response);
+      response.write('begun ');
+    });
+    const [short, endless] = ['/short', '/endless'].map((path) => {
+      const sent = open(`${url}${path}`, 'GET').on('error', () => undefined);
+      sent.end();
+      return answerOf(sent);
+    });
+    const answers = await Promise.all([short, endless]);
+    const stopped = proxy.stop();
+    const [first, second] = answers.map((answer) => answer && textOf(answer).catch(() => 'cut'));
+    streams.get('/short')?.end('done');
+    expect(await first).to.equal('begun done');
+    expect(await second).to.equal('cut');
+    await stopped;
+    await eventually(() => streams.get('/endless')?.destroyed === true);
+    expect(errors).to.deep.equal([]);
+  });
+});
