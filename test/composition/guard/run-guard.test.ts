@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
@@ -15,17 +16,11 @@ import { rawRequest } from '../../support/tool-server/raw-request.ts';
 const BIN = new URL('../../../composition/guard/mandate-guard.ts', import.meta.url);
 
 /** Both programs of the guard. */
-const programs: readonly (readonly [name: string, run: (args: readonly string[], shell?: string) => CommandProcess])[] = [
-  ['mandate guard', (args, shell) => startCommand(['guard', ...args], {}, shell)],
-  ['mandate-guard', (args, shell) => startCommand(args, {}, shell, BIN)],
-];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await closeServer(server);
-  return port;
-}
+const programs: readonly (readonly [name: string, run: (args: readonly string[], shell?: string) => CommandProcess])[] =
+  [
+    ['mandate guard', (args, shell) => startCommand(['guard', ...args], {}, shell)],
+    ['mandate-guard', (args, shell) => startCommand(args, {}, shell, BIN)],
+  ];
 
 describe('The program', function () {
   this.timeout(60_000);
@@ -96,7 +91,9 @@ ${more}`,
         for (const args of [[], ['--config', file, '--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
-          expect(err).to.match(/--(config|help)/).and.not.to.include('x1y2');
+          expect(err)
+            .to.match(/--(config|help)/)
+            .and.not.to.include('x1y2');
         }
       });
 
@@ -107,7 +104,10 @@ ${more}`,
         expect([await ask('/a'), await ask('/b')]).to.deep.equal([204, '403 unknown_route']);
         running.child.kill('SIGTERM');
         const { code, out, err } = await running.ended;
-        const lines = out.split('\n').slice(0, -1).map((line) => JSON.parse(line));
+        const lines = out
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line));
         expect([code, lines.map(({ event, route, reason }) => [event, route, reason])]).to.deep.equal([
           0,
           [

@@ -119,7 +119,10 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
 export function unservedFaults({ fields, lineOf }: PlacedMapping): readonly FileFault[] {
   const value = (name: string) => fields.get(name)?.value;
   const at = (path: Path, clause: string) => ({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
-  const approvals = [...approvalPaths(value('routes'), value('mcp')), ...(fields.has('approval_key') ? [['approval_key']] : [])];
+  const approvals = [
+    ...approvalPaths(value('routes'), value('mcp')),
+    ...(fields.has('approval_key') ? [['approval_key']] : []),
+  ];
   return [
     ...(value('mode') === 'proxy' ? [at(['mode'], 'must be decide: this version has no mode proxy')] : []),
     ...approvals.map((path) => at(path, 'must be absent: this version has no approvals')),

@@ -8,6 +8,7 @@ import type {
   ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
+import { patternOf, startDecidedApp } from '../../../../support/tool-server/decided-app.ts';
 import {
   type Framework,
   frameworks,
@@ -23,7 +24,6 @@ import {
   startGuardedMcp,
   TOOLS,
 } from '../../../../support/tool-server/guarded-mcp.ts';
-import { patternOf, startDecidedApp } from '../../../../support/tool-server/decided-app.ts';
 import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-request.ts';
 import {
   chain,

@@ -8,8 +8,8 @@ import { answering } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
-import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 
 describe('A running guard', () => {
   const fixture = planeForEachTest();
@@ -49,7 +49,9 @@ describe('A running guard', () => {
     expect(await ask('/issues/7')).to.equal(204);
     fixture.plane.answerKeys = answering({}, 503);
     const { routes } = configuration();
-    expect(reload(configuration({ routes: routes.filter(({ match }) => match.pattern !== 'GET /issues/*') }))).to.deep.equal([]);
+    expect(
+      reload(configuration({ routes: routes.filter(({ match }) => match.pattern !== 'GET /issues/*') })),
+    ).to.deep.equal([]);
     expect(await ask('/issues/7')).to.equal('403 unknown_route');
     expect(await ask('/boards/7')).to.equal(204);
     expect(fixture.plane.asked('/.well-known/jwks.json')).to.equal(1);
@@ -141,8 +143,8 @@ describe('A running guard', () => {
     await ask('/issues/7');
     const none = configuration({ routes: [] });
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, at) => {
-        if (at % 20 === 0) reload(at % 40 === 0 ? none : configuration());
+      Array.from({ length: 1000 }, (_, at) => {
+        if (at % 100 === 0) reload(at % 200 === 0 ? none : configuration());
         return ask('/issues/7');
       }),
     );
