@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { type Guard, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
-import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { decideConfiguration, matchOf, STOPPING } from '../../../../support/tool-server/decided-app.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
 type Headers = readonly (readonly [string, string])[];
@@ -142,6 +142,24 @@ describe('The guard in its mode decide', () => {
     ];
     expect(reasons).to.deep.equal([...each, ...each, ...each]);
     expect(events.every(({ route }) => route === null)).to.equal(true);
+  });
+
+  it('decides by the first route that matches, and by routes before what is open', async () => {
+    const route = (pattern: string, scope: string) => ({ match: matchOf(pattern), scope: [scope] });
+    const routes = [route('GET /a/b', 'jira:admin'), route('GET /a/*', 'jira:read'), route('GET /a/c', 'jira:admin')];
+    guard.reload(decideConfiguration(fixture.plane.issuer, { routes, open: [matchOf('GET /a/*'), matchOf('GET /*')] }));
+    const statuses = ['/a/b', '/a/c', '/a/b/c', '/a/', '/b'].map(async (uri) => {
+      const answers = [await ask([...nginx('GET', uri), ...bearer()]), await ask(nginx('GET', uri))];
+      return [uri, ...answers.map(({ status }) => status)];
+    });
+    expect(await Promise.all(statuses)).to.deep.equal([
+      ['/a/b', 403, 401],
+      ['/a/c', 204, 401],
+      ['/a/b/c', 204, 401],
+      // The wildcard of /a/* stands for at least one character.
+      ['/a/', 204, 204],
+      ['/b', 204, 204],
+    ]);
   });
 
   it('answers a client that waits before its body without reading it, and closes the connection', async () => {
