@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { probe } from '../../../composition/guard/probe.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { closeServer, listen } from '../../support/listening.ts';
@@ -88,7 +89,7 @@ ${more}`,
 
       it('ends with 2 and repeats no argument for a wrong line', async () => {
         write('GET /a');
-        for (const args of [[], ['--config', file, '--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
+        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
           expect(err)
@@ -191,9 +192,8 @@ ${more}`,
 
   it('warns of an upstream that answers without the guard', async () => {
     write('GET /a');
-    const check = async (url: string) => run(['--config', file, '--check', '--probe', url]).ended;
     upstream.answer = answering({}, 200);
-    const { code, err } = await check(`${upstream.url}/a`);
+    const { code, err } = await run(['--config', file, '--check', '--probe', `${upstream.url}/a`]).ended;
     expect(code).to.equal(0);
     expect(err).to.equal(
       'The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n',
@@ -201,10 +201,13 @@ ${more}`,
     expect(upstream.received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal([
       ['/a', undefined],
     ]);
+    const warningAt = (url: string) => probe(new URL(url));
     upstream.answer = (_, response) => response.writeHead(302, { location: '/login' }).end();
-    expect((await check(upstream.url)).err).to.include('with 302');
-    upstream.answer = answering({}, 403);
-    expect((await check(upstream.url)).err).to.equal('');
-    expect((await check(`http://127.0.0.1:${await freePort()}`)).err).to.equal('');
+    expect(await warningAt(upstream.url)).to.include('with 302');
+    for (const status of [401, 403]) {
+      upstream.answer = answering({}, status);
+      expect(await warningAt(upstream.url)).to.equal(undefined);
+    }
+    expect(await warningAt(`http://127.0.0.1:${await freePort()}`)).to.equal(undefined);
   });
 });
