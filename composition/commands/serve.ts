@@ -10,8 +10,8 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError, variableOf } from '../settings/startup-error.ts';
+import { untilToldToStop } from '../until-told-to-stop.ts';
 import { processSettings, runCommand, validSettings } from './run-command.ts';
-import { untilToldToStop } from './until-told-to-stop.ts';
 
 export function serveCommand(run = serve): Command {
   return command({

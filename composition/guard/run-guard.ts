@@ -11,8 +11,8 @@ import { type GuardMetrics, guardMetrics } from '../../adapters/sdk/tool-server/
 import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { listenForScrapes } from '../../adapters/telemetry/scrape-listener.ts';
 import { visibleText } from '../../domain/visible.ts';
-import { untilToldToStop } from '../commands/until-told-to-stop.ts';
 import { describeListenFault } from '../listen-faults.ts';
+import { untilToldToStop } from '../until-told-to-stop.ts';
 import { type GuardLog, guardLog } from './guard-log.ts';
 import { probe } from './probe.ts';
 import { readGuardFile } from './read-guard-file.ts';

@@ -39,7 +39,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
 /** What the program of a library gets of the service: its wiring, and what that imports. */
 const OF_PROGRAM: Readonly<Record<string, RegExp>> = {
   '@mandate/tool-server':
-    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|commands\/until-told-to-stop)|adapters\/cli\/(?:exit-code|agent-files\/yaml-[a-z]+)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
+    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|until-told-to-stop)|adapters\/cli\/(?:exit-code|agent-files\/yaml-[a-z]+)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
 };
 /** This many lines fit on one screen. */
 const MAX_README_LINES = 40;

@@ -25,12 +25,7 @@ export interface CommandProcess {
 type Settings = Readonly<Record<string, string | undefined>>;
 
 /** @param shell a command that the shell of the process runs first, such as `ulimit -f 8` */
-export function startCommand(
-  args: readonly string[],
-  settings: Settings,
-  shell?: string,
-  main = MAIN,
-): CommandProcess {
+export function startCommand(args: readonly string[], settings: Settings, shell?: string, main = MAIN): CommandProcess {
   const line = [process.execPath, ...asProgram(main), ...args];
   const [program = '', ...rest] = shell === undefined ? line : ['sh', '-c', `${shell}; exec "$@"`, 'sh', ...line];
   const child = spawn(program, rest, {

@@ -13,8 +13,8 @@ import { ED25519, formatVerifierKey, parseVerifierKey, type VerifierKey } from '
 import { listen } from '../../listen.ts';
 import { startRecurring } from '../../recurring.ts';
 import { StartupError } from '../../settings/startup-error.ts';
+import { untilToldToStop } from '../../until-told-to-stop.ts';
 import { printError, runCommand } from '../run-command.ts';
-import { untilToldToStop } from '../until-told-to-stop.ts';
 import { fileOption, openState, readSigner } from './files.ts';
 
 interface WitnessServeRequest {

@@ -5,6 +5,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { probe } from '../../../composition/guard/probe.ts';
+import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
@@ -15,17 +17,11 @@ import { rawRequest } from '../../support/tool-server/raw-request.ts';
 const BIN = new URL('../../../composition/guard/mandate-guard.ts', import.meta.url);
 
 /** Both programs of the guard. */
-const programs: readonly (readonly [name: string, run: (args: readonly string[], shell?: string) => CommandProcess])[] = [
-  ['mandate guard', (args, shell) => startCommand(['guard', ...args], {}, shell)],
-  ['mandate-guard', (args, shell) => startCommand(args, {}, shell, BIN)],
-];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await closeServer(server);
-  return port;
-}
+const programs: readonly (readonly [name: string, run: (args: readonly string[], shell?: string) => CommandProcess])[] =
+  [
+    ['mandate guard', (args, shell) => startCommand(['guard', ...args], {}, shell)],
+    ['mandate-guard', (args, shell) => startCommand(args, {}, shell, BIN)],
+  ];
 
 describe('The program', function () {
   this.timeout(60_000);
@@ -93,10 +89,12 @@ ${more}`,
 
       it('ends with 2 and repeats no argument for a wrong line', async () => {
         write('GET /a');
-        for (const args of [[], ['--config', file, '--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
+        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
-          expect(err).to.match(/--(config|help)/).and.not.to.include('x1y2');
+          expect(err)
+            .to.match(/--(config|help)/)
+            .and.not.to.include('x1y2');
         }
       });
 
@@ -107,7 +105,10 @@ ${more}`,
         expect([await ask('/a'), await ask('/b')]).to.deep.equal([204, '403 unknown_route']);
         running.child.kill('SIGTERM');
         const { code, out, err } = await running.ended;
-        const lines = out.split('\n').slice(0, -1).map((line) => JSON.parse(line));
+        const lines = out
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line));
         expect([code, lines.map(({ event, route, reason }) => [event, route, reason])]).to.deep.equal([
           0,
           [
@@ -191,9 +192,8 @@ ${more}`,
 
   it('warns of an upstream that answers without the guard', async () => {
     write('GET /a');
-    const check = async (url: string) => run(['--config', file, '--check', '--probe', url]).ended;
     upstream.answer = answering({}, 200);
-    const { code, err } = await check(`${upstream.url}/a`);
+    const { code, err } = await run(['--config', file, '--check', '--probe', `${upstream.url}/a`]).ended;
     expect(code).to.equal(0);
     expect(err).to.equal(
       'The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n',
@@ -201,10 +201,13 @@ ${more}`,
     expect(upstream.received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal([
       ['/a', undefined],
     ]);
+    const warningAt = (url: string) => probe(new URL(url));
     upstream.answer = (_, response) => response.writeHead(302, { location: '/login' }).end();
-    expect((await check(upstream.url)).err).to.include('with 302');
-    upstream.answer = answering({}, 403);
-    expect((await check(upstream.url)).err).to.equal('');
-    expect((await check(`http://127.0.0.1:${await freePort()}`)).err).to.equal('');
+    expect(await warningAt(upstream.url)).to.include('with 302');
+    for (const status of [401, 403]) {
+      upstream.answer = answering({}, status);
+      expect(await warningAt(upstream.url)).to.equal(undefined);
+    }
+    expect(await warningAt(`http://127.0.0.1:${await freePort()}`)).to.equal(undefined);
   });
 });

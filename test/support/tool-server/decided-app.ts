@@ -17,6 +17,7 @@ import { rawRequest } from './raw-request.ts';
 /** The pattern of the guard's file for a route of `POLICIES`. */
 export const patternOf = (route: string) => route.replace(/:.*$/, '*');
 
+/** @throws Error if the text is no pattern */
 export const matchOf = (pattern: string) => {
   const match = readRouteMatch(pattern);
   if (match === undefined) throw new Error(`${pattern} is no pattern`);

@@ -64,11 +64,9 @@ export async function startGuardServer(
   );
   // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
   server.maxHeadersCount = 0;
-  server.on('checkContinue', (request, response) => {
-    // A client that got no `100 Continue` may or may not send the body: only closing makes the next request unambiguous.
-    response.setHeader('Connection', 'close');
-    serve(request, response);
-  });
+  // The mode invites the body, if it reads it. Node closes the connection after an answer without that: the client may or
+  // may not send the body.
+  server.on('checkContinue', serve);
   server.listen(port, host);
   await once(server, 'listening');
   // The system may fail to accept one connection (ENFILE). The server continues to listen.

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { type Guard, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
-import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { decideConfiguration, matchOf, STOPPING } from '../../../../support/tool-server/decided-app.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
 type Headers = readonly (readonly [string, string])[];
@@ -58,7 +58,10 @@ describe('The guard in its mode decide', () => {
   });
 
   it('sends all four headers also for what is not there, and for an open route, which has no event', async () => {
-    const person = await ask([...caddy('GET', '/boards/1'), ...bearer({ act: undefined, task: undefined, scope: 'jira:read' })]);
+    const person = await ask([
+      ...caddy('GET', '/boards/1'),
+      ...bearer({ act: undefined, task: undefined, scope: 'jira:read' }),
+    ]);
     expect(person.status).to.equal(204);
     expect(NAMES.map((name) => person.headers[name])).to.deep.equal(['ada', '', '', 'jira:read']);
     events.length = 0;
@@ -81,7 +84,13 @@ describe('The guard in its mode decide', () => {
     ['no original request', []],
     ['a method alone', [['X-Original-Method', 'GET']]],
     ['a target alone', [['X-Forwarded-Uri', '/issues/7']]],
-    ['a method of one pair and a target of the other', [['X-Original-Method', 'GET'], ['X-Forwarded-Uri', '/issues/7']]],
+    [
+      'a method of one pair and a target of the other',
+      [
+        ['X-Original-Method', 'GET'],
+        ['X-Forwarded-Uri', '/issues/7'],
+      ],
+    ],
     ['two methods', [...nginx('GET', '/issues/7'), ['x-original-method', 'GET']]],
     ['two targets', [...nginx('GET', '/issues/7'), ['X-ORIGINAL-URI', '/issues/7']]],
     ['pairs that contradict each other', [...nginx('GET', '/issues/7'), ...caddy('GET', '/issues/8')]],
@@ -94,11 +103,14 @@ describe('The guard in its mode decide', () => {
     ['an encoded unreserved character', nginx('GET', '/%69ssues/7')],
     ['an empty segment', nginx('GET', '//issues/7')],
     ['the absolute form', nginx('GET', 'http://jira.example/issues/7')],
-    ['more than 2000 headers before the one that contradicts', [
-      ...nginx('GET', '/issues/7'),
-      ...Array.from({ length: 2100 }, () => ['a', ''] as const),
-      ...caddy('GET', '/issues/8'),
-    ]],
+    [
+      'more than 2000 headers before the one that contradicts',
+      [
+        ...nginx('GET', '/issues/7'),
+        ...Array.from({ length: 2100 }, () => ['a', ''] as const),
+        ...caddy('GET', '/issues/8'),
+      ],
+    ],
     ['another address than /decide', nginx('GET', '/issues/7'), '/issues/7'],
     ['an address below /decide', nginx('GET', '/issues/7'), '/decide/'],
   ];
@@ -124,9 +136,30 @@ describe('The guard in its mode decide', () => {
         reasons.push([status, JSON.parse(body).reason]);
       }
     }
-    const each = [[403, 'unknown_route'], [401, 'missing_token']];
+    const each = [
+      [403, 'unknown_route'],
+      [401, 'missing_token'],
+    ];
     expect(reasons).to.deep.equal([...each, ...each, ...each]);
     expect(events.every(({ route }) => route === null)).to.equal(true);
+  });
+
+  it('decides by the first route that matches, and by routes before what is open', async () => {
+    const route = (pattern: string, scope: string) => ({ match: matchOf(pattern), scope: [scope] });
+    const routes = [route('GET /a/b', 'jira:admin'), route('GET /a/*', 'jira:read'), route('GET /a/c', 'jira:admin')];
+    guard.reload(decideConfiguration(fixture.plane.issuer, { routes, open: [matchOf('GET /a/*'), matchOf('GET /*')] }));
+    const statuses = ['/a/b', '/a/c', '/a/b/c', '/a/', '/b'].map(async (uri) => {
+      const answers = [await ask([...nginx('GET', uri), ...bearer()]), await ask(nginx('GET', uri))];
+      return [uri, ...answers.map(({ status }) => status)];
+    });
+    expect(await Promise.all(statuses)).to.deep.equal([
+      ['/a/b', 403, 401],
+      ['/a/c', 204, 401],
+      ['/a/b/c', 204, 401],
+      // The wildcard of /a/* stands for at least one character.
+      ['/a/', 204, 204],
+      ['/b', 204, 204],
+    ]);
   });
 
   it('answers a client that waits before its body without reading it, and closes the connection', async () => {
@@ -136,7 +169,9 @@ describe('The guard in its mode decide', () => {
       `POST /decide HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100000\r\n${lines.join('')}\r\n`,
     );
     const answer = await connection.until('never sent');
-    expect(answer).to.match(/^HTTP\/1\.1 204 No Content\r\n/).and.to.match(/\r\nConnection: close\r\n/i);
+    expect(answer)
+      .to.match(/^HTTP\/1\.1 204 No Content\r\n/)
+      .and.to.match(/\r\nConnection: close\r\n/i);
     expect(answer).not.to.include('100 Continue');
   });
 

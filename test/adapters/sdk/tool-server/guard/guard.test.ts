@@ -4,12 +4,16 @@ import { expect } from 'chai';
 import { type Guard, type GuardSurroundings, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
 import type { StopTimes } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
 import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { byLength } from '../../../../support/length.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
-import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
+
+/** Of each of ten clients. */
+const REQUESTS = byLength({ short: 20, full: 100 });
 
 describe('A running guard', () => {
   const fixture = planeForEachTest();
@@ -49,7 +53,9 @@ describe('A running guard', () => {
     expect(await ask('/issues/7')).to.equal(204);
     fixture.plane.answerKeys = answering({}, 503);
     const { routes } = configuration();
-    expect(reload(configuration({ routes: routes.filter(({ match }) => match.pattern !== 'GET /issues/*') }))).to.deep.equal([]);
+    expect(
+      reload(configuration({ routes: routes.filter(({ match }) => match.pattern !== 'GET /issues/*') })),
+    ).to.deep.equal([]);
     expect(await ask('/issues/7')).to.equal('403 unknown_route');
     expect(await ask('/boards/7')).to.equal(204);
     expect(fixture.plane.asked('/.well-known/jwks.json')).to.equal(1);
@@ -140,13 +146,18 @@ describe('A running guard', () => {
     const { reload } = await start();
     await ask('/issues/7');
     const none = configuration({ routes: [] });
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, at) => {
-        if (at % 20 === 0) reload(at % 40 === 0 ? none : configuration());
-        return ask('/issues/7');
-      }),
-    );
-    expect([...new Set(answers)].filter((answer) => answer !== 204)).to.deep.equal(['403 unknown_route']);
+    const asking = Array.from({ length: 10 }, async (_, client) => {
+      const answers: unknown[] = [];
+      for (let at = 0; at < REQUESTS; at += 1) {
+        if (client === 0 && at % 10 === 0) reload(at % 20 === 0 ? none : configuration());
+        answers.push(await ask('/issues/7'));
+      }
+      return answers;
+    });
+    const answers = (await Promise.all(asking)).flat();
+    expect(new Set(answers)).to.deep.equal(new Set([204, '403 unknown_route']));
+    const reasons = new Set(events.map(({ route, reason }) => `${route} ${reason}`));
+    expect(reasons).to.deep.equal(new Set(['GET /issues/* null', 'null unknown_route']));
   });
 
   it('finishes running requests at a stop, tells clients to close, and then accepts none', async () => {
