@@ -29,12 +29,11 @@ const run = promisify(execFile);
 const names = libraries.map(({ manifest }) => manifest.name);
 
 /** Limits of a library's installation: packages and bytes of itself and its dependencies, unpacked. */
-const MAX_PACKAGES = 3;
-const MAX_BYTES: Readonly<Record<string, number>> = {
-  '@mandate/agent': 1_000_000,
-  // The guard reads YAML, and the package for it is larger than all the rest.
-  '@mandate/tool-server': 2_000_000,
-  '@mandate/audit': 1_000_000,
+const LIMITS: Readonly<Record<string, { readonly packages: number; readonly bytes: number }>> = {
+  '@mandate/agent': { packages: 3, bytes: 1_000_000 },
+  // The guard reads YAML and sends requests with undici, and the packages for that are larger than all the rest.
+  '@mandate/tool-server': { packages: 4, bytes: 3_500_000 },
+  '@mandate/audit': { packages: 3, bytes: 1_000_000 },
 };
 /** What the program of a library gets of the service: its wiring, and what that imports. */
 const OF_PROGRAM: Readonly<Record<string, RegExp>> = {
@@ -217,21 +216,21 @@ describe('Packages:', () => {
         expect(packedOwn).to.have.members(own.map((file) => `dist/${source}/${file.replace(/ts$/, 'js')}`));
       });
 
-      it('depends on jose at most, with a program on yaml, and on no framework: every peer dependency is optional', () => {
-        const accepted = ['jose', ...(manifest.bin === undefined ? [] : ['yaml'])];
+      it('depends on jose at most, with a program on undici and yaml, and on no framework: every peer dependency is optional', () => {
+        const accepted = ['jose', ...(manifest.bin === undefined ? [] : ['undici', 'yaml'])];
         expect(accepted).to.include.members(Object.keys(manifest.dependencies ?? {}));
         expect(manifest.optionalDependencies).to.equal(undefined);
         for (const name of Object.keys(manifest.peerDependencies ?? {}))
           expect(manifest.peerDependenciesMeta?.[name]?.optional, name).to.equal(true);
       });
 
-      const maxBytes = MAX_BYTES[manifest.name] ?? 0;
-      it(`installs at most ${MAX_PACKAGES} packages and ${maxBytes / 1_000_000} MB`, async () => {
+      const limit = LIMITS[manifest.name] ?? { packages: 0, bytes: 0 };
+      it(`installs at most ${limit.packages} packages and ${limit.bytes / 1_000_000} MB`, async () => {
         const dependencies = await closureOf(manifest);
-        expect(dependencies.length + 1).to.be.at.most(MAX_PACKAGES);
+        expect(dependencies.length + 1).to.be.at.most(limit.packages);
         const folders = [packed(manifest.name).folder, ...dependencies.map((name) => join(root, 'node_modules', name))];
         const sizes = await Promise.all(folders.map(sizeOf));
-        expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.within(10_000, maxBytes);
+        expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.within(10_000, limit.bytes);
       });
 
       it('has a README of one screen that shows only lines of the examples', async () => {
@@ -272,10 +271,10 @@ describe('Packages:', () => {
       });
     }
 
-    it('run mandate-guard with yaml only', async () => {
-      const guarded = await projectWith('guarded', ['@mandate/tool-server'], ['jose', 'yaml']);
+    it('run mandate-guard with undici and yaml only', async () => {
+      const guarded = await projectWith('guarded', ['@mandate/tool-server'], ['jose', 'undici', 'yaml']);
       const { folder, manifest } = packed('@mandate/tool-server');
-      const file = join(root, 'docs/examples/guard/decide.yaml');
+      const file = join(root, 'docs/examples/guard/proxy.yaml');
       const program = join(guarded, 'node_modules', manifest.name, manifest.bin?.['mandate-guard'] ?? '');
       await run(process.execPath, [program, '--config', file, '--check'], { cwd: guarded });
       expect((await readFile(join(folder, manifest.bin?.['mandate-guard'] ?? ''), 'utf8')).split('\n')[0]).to.equal(
