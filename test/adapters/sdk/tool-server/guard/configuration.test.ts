@@ -116,6 +116,11 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
     decide.replace(/routes:.*/s, 'routes: []\n'),
     ['1: routes or mcp must be given: otherwise every request is refused'],
   ],
+  [
+    'a policy of every tool among those of methods',
+    proxy.replace('resources/read:', 'tools/call:'),
+    ['21: mcp.methods.tools/call must be absent: mcp.tools has the policies of tools'],
+  ],
   ['one port for both', `${decide}metrics_port: 8099\n`, ['7: metrics_port must differ from the port of listen']],
 ];
 

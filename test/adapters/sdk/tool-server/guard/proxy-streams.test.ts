@@ -71,6 +71,15 @@ describe('The proxy of the guard', () => {
       expect(decided()).to.deep.equal([['GET /*', 'allow', null]]);
     });
 
+    it('keeps an interim answer of the upstream to itself', async () => {
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+        socket.once('data', () => socket.end(`${interim}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`));
+      });
+      const answer = await rawRequest(`${await proxy.start(origin)}/a`, 'GET', [bearer()]);
+      expect([answer.status, answer.body, answer.headers.link]).to.deep.equal([200, 'ok', undefined]);
+    });
+
     it('ends the request of a client that leaves before the head', async () => {
       let isAsked = false;
       let isLeft = false;
@@ -181,14 +190,18 @@ describe('The proxy of the guard', () => {
       expect(errors).to.deep.equal([]);
     });
 
-    it('passes an answer on that comes before the end of the body, and then cuts the client off', async () => {
+    it('passes an answer on that comes before the end of the body, whole, and then cuts the client off', async () => {
+      let isSent = false;
       const url = await proxy.start((_, response) => {
-        response.writeHead(413).end('too large');
+        response.writeHead(413).end(CHUNK, () => {
+          isSent = true;
+        });
       });
       const sent = open(`${url}/a`, 'POST', { 'Content-Length': String(LARGE) }).on('error', () => undefined);
-      sent.write(Buffer.alloc(MIB / 4));
+      sent.write(CHUNK);
       const answer = await answerOf(sent);
-      expect([answer.statusCode, await textOf(answer)]).to.deep.equal([413, 'too large']);
+      await eventually(() => isSent);
+      expect([answer.statusCode, (await textOf(answer)).length]).to.deep.equal([413, CHUNK.length]);
       await eventually(() => sent.closed || (sent.write('x') && false), 50);
       expect(errors).to.deep.equal([]);
     });
