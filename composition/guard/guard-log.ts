@@ -14,6 +14,8 @@ export interface GuardLog {
 }
 
 export function guardLog(stream: Writable & { readonly isTTY?: boolean } = process.stderr): GuardLog {
+  // The reader has gone. There is nowhere to report it, and no reason to stop deciding.
+  stream.on('error', () => undefined);
   const format = stream.isTTY === true ? readableLine : jsonLine;
   const write = (level: string, message: string, fields: Fields, cause?: ReturnType<typeof reportError>): void => {
     const timestamp = new Date().toISOString();

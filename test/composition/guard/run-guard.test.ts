@@ -188,6 +188,8 @@ ${more}`,
     const answers = [await ask('/a'), await ask('/a'), await ask('/a')];
     expect(answers.at(-1)).to.equal('500 undefined');
     await running.complained('"code":"EPIPE"');
+    running.child.stderr?.destroy();
+    expect([await ask('/a'), await ask('/a')]).to.deep.equal(['500 undefined', '500 undefined']);
   });
 
   it('warns of an upstream that answers without the guard', async () => {

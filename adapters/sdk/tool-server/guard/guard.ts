@@ -19,7 +19,7 @@ import type { GuardConfiguration, ListenAddress } from './read-configuration.ts'
 /** What the program gives the guard. */
 export interface GuardSurroundings
   extends Required<Pick<ToolServerOptions, 'onAccess' | 'onError'>>,
-    Pick<ToolServerOptions, 'fetch' | 'now'> {
+    Pick<ToolServerOptions, 'now'> {
   /** The times of a stop; those of the service when absent. */
   readonly stopping?: StopTimes;
 }
@@ -82,7 +82,7 @@ function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): G
 
 function toolServerOf(
   { issuer, audience, statusList }: GuardConfiguration,
-  { onAccess, onError, fetch, now }: GuardSurroundings,
+  { onAccess, onError, now }: GuardSurroundings,
 ): ToolServer {
   return createToolServer({
     issuer,
@@ -90,7 +90,6 @@ function toolServerOf(
     onAccess,
     onError,
     ...(statusList && { statusList }),
-    ...(fetch && { fetch }),
     ...(now && { now }),
   });
 }
