@@ -10,7 +10,7 @@ export interface GuardLog {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   /** Of the error only class, code and stack are logged: its message may quote a request. */
-  error(message: string, error: unknown): void;
+  error(message: string, error?: unknown): void;
 }
 
 export function guardLog(stream: Writable & { readonly isTTY?: boolean } = process.stderr): GuardLog {
@@ -24,6 +24,6 @@ export function guardLog(stream: Writable & { readonly isTTY?: boolean } = proce
   return {
     info: (message, fields = {}) => write('info', message, fields),
     warn: (message, fields = {}) => write('warn', message, fields),
-    error: (message, error) => write('error', message, {}, reportError(error)),
+    error: (message, error) => write('error', message, {}, error === undefined ? undefined : reportError(error)),
   };
 }

@@ -9,6 +9,7 @@ import { StatusListUnusable } from '../../adapters/sdk/tool-server/core/status-l
 import { type Guard, startGuard } from '../../adapters/sdk/tool-server/guard/guard.ts';
 import { type GuardMetrics, guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { UpstreamFault } from '../../adapters/sdk/tool-server/guard/upstream.ts';
 import { listenForScrapes } from '../../adapters/telemetry/scrape-listener.ts';
 import { visibleText } from '../../domain/visible.ts';
 import { describeListenFault } from '../listen-faults.ts';
@@ -134,6 +135,7 @@ function faultOf(
 
 function report(log: GuardLog, error: unknown): void {
   if (error instanceof StatusListUnusable) log.warn('a status list is not usable', { problem: error.message });
+  else if (error instanceof UpstreamFault) log.error(error.message);
   else log.error('an error was answered or survived', error);
 }
 

@@ -1,6 +1,6 @@
 /** The guard as a process: its two programs, its signals and its streams. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -190,6 +190,29 @@ ${more}`,
     await running.complained('"code":"EPIPE"');
     running.child.stderr?.destroy();
     expect([await ask('/a'), await ask('/a')]).to.deep.equal(['500 undefined', '500 undefined']);
+  });
+
+  it('passes on what it allows in the mode proxy, with one line for a fault of the upstream', async () => {
+    write('GET /a');
+    const more = `upstream: ${upstream.url}\n`;
+    writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy') + more);
+    upstream.answer = answering({ passed: true }, 200);
+    running = run(['--config', file]);
+    await running.complained('"message":"listening"');
+    const send = () =>
+      rawRequest(`http://127.0.0.1:${port}/a`, 'GET', [['Authorization', `Bearer ${fixture.plane.token()}`]]);
+    expect((await send()).body).to.equal('{"passed":true}');
+    expect(upstream.received.map(({ headers }) => [headers['mandate-subject'], headers.authorization])).to.deep.equal([
+      ['ada', undefined],
+    ]);
+    upstream.answer = (_, response) => response.destroy();
+    expect((await send()).status).to.equal(502);
+    running.child.kill('SIGTERM');
+    const { code, out, err } = await running.ended;
+    const lines = (text: string) => text.split('\n').filter((line) => line !== '');
+    expect([code, lines(out).map((line) => JSON.parse(line).decision)]).to.deep.equal([0, ['allow', 'allow']]);
+    expect(lines(err).filter((line) => line.includes('"error"'))).to.have.lengthOf(1);
+    expect(err).to.include(`The upstream ${upstream.url} did not answer (UND_ERR_SOCKET).`);
   });
 
   it('warns of an upstream that answers without the guard', async () => {

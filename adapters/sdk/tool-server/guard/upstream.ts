@@ -49,10 +49,17 @@ const STALLED: Fault = {
   sentence: 'The body of the request did not arrive in time.',
 };
 
-/** @param onError gets one error for each fault of the upstream, without any part of a request or an answer */
+/** The message names the upstream and the kind of the fault, and quotes no part of a request or an answer. */
+export class UpstreamFault extends Error {
+  constructor(origin: string, hasBegun: boolean, why: string) {
+    super(`The upstream ${origin} ${hasBegun ? 'ended its answer early' : 'did not answer'} (${why}).`);
+  }
+}
+
+/** @param onError gets one error for each fault of the upstream */
 export function upstreamAt(
   origin: string,
-  { timeoutMs, onError }: { readonly timeoutMs: number; readonly onError: (error: Error) => void },
+  { timeoutMs, onError }: { readonly timeoutMs: number; readonly onError: (error: UpstreamFault) => void },
 ): Upstream {
   const pool = new Pool(origin, {
     allowH2: false,
@@ -75,7 +82,7 @@ export function upstreamAt(
         response.off('close', leave).off('drain', resume);
         // undici tells of no fault after this.
         if (fault !== undefined) controller?.abort(new Error(fault.sentence));
-        if (fault !== undefined && fault !== STALLED) onError(errorOf(origin, response.headersSent, why));
+        if (fault !== undefined && fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
         if (fault !== undefined) answerFault(response, fault);
         resolve();
       };
@@ -171,10 +178,6 @@ function answerFault(response: ServerResponse, { status, error, sentence }: Faul
   if (status === 408) response.setHeader('Connection', 'close');
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify({ error, error_description: sentence }));
-}
-
-function errorOf(origin: string, hasBegun: boolean, why: string): Error {
-  return new Error(`The upstream ${origin} ${hasBegun ? 'ended its answer early' : 'did not answer'} (${why}).`);
 }
 
 /** Messages of undici and of Node can quote an answer, so only the code of the error is repeated, or its name. */
