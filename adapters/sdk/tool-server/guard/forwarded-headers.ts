@@ -58,7 +58,7 @@ function passedOn(raw: readonly string[], isDropped: (name: string) => boolean):
   );
   const kept: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [name = '', value = ''] = raw.slice(at, at + 2);
+    const { [at]: name = '', [at + 1]: value = '' } = raw;
     const lower = name.toLowerCase();
     if (!OF_ONE_CONNECTION.has(lower) && !named.has(lower) && !isDropped(lower)) kept.push(name, value);
   }
