@@ -11,7 +11,15 @@ import { type Checks, checkArguments, optional, optionsOf } from '../arguments.t
 import { assertionSigner } from './agent-key.ts';
 import { keepParts } from './agent-parts.ts';
 import { controlPlane, retryWithBackoff } from './control-plane.ts';
-import { type AgentOptions, accessToken, agentScopes, audience, checkAgentOptions, originList } from './options.ts';
+import {
+  type AgentOptions,
+  accessToken,
+  agentScopes,
+  audience,
+  checkAgentOptions,
+  originList,
+  purposeText,
+} from './options.ts';
 import { renewingTask, type Task } from './task.ts';
 
 export type { AgentKey, AssertionAlgorithm, KeySigner } from './agent-key.ts';
@@ -26,6 +34,8 @@ export interface StartTask {
   readonly resource: string;
   /** At least one scope. */
   readonly scope: readonly string[];
+  /** Why the task is started, for its person: at most 300 characters. The control plane may require it, or ignore it. */
+  readonly purpose?: string;
   /** The origins to which the task's `fetch` may send the token. The default is the origin of `resource`. */
   readonly origins?: readonly string[];
 }
@@ -45,6 +55,7 @@ const START: Checks<StartTask> = {
   subjectToken: accessToken,
   resource: audience,
   scope: agentScopes,
+  purpose: optional(purposeText),
   origins: optional(originList),
 };
 
@@ -56,10 +67,10 @@ export function createAgent(given: AgentOptions): Agent {
     async startTask(request) {
       // Checked before the exchange: a TypeError after it would leave an unused task.
       checkArguments('agent.startTask', request, optionsOf(START));
-      const { subjectToken, resource, scope, origins = [resource] } = request;
+      const { origins = [request.resource], ...asked } = request;
       const sentTo = origins.map((address) => new URL(address).origin);
-      const issued = await retryWithBackoff(options, () => plane.exchange({ subjectToken, resource, scope }));
-      return renewingTask(options, plane, { resource, origins: sentTo }, issued);
+      const issued = await retryWithBackoff(options, () => plane.exchange(asked));
+      return renewingTask(options, plane, { resource: asked.resource, origins: sentTo }, issued);
     },
   };
   return keepParts(agent, { options, plane });
