@@ -80,7 +80,6 @@ const VARYING = new Set([
   'explains',
   'salt',
   'exp',
-  'expires_in',
   'iat',
   'idx',
   'seq',
