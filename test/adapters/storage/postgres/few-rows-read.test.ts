@@ -25,7 +25,7 @@ import { addUser } from '../../../../application/decisions/write-user.ts';
 import type { Decisions } from '../../../../application/ports/decisions.ts';
 import type { Sweeping } from '../../../../application/ports/storage.ts';
 import type { Tasks } from '../../../../application/ports/tasks.ts';
-import { makeUserId, type SponsorKey } from '../../../../domain/identifiers.ts';
+import { makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
@@ -138,7 +138,7 @@ const TASKS = ['tasks', 'task_grants'];
 const USERS = ['provisioned_users'];
 /** The only decision that reads a whole table: it counts the users. */
 const COUNTS_USERS = 'a write of a provisioned user';
-const CHILD = `task_${'Z'.repeat(26)}`;
+const CHILD = `task_${'Z'.repeat(26)}` as TaskId;
 
 /** The beginning of an insert into each table. The nth row may be deleted n seconds after `at`. */
 const REMEMBERED = {
@@ -289,6 +289,17 @@ for (const [where, mode] of Object.entries(KEPT)) {
         expect(measured.scans).to.equal(0);
       });
     }
+
+    it('are read by a revocation by grant in a batch, not all live tasks', async () => {
+      asked = { tables: TASKS, query: `select state from tasks where task_id = '${CHILD}'` };
+      const { sponsorKey, agentId } = theOne.task;
+      const revocation = { at: AT, reason: 'client_revoked', sponsorKey, assertion: anAssertion(agentId) } as const;
+      // No task was delegated from this one, so the decision does not leave its batch.
+      await decisions.decide(revokeGrant, { ...revocation, taskId: CHILD });
+      expect(measured.answer).to.deep.equal([{ state: 'revoked' }]);
+      expect(measured.rows).to.be.at.most(FEW);
+      expect(measured.scans).to.equal(0);
+    });
 
     for (const [what, end] of Object.entries(ENDINGS)) {
       const counts = what === COUNTS_USERS;
