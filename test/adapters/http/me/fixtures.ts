@@ -1,9 +1,10 @@
 /** Views of the person's page. */
 
-import type { AgentView, EndedView, MeView } from '../../../../adapters/http/me/view.ts';
+import type { AgentView, ApprovalView, EndedView, MeView } from '../../../../adapters/http/me/view.ts';
 import type { MyAgent, MyAgents } from '../../../../application/me/my-agents.ts';
 import type { MyTask, MyTasksPage } from '../../../../application/me/my-tasks.ts';
-import { makeTaskId } from '../../../../domain/identifiers.ts';
+import type { TaskApproval } from '../../../../application/ports/approvals.ts';
+import { makeApprovalId, makeTaskId, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 
@@ -48,6 +49,42 @@ export function agentsOf(tasks: readonly MyTask[], more = 0): MyAgents {
 
 export function endedOf(tasks: readonly MyTask[]): MyTasksPage {
   return { tasks, nextAfter: undefined };
+}
+
+/** An approval that waits. */
+export function anApproval(changes: Partial<TaskApproval> = {}): TaskApproval {
+  const { taskId, agentId, displayName, audience } = aTask();
+  return {
+    approvalId: makeApprovalId('01JDCK0000000000000000TEST'),
+    taskId,
+    agentId,
+    displayName,
+    audience,
+    sponsor: 'ada',
+    sponsorKey: 'ada' as SponsorKey,
+    round: 1,
+    digest: 'RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o',
+    title: 'Delete the issue PAY-7',
+    lines: [
+      { label: 'Issue', value: 'PAY-7: Refund of order 4711' },
+      { label: 'Comments', value: '12, which are deleted too' },
+    ],
+    salt: 'a-salt',
+    commitment: 'c'.repeat(64),
+    state: 'pending',
+    requestedAt: plusSeconds(now, -20),
+    expiresAt: plusSeconds(now, 580),
+    decidedAt: undefined,
+    closedAt: undefined,
+    ...changes,
+  };
+}
+
+/** The page of one approval. */
+export function anApprovalView(changes: Partial<ApprovalView> = {}): ApprovalView {
+  const { base, person, formToken, sessionTtl, notice, scopeWords, mayApprove } = aView();
+  const page = { base, person, now, formToken, sessionTtl, notice, scopeWords, hearsApprovals: true };
+  return { ...page, mayApprove, approval: anApproval(), ...changes };
 }
 
 export const NO_AGENTS = agentsOf([]);
