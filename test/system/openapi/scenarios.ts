@@ -78,22 +78,26 @@ async function pushed({ mandate, transmitter }: World, person: string): Promise<
   if (answer.status !== 202) throw new Error(answer.text);
 }
 
-/** A person with one record. */
 /** The approval of a new task of another person than that of the examples. */
-async function approvalOfHedy({ mandate, agent, asking }: World): Promise<TaskApproval> {
-  await mandate.admin('DELETE', '/admin/sponsors/hedy/tasks');
-  const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub: 'hedy' })).body;
+async function approvalOfGrace({ mandate, agent, asking }: World): Promise<TaskApproval> {
+  await mandate.admin('DELETE', '/admin/sponsors/grace/tasks');
+  const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub: 'grace' })).body;
   return mandate.approval(String((await asks(mandate, token, asking.request(taskId))).body.approval_id));
 }
 
-async function answeredByHedy(world: World, body: object = {}, claims: object = {}, given?: TaskApproval) {
-  const { approvalId, commitment } = given ?? (await approvalOfHedy(world));
-  const signedIn = { auth_time: world.mandate.clock.seconds(), ...claims };
-  return asHedy(world, { path: { approval_id: approvalId }, body: { commitment, ...body } }, signedIn);
+async function answeredByGrace(world: World, body: object = {}, claims: object = {}, given?: TaskApproval) {
+  const { approvalId, commitment } = given ?? (await approvalOfGrace(world));
+  const signedIn = { sub: 'grace', auth_time: world.mandate.clock.seconds(), ...claims };
+  return asPerson(world, { path: { approval_id: approvalId }, body: { commitment, ...body } }, signedIn);
 }
 
-function asHedy({ mandate }: World, changes: Changes = {}, claims: object = {}): Scenario {
-  const token = mandate.provider.mintAccessToken({ sub: 'hedy', aud: ME_AUDIENCE, ...claims });
+/** A person with one record. */
+function asHedy(world: World, changes: Changes = {}): Scenario {
+  return asPerson(world, changes, { sub: 'hedy' });
+}
+
+function asPerson({ mandate }: World, changes: Changes, claims: object): Scenario {
+  const token = mandate.provider.mintAccessToken({ aud: ME_AUDIENCE, ...claims });
   return sent({ ...changes, headers: { authorization: `Bearer ${token}` } });
 }
 
@@ -190,19 +194,19 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   },
   'resumeMyAgents 204': nothing,
   async 'listMyApprovals 200 waiting'(world) {
-    await approvalOfHedy(world);
-    return asHedy(world);
+    await approvalOfGrace(world);
+    return asPerson(world, {}, { sub: 'grace' });
   },
-  'answerMyApproval 200 yes': (world) => answeredByHedy(world),
-  'answerMyApproval 200 no': (world) => answeredByHedy(world, { decision: 'refuse' }),
-  'answerMyApproval 400 invalid_fields': (world) => answeredByHedy(world, { decision: 'always' }),
-  'answerMyApproval 401 approver_not_fresh': (world) => answeredByHedy(world, {}, { auth_time: undefined }),
+  'answerMyApproval 200 yes': (world) => answeredByGrace(world),
+  'answerMyApproval 200 no': (world) => answeredByGrace(world, { decision: 'refuse' }),
+  'answerMyApproval 400 invalid_fields': (world) => answeredByGrace(world, { decision: 'always' }),
+  'answerMyApproval 401 approver_not_fresh': (world) => answeredByGrace(world, {}, { auth_time: undefined }),
   'answerMyApproval 404 unknown_approval': nothing,
-  'answerMyApproval 409 other_words': (world) => answeredByHedy(world, { commitment: 'a'.repeat(64) }),
+  'answerMyApproval 409 other_words': (world) => answeredByGrace(world, { commitment: 'a'.repeat(64) }),
   async 'answerMyApproval 409 not_waiting'(world) {
-    const approval = await approvalOfHedy(world);
+    const approval = await approvalOfGrace(world);
     await world.mandate.answer(approval.approvalId, 'approve');
-    return answeredByHedy(world, { decision: 'refuse' }, {}, approval);
+    return answeredByGrace(world, { decision: 'refuse' }, {}, approval);
   },
   async 'readMyRecords 200 page'(world) {
     await world.agent.exchangeFor({ sub: 'hedy' });

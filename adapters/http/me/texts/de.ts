@@ -15,10 +15,10 @@ export const de: Texts = {
       'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
   },
   waiting: 'Wartet auf Sie',
-  asks: (agent, where) => html`${agent} bittet um Ihr Ja bei ${where}`,
+  asks: (agent, where) => html`${agent} möchte bei ${where} handeln`,
   statedBy: (where) => html`So beschreibt ${where} die Aktion:`,
   asked: 'Gefragt',
-  answerUntil: 'Antwort',
+  answerUntil: 'Läuft ab',
   yesMeans:
     'Ein Ja gilt für diese eine Aktion, ein einziges Mal. Sagen Sie Nein, wenn Sie nicht wissen, wozu sie dient.',
   yes: 'Ja, einmal',
@@ -192,12 +192,12 @@ export const de: Texts = {
       action: 'Neu anmelden',
     },
     approver_undated: {
-      title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
-      text: 'Um Ja zu sagen, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Nein sagen können Sie weiterhin. Bitte fragen Sie Ihre Administration.',
+      title: 'Sie können hier nicht Ja sagen',
+      text: 'Um Ja zu sagen, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Ihre Organisation teilt nicht mit, wann das war. Nein sagen können Sie weiterhin. Bitte fragen Sie Ihre Administration.',
       action: 'Neu anmelden',
     },
     approver_not_fresh: {
-      title: 'Bitte melden Sie sich neu an',
+      title: 'Melden Sie sich für ein Ja neu an',
       text: 'Um Ja zu sagen, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
       action: 'Neu anmelden',
     },
