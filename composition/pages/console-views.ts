@@ -24,13 +24,14 @@ export function consoleViews(parts: Parts): ViewsSurface {
   const lifetimes = lifetimeRules(settings);
   const knowsMayActNames = settings['Service:UpstreamIdp:MayAct'] !== 'ignore';
   const rules = { lifetimes, issuer: settings['Service:Issuer'], knowsMayActNames };
-  const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
+  const { tasks, agents, sponsors, ledger, checkpoints, approvals } = parts.storage;
   return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
     checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
     denials: (now) => recentDenials(ledger, now),
     longestTokenTtl: lifetimes.maxTokenTtl,
     statusLists: statusListReach(settings),
+    approvalsOf: settings['Service:Approvals:Enabled'] ? (taskId, limit) => approvals.ofTask(taskId, limit) : undefined,
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {
       const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);
