@@ -103,7 +103,10 @@ export interface Storage extends Decisions {
 }
 
 /** The part of a database that audit commands read. */
-export type LedgerReading = Pick<Storage, 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'> & {
+export type LedgerReading = Pick<
+  Storage,
+  'approvals' | 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'
+> & {
   readonly ledger: Pick<Ledger, 'page'>;
 };
 

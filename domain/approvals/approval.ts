@@ -78,6 +78,15 @@ export function approvalDetail({ approvalId, digest, commitment }: ApprovalNames
   return `approval=${approvalId}&digest=${digest}&commitment=${commitment}`;
 }
 
+const DETAIL = /^approval=(approval_\w{26})&digest=([\w-]{43})&commitment=([0-9a-f]{64})$/;
+
+/** `undefined` for another text. */
+export function parseApprovalDetail(detail: string): ApprovalNames | undefined {
+  const [, approvalId, digest, commitment] = DETAIL.exec(detail) ?? [];
+  if (approvalId === undefined || digest === undefined || commitment === undefined) return undefined;
+  return { approvalId, digest, commitment };
+}
+
 interface ApprovalNames {
   readonly approvalId: string;
   readonly digest: string;
