@@ -1,5 +1,6 @@
 /** Races of approvals between two instances on one database, and random histories of asking, answering and waiting. */
 
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { repetitions } from '../contract/repetitions.ts';
@@ -33,7 +34,6 @@ for (const database of databases) {
       };
       mandate = await startMandate({ database, settings });
       other = await mandate.another({}, undefined, { clock: mandate.clock, databaseClock: mandate.clock });
-      mandate.clock.standStill();
       agent = await mandate.agent();
     });
     after(async () => {
@@ -42,7 +42,9 @@ for (const database of databases) {
     });
 
     async function started() {
-      const { access_token: token, task_id: taskId, refresh_token: grant } = (await agent.exchange()).body;
+      const issued = await agent.exchangeFor({ sub: `ada-${randomUUID()}` });
+      expect(issued.status, issued.text).to.equal(200);
+      const { access_token: token, task_id: taskId, refresh_token: grant } = issued.body;
       const ask = async (at: Mandate, what = 'one') =>
         (await asks(at, token, jira.request(taskId, { digest: digestOf(what) }))).body;
       return { taskId: String(taskId), grant: String(grant), ask };
@@ -61,7 +63,9 @@ for (const database of databases) {
       const seen: (readonly [Seen, readonly string[]])[] = [];
       for (let nth = 0; nth < ROUNDS; nth += 1) {
         const task = await started();
-        const id = String((await task.ask(mandate)).approval_id);
+        const asked = await task.ask(mandate);
+        expect(asked, JSON.stringify(asked)).to.include({ state: 'pending' });
+        const id = String(asked.approval_id);
         const lines = await mandate.recorded(async () => {
           const outcome = await play(nth, task, id);
           seen.push([outcome, []]);

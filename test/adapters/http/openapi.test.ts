@@ -18,6 +18,7 @@ import {
   problemsOf,
 } from '../../support/openapi/api-document.ts';
 import { troubledService } from '../../support/openapi/troubled-service.ts';
+import { SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
@@ -97,7 +98,7 @@ describe('openapi.json', () => {
   });
 
   it('has each path that the code registers once, and no others', async () => {
-    const service = await troubledService({});
+    const service = await troubledService(SOME_APPROVALS);
     const { endpoints } = routing(service.surfaces);
     await service.stop();
     const registered = [...endpoints.keys(), ...routers.flatMap(registeredPaths)];
@@ -134,9 +135,10 @@ describe('openapi.json', () => {
       expect([...operationOf(id).responses.keys()], id).to.include.members([...statuses, ...admission]);
     }
     const others = operations.map(({ id }) => id).filter((id) => !(id in CONTRACT));
-    // The specification does not list these; its supplement, the draft on status lists, C2SP tlog-tiles, RFC 7644 §4 and docs/operating.md do.
+    // The specification does not list these; its supplement, the draft on status lists, C2SP tlog-tiles, RFC 7644 §4 and docs/operating.md do, and docs/refusals.md.
     expect(others).to.deep.equal([
       ...[
+        'askApproval',
         'getServerMetadata',
         'listStatusLists',
         'getStatusList',
