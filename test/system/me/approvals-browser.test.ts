@@ -6,7 +6,7 @@ import { accessibilityFaults, browse, closeBrowser, expectSaid, screenshot, sign
 import { databasesByLength } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
-import { type PageWithProvider, startWithPage } from '../../support/me/person-browser.ts';
+import { type PageWithProvider, personBrowser, startWithPage } from '../../support/me/person-browser.ts';
 import { type AskingServer, askingServer, asks, jwksOf } from '../../support/tool-server/approval-request.ts';
 
 for (const database of databasesByLength) {
@@ -56,9 +56,12 @@ for (const database of databasesByLength) {
       expect(await page.getByRole('heading', { name: 'Waiting for you' }).count()).to.equal(0);
       await page.clock.install();
       await page.reload();
+      // From here on only this test moves the page's clock.
+      await page.clock.pauseAt(Date.now() + 60_000);
       const asked = await ask();
-      await page.clock.fastForward(4000);
+      await page.clock.runFor(4000);
       await page.getByRole('heading', { name: 'Waiting for you' }).waitFor();
+      await page.clock.resume();
       const headings = await page.locator('h2').allTextContents();
       expect(headings.indexOf('Waiting for you')).to.be.lessThan(headings.indexOf('Now'));
       expect(await page.locator('blockquote').innerText())
@@ -152,6 +155,31 @@ for (const database of databasesByLength) {
       expect(records).to.deep.equal([]);
       expect((await ask()).state).to.equal('refused');
       await page.context().close();
+    });
+
+    it('leads a sign-in to an approval or to a known place only, and says for what it must be recent', async () => {
+      const id = 'approval_01KAY3Q4W8E6ZP0V5S9N2B7DTF';
+      for (const to of [`${id}x`, `fresh-fresh-${id}`, 'fresh-me', 'fresh-', id.toLowerCase(), `/me/approvals/${id}`]) {
+        expect((await mandate.get(`/me/sign-in?to=${encodeURIComponent(to)}`)).status, to).to.equal(400);
+      }
+      const person = personBrowser(mandate);
+      for (const [place, maxAge] of [
+        [id, null],
+        [`fresh-${id}`, '300'],
+      ] as const) {
+        const begun = await mandate.get(`/me/sign-in?to=${place}`);
+        const asked = new URL(String(begun.headers.get('location'))).searchParams.get('max_age');
+        if (maxAge !== null) expect(asked).to.equal(maxAge);
+        else expect(asked).not.to.equal('300');
+        const answer = await person.signIn(`/me/sign-in?to=${place}`);
+        expect(answer.headers.get('location')).to.equal(`/me/approvals/${id}`);
+      }
+      const again = await person.returnAddress(`/me/sign-in?to=fresh-${id}`);
+      mandate.clock.advance(301);
+      const late = await person.finish(again);
+      mandate.clock.advance(-301);
+      expect(late.status).to.equal(403);
+      expect(late.text).to.contain('Sign in again to say yes').and.contain(`href="/me/sign-in?to=fresh-${id}"`);
     });
 
     it("answers another person's question as one that does not exist", async () => {
