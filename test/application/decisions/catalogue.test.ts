@@ -41,6 +41,7 @@ describe('The catalogue of decisions', () => {
       refuse_operator: 'shared',
       refuse_pause: 'shared',
       renew_grant: 'shared',
+      // It ends one task, as often as exchanges open one.
       revoke_grant: 'shared',
       revoke_single_token: 'shared',
       spend_assertion: 'shared',
