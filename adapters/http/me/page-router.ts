@@ -124,11 +124,8 @@ export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   );
   router.post('/pause', act(pause));
   router.post('/resume', act(resume));
-  if (surface.approvals !== undefined) serveApprovalPage(surface.approvals);
-  router.use(answerFaults(surface.log, base));
-  return router;
-
-  function serveApprovalPage(approvals: MyApprovals): void {
+  const { approvals } = surface;
+  if (approvals !== undefined) {
     const signIn = ({ params }: Request) => {
       const approvalId = parseApprovalId(String(params.approvalId));
       return approvalId === undefined ? '/me/sign-in' : approvalSignIn(approvalId, 'any');
@@ -146,6 +143,8 @@ export function pageRouter(surface: PageSurface, options: PageOptions): Router {
       act<{ approvalId: string }>((asked, { approvalId }, field) => answer(asked, approvals, approvalId, field)),
     );
   }
+  router.use(answerFaults(surface.log, base));
+  return router;
 }
 
 interface Asked {
