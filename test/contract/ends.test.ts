@@ -98,10 +98,10 @@ onEveryDatabase('ends of one task that wait together', ({ storage, database, out
       const { verdicts, of, records } = fails
         ? await whileWritesFail(kind, await outside('owner'), { table: 'tasks', on: 'update', when }, all)
         : await all();
+      // If a batch fails, its decisions run alone, and either of the two ends of one task may be the first.
+      expect(verdicts.splice(3, 2)).to.have.members(['revoked', 'already_ended']);
       expect(verdicts).to.deep.equal([
         'revoked',
-        'revoked',
-        'already_ended',
         'revoked',
         'already_ended',
         'replayed',
@@ -133,9 +133,9 @@ onEveryDatabase('ends of one task that wait together', ({ storage, database, out
         const grant = await storage().tasks.findGrant(opening.task.agentId, opening.grantHash);
         expect(grant?.revokedAt).to.equal(at);
         const reason = opening === child ? 'parent_revoked' : 'client_revoked';
-        // If the writes of one fail, the others are recorded in any order, and no date is before that of an earlier record.
+        // Batches under way at once are recorded in any order, and no date is before that of an earlier record.
         const date = records.find(({ taskId }) => taskId === opening.task.taskId)?.at;
-        if (isBatched(opening) && !fails) expect(date).to.equal(at);
+        if (isBatched(opening) && !fails) expect(date).to.be.within(Number(at), Math.max(...times.map(timeOf)));
         expect(grant?.taskState).to.deep.equal(at ? { kind: 'revoked', at, reason } : { kind: 'live' });
       }
     });

@@ -74,7 +74,7 @@ describe('decisions that end tasks on Postgres', () => {
     const agents = [];
     for (let nth = 0; nth < 2; nth++) agents.push((await openedTask(storage)).task.agentId);
     // Opens all connections now, so that no call waits for one while appends are locked.
-    const asked = Array.from({ length: limits.BATCH_SIZE }, () => anEntry('admin.denied'));
+    const asked = Array.from({ length: limits.BATCHED_AT_ONCE }, () => anEntry('admin.denied'));
     const openers = [endNothing(), endNothing(), logOut(), logOut()];
     await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...openers]);
     const lock = await lockFence();
@@ -233,7 +233,7 @@ describe('decisions that end tasks on Postgres', () => {
     it(`share a transaction and its statements: ${what}`, async () => {
       const connections = counting(oneConnection());
       const decisions = decidingOver(connections);
-      for (const tasks of [2, limits.BATCH_SIZE / 2]) {
+      for (const tasks of [2, limits.BATCHED_AT_ONCE / 2]) {
         const openings = [];
         for (let nth = 0; nth < tasks; nth++) openings.push(await openedTask(storage));
         await Promise.all(decideAll(openings, decisions));
