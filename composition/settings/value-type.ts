@@ -6,6 +6,8 @@
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { readConnectionString } from '../../adapters/storage/postgres/connection-string.ts';
+import { APPROVAL_KEY_RULES, checkJwkSet } from '../../domain/agents/key-set.ts';
+import type { JwkSet } from '../../domain/agents/public-key.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import {
   COSIGNATURE,
@@ -15,6 +17,7 @@ import {
   type VerifierKey,
 } from '../../domain/log/verifier-key.ts';
 import { Secret } from '../../domain/secret.ts';
+import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 
 type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
@@ -202,6 +205,26 @@ export function pem(): ValueType<Secret> {
       const lines = given.replaceAll('\\n', '\n').trim();
       const framed = /^-----BEGIN [A-Z0-9 ]+-----\n[\s\S]+\n-----END [A-Z0-9 ]+-----$/.test(lines.replaceAll('\r', ''));
       return framed ? read(new Secret(lines)) : wrong('is not the text of a PEM file');
+    },
+  };
+}
+
+/** As of a fetched key set. */
+const MAX_KEY_SET = 65_536;
+
+/** Public keys with which tool servers sign (RFC 7517). A request must name its key, so each key has a `kid`. */
+export function jwkSet(): ValueType<JwkSet> {
+  return {
+    accepts: 'the JSON text of a key set (RFC 7517): public EC keys on P-256, each with a `kid`',
+    secret: false,
+    read(given) {
+      if (given.length > MAX_KEY_SET) return wrong(`is longer than ${MAX_KEY_SET} characters`);
+      const json = parseStrictJson(given);
+      if (json === undefined) return wrong('is not JSON');
+      const verdict = checkJwkSet(json, APPROVAL_KEY_RULES);
+      if (verdict.kind === 'invalid') return wrong(`is no usable key set: ${verdict.problems.join(' ')}`);
+      const nameless = verdict.jwks.keys.findIndex(({ kid }) => kid === undefined);
+      return nameless === -1 ? read(verdict.jwks) : wrong(`is no usable key set: keys[${nameless}] has no kid.`);
     },
   };
 }
