@@ -1,5 +1,6 @@
 /** The key that signs a tool server's requests for approval. */
 
+import { REQUEST_TYPE } from '../../../../domain/approvals/approval-request.ts';
 import type { Check } from '../../arguments.ts';
 import { jwsSigner, type SignJws, signingKey } from '../../signing-key.ts';
 
@@ -18,7 +19,6 @@ export type ApprovalKey =
       sign(input: Uint8Array): Promise<Uint8Array> | Uint8Array;
     };
 
-const REQUEST_TYPE = 'approval-request+jwt';
 const ALGORITHMS = ['ES256'] as const;
 
 export const approvalKey: Check = signingKey({ algorithms: ALGORITHMS, needsKeyId: true });

@@ -1,22 +1,17 @@
 /** What a person reads before they approve a call: a title, and lines of a label and a value each. */
 
+import type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
+import { isLine, MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
 import { checkArguments, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
 import type { TaskTokenClaims } from './claims.ts';
 
-/** The control plane refuses control characters and line breaks. It shows bidirectional characters as visible signs. */
+/** The control plane refuses control characters and line breaks. Its page shows bidirectional characters as visible signs. */
 export interface ApprovalText {
   /** At most 120 characters. */
   readonly title: string;
-  /** At most 10. */
+  /** At most 10. Labels have at most 40 characters, values at most 200. */
   readonly lines?: readonly ApprovalLine[];
-}
-
-export interface ApprovalLine {
-  /** At most 40 characters. */
-  readonly label: string;
-  /** At most 200 characters. */
-  readonly value: string;
 }
 
 /** A call that a person has to approve, of a web framework. It is frozen, with all that it holds. */
@@ -44,23 +39,14 @@ export interface McpCall {
 /** Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval. */
 export type DescribeCall<Call> = (call: Call) => ApprovalText | Promise<ApprovalText>;
 
-export const MAX_TITLE = 120;
-export const MAX_LINES = 10;
-export const MAX_LABEL = 40;
-export const MAX_VALUE = 200;
-
 /** Agents wait for the answer, and clients time out after a minute. */
 const DESCRIBE_TIMEOUT_MS = 5000;
-
-/** Control characters, and the separators of lines and paragraphs. */
-const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 const shown = (most: number) =>
   must(
     `be a text of 1 to ${most} characters that is not blank, without control characters and line breaks`,
     (value) => {
-      const isText = typeof value === 'string' && value.trim() !== '' && value.isWellFormed();
-      return isText && [...value].length <= most && !CONTROL.test(value);
+      return typeof value === 'string' && value.isWellFormed() && isLine(value, most);
     },
   );
 

@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
 import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
 import { type ApprovalKey, requestSigner } from './approval-key.ts';
@@ -33,11 +34,6 @@ export interface Approvals {
   ): Promise<ApprovalAnswer>;
 }
 
-/** The control plane accepts at most this. */
-const REQUEST_SECONDS = 60;
-/** The control plane's limit for the request object. */
-const MAX_REQUEST_LENGTH = 8 * 1024;
-
 export function approvals({
   key,
   plane,
@@ -61,13 +57,11 @@ export function approvals({
   return {
     async ask({ text, taskId }, { digest, title, lines = [] }, cause) {
       const seconds = Math.floor(now() / 1000);
-      const times = { iat: seconds, exp: seconds + REQUEST_SECONDS };
+      const times = { iat: seconds, exp: seconds + MAX_LIFETIME_SECONDS };
       const claims = { iss: audience, aud: issuer, ...times, jti: randomUUID(), task_id: taskId, digest, title, lines };
       const request = await withTimeout(timeoutMs, sign(claims), late);
-      if (request.length > MAX_REQUEST_LENGTH) {
-        throw new Error(
-          `The title and lines of an approval are too long: the request has over ${MAX_REQUEST_LENGTH} bytes.`,
-        );
+      if (request.length > MAX_REQUEST) {
+        throw new Error(`The title and lines of an approval are too long: the request has over ${MAX_REQUEST} bytes.`);
       }
       const answer = await plane.post('/oauth2/approval', { token: text, request }, cause);
       const read = readAnswer(answer, issuer);

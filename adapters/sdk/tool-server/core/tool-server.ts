@@ -35,10 +35,11 @@ import { harmless } from './span.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
+export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
 export type { ApprovalKey } from './approval-key.ts';
-export type { ApprovalLine, ApprovalText } from './approval-text.ts';
+export type { ApprovalText } from './approval-text.ts';
 export type { CallToApprove } from './approvals.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
