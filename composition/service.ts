@@ -148,6 +148,7 @@ async function run(parts: Parts, { httpApp, metrics, isThere, lingerMs, timeLimi
   }
   // A slow or unreachable provider delays readiness, not the start.
   for (const keys of keySets) void keys?.start();
+  void parts.approvalKeys?.start();
   const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
   const { host = settings.HOST, port = settings.PORT } = servers[0]?.address ?? {};
   log.info('listening', { host, port, issuer: settings['Service:Issuer'] });

@@ -13,6 +13,7 @@
 
 import type { OperatorActs } from '../../application/ports/acts.ts';
 import type { Agents } from '../../application/ports/agents.ts';
+import type { ApprovalNotices, Approvals } from '../../application/ports/approvals.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
@@ -50,6 +51,8 @@ export interface Storage extends Decisions {
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
   readonly operatorActs: OperatorActs;
+  readonly approvals: Approvals;
+  readonly approvalNotices: ApprovalNotices;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
   readonly transparencyLog: TransparencyLog;

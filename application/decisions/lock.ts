@@ -32,7 +32,12 @@ export const LOCK_ORDER = [
   'assertion',
   /** A token, by `jti`. */
   'token',
-  /** The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively. */
+  /** The number of approvals that wait for a person, by `sub`. */
+  'approver',
+  /**
+   * The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively, and so does
+   * every change of its approvals.
+   */
   'task',
   /** The row of a grant. A decision that ends the grant's task locks this row as well. */
   'grant',

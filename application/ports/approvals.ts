@@ -29,21 +29,36 @@ export interface TaskApproval extends Approval {
   readonly audience: string;
 }
 
-/** The notices that an approval waits (`Service:Approvals:Notify`). */
+/**
+ * The notices that an approval waits (`Service:Approvals:Notify`). The decision that opens an approval queues its notice.
+ * A notice is sent at least once: if an instance dies while it sends one, another instance sends it after the claim.
+ */
 export interface ApprovalNotices {
-  /**
-   * Takes a notice that is due, calls `send`, and settles it as `Outbox.drain` settles records. Returns `nothing_due`
-   * if none is. `send` never throws.
-   */
-  drain(due: { readonly now: Instant; readonly limit: number }, send: SendNotices): Promise<NoticesOutcome>;
+  /** Up to `limit` notices that are due at `now`, and no others while other instances send them. */
+  due(question: { readonly now: Instant; readonly limit: number }): Promise<readonly ApprovalNotice[]>;
+
+  /** Makes the notice due again at `until`. Returns false if another instance has claimed or settled it. */
+  claim(notice: ApprovalNotice, until: Instant): Promise<boolean>;
+
+  /** Removes a notice that was sent, or whose approval does not wait any more. */
+  remove(approvalId: ApprovalId): Promise<void>;
+
+  /** Counts a failure, and makes the notice due again at `until`. */
+  postpone(approvalId: ApprovalId, until: Instant): Promise<void>;
 }
 
 export interface ApprovalNotice {
   readonly approvalId: ApprovalId;
   readonly sponsorKey: SponsorKey;
+  readonly dueAt: Instant;
+  /** Failed attempts so far. */
+  readonly failures: number;
+  /** Whether the approval still waits for the person. */
+  readonly isWaiting: boolean;
 }
 
-/** Returns whether the receiver took all of them. */
-export type SendNotices = (notices: readonly ApprovalNotice[]) => Promise<boolean>;
-
-export type NoticesOutcome = 'nothing_due' | 'delivered' | 'failed';
+/** The receiver of notices. */
+export interface NoticeReceiver {
+  /** Whether it took the notice. Never throws. */
+  send(notice: Pick<ApprovalNotice, 'approvalId' | 'sponsorKey'>): Promise<boolean>;
+}

@@ -73,6 +73,15 @@ const updateToExpired = {
   name: 'expire_tasks',
   text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
 };
+const withdrawApprovals = {
+  name: 'withdraw_approvals',
+  text: `update approvals set state = 'withdrawn', closed_at = $2 ${GIVEN} and state in ('pending', 'granted')`,
+};
+const deleteNotices = {
+  name: 'delete_notices',
+  text: `delete from approval_notices where approval_id = any (array(select approval_id from approvals ${GIVEN}))`,
+};
+const deleteApprovals = { name: 'delete_approvals', text: `delete from approvals ${GIVEN}` };
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 /** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
@@ -128,6 +137,7 @@ const statements: Statements = {
         for (const [end, taskIds] of byEnd(some)) {
           const ended = JSON.stringify(taskIds);
           yield { query: revokeGrants, values: [ended, bindInstant(at)] };
+          yield { query: withdrawApprovals, values: [ended, bindInstant(at)] };
           if (end.state === 'expired') yield { query: updateToExpired, values: [ended] };
           else yield { query: updateToRevoked, values: [ended, bindInstant(at), end.record.reason] };
         }
@@ -137,8 +147,10 @@ const statements: Statements = {
 
   delete_tasks(effects) {
     const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The grants first, because their foreign key refers to the task.
+    // The tasks last, because the foreign keys of the others refer to them.
     return [
+      { query: deleteNotices, values },
+      { query: deleteApprovals, values },
       { query: deleteGrants, values },
       { query: deleteTasks, values },
     ];

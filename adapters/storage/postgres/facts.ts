@@ -11,6 +11,7 @@ import { POSTGRES_TYPES } from '../tables.ts';
 import { answer } from './answer.ts';
 import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
+import { readDueApprovals } from './due-approvals.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks, readSomeLiveTasks } from './live-tasks.ts';
 import { LOCK } from './locks.ts';
 
@@ -29,7 +30,7 @@ interface Lookup<Name extends FactName> {
 
 type LookedUp = Exclude<
   FactName,
-  'live_tasks' | 'some_live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'
+  'live_tasks' | 'some_live_tasks' | 'due_tasks' | 'due_approvals' | 'ended_tasks' | 'sessions' | 'user_count'
 >;
 
 /** The lookup of a fact that both engines read by one select. */
@@ -172,6 +173,7 @@ export async function readFacts(
     else if (question.fact === 'some_live_tasks')
       answers.set(question, await readSomeLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
+    else if (question.fact === 'due_approvals') answers.set(question, await readDueApprovals(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
     else if (question.fact === 'sessions') answers.set(question, await answer(run, lockedSessions, question.about));
     else if (question.fact === 'user_count') answers.set(question, await answer(run, countUsers, question.about));

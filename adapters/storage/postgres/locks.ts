@@ -20,6 +20,7 @@ export const LOCK = {
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
+  approver: 1_296_105_517,
   /**
    * Held on an index of a status list, from the read that finds it free to the end of the transaction. No other transaction
    * waits for it.
@@ -63,19 +64,23 @@ const tryTake = {
     ) tried where not held`,
 };
 
-const lockRows = (table: string, key: string, strength: string) => {
+const lockRows = (table: string, key: string, strength: 'share' | 'update') => {
   const rows = `select ${key} as key from ${table}
     where ${key} = any (array(select json_array_elements_text($1::json))) order by ${key} for ${strength}`;
   return {
-    wait: { name: `lock_${table}`, text: rows },
-    try: { name: `try_${table}`, text: `${rows} skip locked` },
+    wait: { name: `lock_${table}_${strength}`, text: rows },
+    try: { name: `try_${table}_${strength}`, text: `${rows} skip locked` },
   };
 };
 
+/** By lock class and mode. A grant is never shared. */
 const ROWS = {
-  task: lockRows('tasks', 'task_id', 'share'),
-  grant: lockRows('task_grants', 'grant_hash', 'update'),
+  shared_task: lockRows('tasks', 'task_id', 'share'),
+  exclusive_task: lockRows('tasks', 'task_id', 'update'),
+  exclusive_grant: lockRows('task_grants', 'grant_hash', 'update'),
 } as const;
+type RowLock = keyof typeof ROWS;
+const ROW_LOCKS = Object.keys(ROWS) as readonly RowLock[];
 
 /** The statements that take the locks of one decision, in their order. They wait for those that another transaction holds. */
 export function lockStatements(locks: readonly Lock[]): readonly Statement[] {
@@ -83,7 +88,7 @@ export function lockStatements(locks: readonly Lock[]): readonly Statement[] {
   const advisory = wanted.filter(isAdvisory);
   return [
     ...(advisory.length === 0 ? [] : [{ query: take, values: [parameter(advisory)] }]),
-    ...(['task', 'grant'] as const).flatMap((on) => {
+    ...ROW_LOCKS.flatMap((on) => {
       const rows = keysOf(wanted, on);
       return rows.length === 0 ? [] : [{ query: ROWS[on].wait, values: [JSON.stringify(rows)] }];
     }),
@@ -95,8 +100,7 @@ export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise
   const advisory = wanted.filter(isAdvisory);
   const refused = await Promise.all([
     advisory.length === 0 ? [] : run<{ nth: number }>(tryTake, [parameter(advisory)]).then(({ rows }) => rows),
-    tryRows(run, wanted, 'task'),
-    tryRows(run, wanted, 'grant'),
+    ...ROW_LOCKS.map((on) => tryRows(run, wanted, on)),
   ]);
   return new Set(refused.flat().map(({ nth }) => nth));
 }
@@ -107,20 +111,25 @@ async function tryRows(run: Run, wanted: readonly WantedLock[], on: RowLock): Pr
   if (keys.length === 0) return [];
   const { rows } = await run<{ key: string }>(ROWS[on].try, [JSON.stringify(keys)]);
   const held = new Set(rows.map(({ key }) => key));
-  return wanted.filter((lock) => lock.on === on && !held.has(lock.key));
+  return wanted.filter((lock) => rowLockOf(lock) === on && !held.has(lock.key));
 }
 
-type RowLock = 'task' | 'grant';
+type AdvisoryLock = WantedLock & { readonly on: Exclude<LockClass, 'task' | 'grant'> };
 
-function isAdvisory(lock: WantedLock): lock is WantedLock & { readonly on: Exclude<LockClass, RowLock> } {
+function isAdvisory(lock: WantedLock): lock is AdvisoryLock {
   return lock.on !== 'task' && lock.on !== 'grant';
 }
 
-function keysOf(wanted: readonly WantedLock[], on: RowLock): readonly string[] {
-  return wanted.flatMap((lock) => (lock.on === on ? [lock.key] : []));
+function rowLockOf({ on, mode }: WantedLock): RowLock | undefined {
+  if (on === 'grant') return 'exclusive_grant';
+  return on === 'task' ? `${mode}_task` : undefined;
 }
 
-function parameter(locks: readonly (WantedLock & { readonly on: Exclude<LockClass, RowLock> })[]): string {
+function keysOf(wanted: readonly WantedLock[], on: RowLock): readonly string[] {
+  return wanted.flatMap((lock) => (rowLockOf(lock) === on ? [lock.key] : []));
+}
+
+function parameter(locks: readonly AdvisoryLock[]): string {
   return JSON.stringify(
     locks.map(({ nth, on, key, mode }) => ({
       nth,

@@ -70,7 +70,7 @@ describe('SQLite', () => {
     };
     storage = withMethods({
       ...sqliteDecisions(watched),
-      ...queryPorts(sqliteAsk(watched)),
+      ...queryPorts(sqliteAsk(watched), sqliteChange(watched)),
       ledger: sqliteLedger(watched),
       sweeping: sweeping(sqliteChange(watched), sqliteFreeing),
     } as never);

@@ -1,0 +1,2 @@
+/** Unknown without `Service:Approvals:Enabled`. */
+export const APPROVAL_PATH = '/oauth2/approval';
