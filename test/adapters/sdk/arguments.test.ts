@@ -161,6 +161,9 @@ describe('A public function of the libraries', () => {
         'createAgent: issuer must be an absolute https URL; key must be a private JWK: this JWK is no private key.',
       ],
     ],
+    '@mandate/agent ApprovalRequired': [
+      [[], `new ApprovalRequired: approvalUri ${TEXT}; retryAfterMs must be a number of milliseconds.`],
+    ],
     '@mandate/agent NotNow': [
       [['', 'soon'], `new NotNow: what ${TEXT}; retryAfterMs must be a number of milliseconds.`],
     ],
@@ -180,8 +183,18 @@ describe('A public function of the libraries', () => {
         ],
       ),
       [
-        [{ subjectToken: 'a.b.c', resource: SECRET, scope: SECRET, origins: [JIRA, 'data:,', 7], scopes: ['a'] }],
-        `agent.startTask: resource ${ABSOLUTE}; scope ${SCOPES}; origins[1] must be an http or https URL; origins[2] must be an http or https URL; scopes is not an option (accepted: subjectToken, resource, scope, origins).`,
+        [
+          {
+            subjectToken: 'a.b.c',
+            resource: SECRET,
+            scope: SECRET,
+            origins: [JIRA, 'data:,', 7],
+            onApproval: SECRET,
+            approvalTimeoutMs: 0,
+            scopes: ['a'],
+          },
+        ],
+        `agent.startTask: resource ${ABSOLUTE}; scope ${SCOPES}; origins[1] must be an http or https URL; origins[2] must be an http or https URL; onApproval must be a function; approvalTimeoutMs ${MILLISECONDS}; scopes is not an option (accepted: subjectToken, resource, scope, origins, onApproval, approvalTimeoutMs).`,
       ],
     ],
     'Task narrow': [
