@@ -114,6 +114,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
     scopeClaim: settings['Service:UpstreamIdp:ScopeClaim'],
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+    mayAct: settings['Service:UpstreamIdp:MayAct'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
@@ -143,6 +144,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     optionalParameters: {
       clientIsActor: settings['Service:Exchange:ClientIsActor'],
       audienceParameter: settings['Service:Exchange:AudienceParameter'],
+      purpose: settings['Service:Tasks:Purpose'],
     },
     approvals: approvals(parts),
     log,
@@ -170,7 +172,8 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
 function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSurfaces['admin'] {
   const { settings, agentKeys, clock, clockWatch, log } = parts;
   const issuer = settings['Service:Issuer'];
-  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const knowsMayActNames = settings['Service:UpstreamIdp:MayAct'] !== 'ignore';
+  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer, knowsMayActNames } };
   return actedOn(parts.storage, named?.explain, (storage) => {
     const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
     const service = { ...registration, decisions: storage, agents };
@@ -179,6 +182,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
     return {
       ...access,
       issuer,
+      knowsMayActNames,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),
@@ -193,6 +197,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
+      presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
       listBlocks: (question) => listBlocks(reading, question),
       log,
     };

@@ -121,6 +121,7 @@ const catalogue = {
   // The person.
   sponsor_disabled: entry('access_denied', 'This person may not be acted for.'),
   sponsor_not_found: entry('access_denied', 'This person may not be acted for.'),
+  actor_not_named: entry('access_denied', 'The subject token does not name this agent in may_act.'),
   sponsor_status_unavailable: entry(
     'temporarily_unavailable',
     'The identity provider did not confirm this person. Retry the request.',
@@ -170,6 +171,7 @@ export type DenialReason = keyof typeof catalogue;
 export type ConflictReason =
   | 'agent_already_exists'
   | 'agent_has_tasks'
+  | 'may_act_name_taken'
   | 'sponsor_block_not_owned'
   | 'sign_in_too_old'
   | 'pause_not_liftable'

@@ -121,7 +121,15 @@ describe('The dates of a token', () => {
       claims: person,
       read: async (token) => {
         const { findings } = await explainSubjectToken(
-          { ...validation, issuer: IDP, backchannelLogout: false, endTasksWithoutSession: false },
+          {
+            ...validation,
+            issuer: IDP,
+            backchannelLogout: false,
+            endTasksWithoutSession: false,
+            mayAct: 'ignore',
+            actorIssuers: [],
+            agents: async () => [],
+          },
           token,
         );
         return findings.find(({ status }) => status === 'failed')?.check ?? 'accepted';

@@ -4,6 +4,7 @@ import { AdminApiFailure } from '../../application/ports/admin-api.ts';
 import type { AgentRegistry } from '../../application/ports/agent-registry.ts';
 import type { Registration } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
+import { member } from '../../domain/tokens/strict-json.ts';
 import { type AdminAccess, adminApi, type ReadAnswer, readProblem, unexpected } from './admin-api.ts';
 import { presentFields, readAgent } from './registration-json.ts';
 
@@ -19,7 +20,8 @@ export function adminApiAgents(access: AdminAccess): AgentRegistry {
     async register(fields) {
       const answer = await ask('POST', '/admin/agents', { fields: presentFields(fields) });
       if (answer.status === 201) return { kind: 'registered' };
-      if (answer.status === 409) return { kind: 'already_exists' };
+      // With errors, the id is free, and another agent has a name of this one.
+      if (answer.status === 409 && member(answer.body, 'errors') === undefined) return { kind: 'already_exists' };
       return refusal(answer);
     },
     async change(agentId, fields) {
@@ -39,7 +41,7 @@ function agentIn(answer: ReadAnswer, agentId: AgentId): Registration {
 }
 
 function refusal(answer: ReadAnswer): { readonly kind: 'refused'; readonly errors: ReturnType<typeof readProblem> } {
-  const errors = answer.status === 400 ? readProblem(answer.body) : [];
+  const errors = [400, 409].includes(answer.status) ? readProblem(answer.body) : [];
   if (errors.length === 0) throw unexpected(answer);
   return { kind: 'refused', errors };
 }

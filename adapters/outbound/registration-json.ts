@@ -2,6 +2,7 @@
 
 import type { AgentKeySource, Registration } from '../../domain/agents/agent.ts';
 import { checkJwkSet } from '../../domain/agents/key-set.ts';
+import { presentMayActName, readMayActNames } from '../../domain/agents/may-act-name.ts';
 import { fieldNames, type RegistrationDraft } from '../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../domain/agents/registration-patch.ts';
 import { formatDuration, parseIsoDuration } from '../../domain/duration.ts';
@@ -19,6 +20,7 @@ export function presentFields(patch: RegistrationPatch): Readonly<Record<string,
 function presented(patch: RegistrationPatch, field: keyof RegistrationDraft): unknown {
   const value = patch[field];
   if (value === CLEARED) return null;
+  if (field === 'mayActNames') return patch.mayActNames === CLEARED ? null : patch.mayActNames?.map(presentMayActName);
   const isLifetime = field === 'maxTaskTtl' || field === 'maxTokenTtl';
   return isLifetime && typeof value === 'number' ? formatDuration(value) : value;
 }
@@ -60,6 +62,8 @@ export function readAgent(agent: JsonObject): Registration | undefined {
     maxDelegationDepth,
     highRiskAudiences,
     keys,
+    // A server that does not know the names sends none.
+    mayActNames: readMayActNames(field(agent, 'mayActNames')),
     enabled,
   };
 }

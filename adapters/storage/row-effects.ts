@@ -95,6 +95,11 @@ export const rowEffects = {
     due_at: dueAt,
     failures: 0,
   })),
+  insert_purpose: insert(tables.task_purposes, ({ taskId, words, salt }) => ({
+    task_id: taskId,
+    purpose: storable('purpose', words),
+    salt,
+  })),
 
   put_block: put(blocks, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
     sponsor_key: storable('sponsor_key', sponsorKey),

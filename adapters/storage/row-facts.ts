@@ -8,7 +8,7 @@ import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifie
 import type { Instant } from '../../domain/instant.ts';
 import { oldestFirst } from '../../domain/sponsors/block.ts';
 import type { Dialect, Values } from './dialect.ts';
-import { type AgentRow, toAgent } from './rows/agent-row.ts';
+import { type AgentRow, mayActNamesColumn, toAgent } from './rows/agent-row.ts';
 import { type StandingRow, standingColumns, toStanding } from './rows/approval-row.ts';
 import { type BlockRow, toBlock } from './rows/block-row.ts';
 import { readScope, storable } from './rows/column.ts';
@@ -60,6 +60,8 @@ function first<Name extends FactName>(fact: RowFact<Name>, one: string): RowFact
 
 const isThere = (found: readonly unknown[]): boolean => found.length > 0;
 
+const NAME_COLUMNS = { sub: 'text', client_id: 'text' } as const;
+
 const bySponsor = (sponsorKey: SponsorKey) => ({ sponsor_key: storable('sponsor_key', sponsorKey) });
 
 export const rowFacts = {
@@ -83,6 +85,20 @@ export const rowFacts = {
     (agentId) => ({ agent_id: agentId }),
     isThere,
   ),
+
+  agent_name_taken: {
+    keys: { agent_id: 'text', names: 'text' },
+    text: ({ jsonRows }) => `select 1 as found from agents a
+      where a.agent_id <> :agent_id and (
+        exists (select 1 from ${jsonRows(':names', NAME_COLUMNS)} n where n.sub = a.agent_id)
+        or exists (select 1 from ${jsonRows('a.may_act_names', NAME_COLUMNS)} o
+          where o.sub = :agent_id or exists (select 1 from ${jsonRows(':names', NAME_COLUMNS)} n
+            where n.sub is not distinct from o.sub and n.client_id is not distinct from o.client_id))
+      ) limit 1`,
+    values: ({ agentId, names }) => ({ agent_id: agentId, names: mayActNamesColumn(names) }),
+    instants: [],
+    read: isThere,
+  } satisfies RowFact<'agent_name_taken'>,
 
   agent_has_tasks: selected<'agent_has_tasks', unknown>(
     { agent_id: 'text' },

@@ -40,6 +40,7 @@ export const tables = {
       max_delegation_depth: 'integer',
       jwks_uri: 'text',
       jwks: 'json',
+      may_act_names: 'json',
       enabled: 'boolean',
       revision: 'bigint',
       created_at: 'instant',
@@ -100,6 +101,12 @@ export const tables = {
       status_list: 'text',
       status_index: 'integer',
     },
+  },
+  task_purposes: {
+    name: 'task_purposes',
+    alias: 'p',
+    key: ['task_id'],
+    columns: { task_id: 'text', purpose: 'text', salt: 'text' },
   },
   task_grants: {
     name: 'task_grants',

@@ -2,9 +2,9 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { differingFields, draftOf, patchOf } from '../../domain/agents/declaration.ts';
-import type { RegistrationField } from '../../domain/agents/registration-draft.ts';
+import { fieldNames, type RegistrationField, UNKNOWN_FIELD } from '../../domain/agents/registration-draft.ts';
 import { mergePatch, onlyDisables } from '../../domain/agents/registration-patch.ts';
-import type { FieldError } from '../../domain/field-error.ts';
+import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { Agents } from '../ports/agents.ts';
 import type { JudgedDeclaration } from './apply-declarations.ts';
 import { judgeDraft, type RegistrationJudgement } from './register-agent.ts';
@@ -25,7 +25,9 @@ export async function compareDeclarations(
   const compared: ComparedDeclaration[] = [];
   for (const judged of declarations) {
     const { declaration, registration } = judged;
-    const stored = await service.agents.find(registration.agentId);
+    const found = await service.agents.find(registration.agentId);
+    // The names are kept, and not shown.
+    const stored = found && !service.rules.knowsMayActNames ? { ...found, mayActNames: undefined } : found;
     const fields = stored === undefined ? [] : differingFields(declaration, registration, stored);
     const errors = stored !== undefined && fields.length === 0 ? [] : await refusal(service, judged, stored, fields);
     compared.push({ ...judged, stored, fields, errors });
@@ -41,6 +43,8 @@ async function refusal(
   fields: readonly RegistrationField[],
 ): Promise<readonly FieldError[]> {
   const patch = patchOf(declaration, fields);
+  if (declaration.mayActNames !== undefined && !service.rules.knowsMayActNames)
+    return fieldErrors(fieldNames.mayActNames, UNKNOWN_FIELD);
   if (stored !== undefined && onlyDisables(patch)) return [];
   const verdict = await judgeDraft(service, stored === undefined ? draftOf(declaration) : mergePatch(stored, patch));
   return verdict.kind === 'invalid' ? verdict.errors : [];

@@ -3,29 +3,24 @@
 import type { OperatorAct, RequestedAct } from '../../domain/operators/operator-act.ts';
 import { recordAct } from '../decisions/operator-act.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { Clock, Digest, Randomness } from '../ports/runtime.ts';
+import type { Clock } from '../ports/runtime.ts';
+import { type Sealing, sealText } from '../seal-text.ts';
 
-interface Explaining {
+interface Explaining extends Sealing {
   readonly clock: Clock;
-  readonly randomness: Pick<Randomness, 'secret'>;
-  readonly digest: Digest;
 }
-
-/** 256 bits, so that an erased reason cannot be guessed. */
-const SALT_BYTES = 32;
 
 /** `settle` records the act unless a decision has. It runs before the answer leaves. */
 export function explaining<Storage extends Decisions>(
-  { clock, randomness, digest }: Explaining,
+  { clock, ...sealing }: Explaining,
   storage: Storage,
   requested: RequestedAct,
 ): { readonly storage: Storage; settle(): Promise<void> } {
   const { reason } = requested;
-  const salt = reason === undefined ? undefined : randomness.secret(SALT_BYTES);
   const act: OperatorAct = {
     ...requested,
     at: clock.now(),
-    sealed: salt === undefined ? undefined : { salt, hash: digest(`${salt}${reason}`) },
+    sealed: reason === undefined ? undefined : sealText(sealing, reason),
   };
   let isRecorded = false;
   return {

@@ -24,21 +24,30 @@ export type RegisterOutcome =
   | { readonly kind: 'registered'; readonly agent: Agent }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }
   /** The ledger records this as a refusal. */
-  | { readonly kind: 'already_exists' };
+  | { readonly kind: 'already_exists' }
+  /** Another agent has one of its `may_act_names`. The ledger records this as a refusal. */
+  | { readonly kind: 'name_taken' };
 
 export async function registerAgent(service: AgentRegistration, draft: RegistrationDraft): Promise<RegisterOutcome> {
   // 1. The registration is valid.
   const verdict = await judgeDraft(service, draft);
   if (verdict.kind === 'invalid') return verdict;
 
-  // 2. The id is free. Storage decides this atomically: of two concurrent registrations one is refused.
+  // 2. The id is free, and no other agent has one of its names. Storage decides this atomically: of two concurrent registrations one is refused.
   const at = service.clock.now();
   const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at, keysSince: at };
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };
-  const stored = await service.decisions.decide(addAgent, { agent, entry, refusal });
-  return stored === 'registered' ? { kind: 'registered', agent } : { kind: 'already_exists' };
+  const nameRefusal: LedgerEntry = { ...about, decision: 'deny', reason: 'may_act_name_taken' };
+  const stored = await service.decisions.decide(addAgent, {
+    agent,
+    entry,
+    refusal,
+    // The id of the new agent is a name too, which another agent may have.
+    nameRefusal: service.rules.knowsMayActNames ? nameRefusal : undefined,
+  });
+  return stored === 'registered' ? { kind: 'registered', agent } : { kind: stored };
 }
 
 export interface RegistrationJudgement {

@@ -1,7 +1,12 @@
 /** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; supplement "Agents"). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import { hasSameKeys, isSameRegistration, type RegistrationVerdict } from '../../domain/agents/registration.ts';
+import {
+  hasSameKeys,
+  hasSameMayActNames,
+  isSameRegistration,
+  type RegistrationVerdict,
+} from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import {
   carriedFields,
@@ -30,6 +35,8 @@ export type UpdateOutcome =
   | { readonly kind: 'updated'; readonly agent: Agent }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }
   | { readonly kind: 'not_found' }
+  /** Another agent has one of the `may_act_names`. The ledger records this as a refusal. */
+  | { readonly kind: 'name_taken' }
   /** Nothing is stored: every attempt met a concurrent change of this agent. */
   | { readonly kind: 'kept_changing' };
 
@@ -71,16 +78,22 @@ export async function updateAgent(
       updatedAt: unchanged ? stored.updatedAt : at,
       keysSince: hasSameKeys(verdict.registration, stored) ? stored.keysSince : at,
     };
+    const about = { at, event: 'agent.updated', agentId } as const;
     const entry: LedgerEntry = {
-      at,
-      event: 'agent.updated',
-      agentId,
+      ...about,
       decision: 'allow',
       reason: unchanged ? 'no_change' : `changed:${carriedFields(patch).join(',')}`,
     };
-    const outcome = await service.decisions.decide(disables ? disableAgent : changeAgent, { agent, entry });
+    const nameRefusal: LedgerEntry | undefined = hasSameMayActNames(verdict.registration, stored)
+      ? undefined
+      : { ...about, decision: 'deny', reason: 'may_act_name_taken' };
+    const outcome = await service.decisions.decide(disables ? disableAgent : changeAgent, {
+      agent,
+      entry,
+      nameRefusal,
+    });
     if (outcome === 'replaced') return { kind: 'updated', agent };
-    if (outcome === 'not_found') return { kind: 'not_found' };
+    if (outcome !== 'changed') return { kind: outcome };
   }
   return { kind: 'kept_changing' };
 }

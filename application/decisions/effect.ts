@@ -15,6 +15,7 @@ import type { Session } from '../../domain/sessions/session.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
+import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
@@ -22,6 +23,7 @@ export interface Effects {
   spend_assertion: AssertionName & { readonly forgetAt: Instant };
   accept_signal: SignalName & { readonly forgetAt: Instant };
   insert_task: { readonly task: Task; readonly grantHash: GrantHash };
+  insert_purpose: StatedPurpose & { readonly taskId: TaskId };
   update_grant: {
     readonly grantHash: GrantHash;
     readonly scope: Scope;
@@ -31,7 +33,7 @@ export interface Effects {
   };
   /** Changes the rows of the tasks, revokes their grants and withdraws their open approvals as of `at`. */
   end_tasks: EndedTasks;
-  /** With their grants and approvals. */
+  /** Deletes the tasks with their grants, purposes and approvals. */
   delete_tasks: { readonly taskIds: readonly TaskId[] };
   revoke_token: Revocation & { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant };
   insert_approval: Approval;
@@ -120,6 +122,7 @@ export const EFFECT_ORDER = [
   'spend_assertion',
   'accept_signal',
   'insert_task',
+  'insert_purpose',
   'update_grant',
   'end_tasks',
   'delete_tasks',

@@ -4,6 +4,7 @@
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
+import type { MayActName } from '../../domain/agents/may-act-name.ts';
 import type { Approval } from '../../domain/approvals/approval.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -24,6 +25,11 @@ export interface Facts {
   agent_revision: Fact<AgentId, number | undefined>;
   /** Whether the agent is registered and enabled. */
   agent_enabled: Fact<AgentId, boolean>;
+  /**
+   * Whether another agent has one of these names in its `may_act_names`, or the id of this agent as a `sub` there, or has
+   * one of these as its id.
+   */
+  agent_name_taken: Fact<{ readonly agentId: AgentId; readonly names: readonly MayActName[] }, boolean>;
   /** Whether any task of the agent is stored, live or ended. */
   agent_has_tasks: Fact<AgentId, boolean>;
   /** Oldest first (`blockedAt`, then source), at most one per source. */

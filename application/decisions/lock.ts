@@ -18,6 +18,8 @@ export const LOCK_ORDER = [
   /** A session of the identity provider. */
   'session',
   'agent',
+  /** All names in `may_act_names`. Registrations and changes that could give two agents one name take it. */
+  'agent_names',
   /** The status lists of an audience. Only their openings take it. */
   'status_audience',
   /** The keys of the transparency log. */

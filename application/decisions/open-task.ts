@@ -5,6 +5,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
+import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
@@ -32,6 +33,8 @@ export interface TaskOpening {
   readonly statusCandidates?: StatusCandidates | undefined;
   /** The `token.issued` entry. */
   readonly entry: LedgerEntry;
+  /** Set if the agent stated a purpose, with the `purpose.stated` entry. */
+  readonly purpose?: { readonly stated: StatedPurpose; readonly entry: LedgerEntry } | undefined;
 }
 
 /**
@@ -73,8 +76,8 @@ export const openTask = decision({
   }),
 
   judge: (opening, facts): Judgement<OpenVerdict> => {
-    const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, statusCandidates, entry } =
-      opening;
+    const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, statusCandidates } = opening;
+    const { entry, purpose } = opening;
     const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
     const obstacle = findObstacle(agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
@@ -96,7 +99,10 @@ export const openTask = decision({
       effects: [
         ...spend(assertion, facts.spent),
         { effect: 'insert_task', task: status === undefined ? task : { ...task, status }, grantHash },
-        ...recorded([entry]),
+        ...(purpose === undefined
+          ? []
+          : [{ effect: 'insert_purpose', taskId: task.taskId, ...purpose.stated } as const]),
+        ...recorded(purpose === undefined ? [entry] : [entry, purpose.entry]),
       ],
     };
   },

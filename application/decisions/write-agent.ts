@@ -6,10 +6,34 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
-import { exclusive } from './lock.ts';
+import { exclusive, type Lock } from './lock.ts';
 import { explained } from './operator-act.ts';
 
-export interface AgentAddition {
+/** A name in two registrations would let two agents use the tokens that name one of them. */
+interface Naming {
+  readonly agent: Agent;
+  /** Appended if another agent has one of the names. `undefined`: no name is new, and none is looked up. */
+  readonly nameRefusal?: LedgerEntry | undefined;
+}
+
+const ALL_NAMES: Lock = exclusive('agent_names', '');
+
+const locksOf = ({ agent, nameRefusal }: Naming): readonly Lock[] => [
+  exclusive('agent', agent.agentId),
+  ...(nameRefusal === undefined ? [] : [ALL_NAMES]),
+];
+
+const questionsOf = ({ agent: { agentId, mayActNames: names = [] }, nameRefusal }: Naming) => ({
+  revision: ask('agent_revision', agentId),
+  nameTaken: nameRefusal && ask('agent_name_taken', { agentId, names }),
+});
+
+const nameDenial = ({ nameRefusal }: Naming, verdict: string) =>
+  nameRefusal !== undefined && verdict === 'name_taken'
+    ? ({ event: nameRefusal.event, reason: 'may_act_name_taken' } as const)
+    : undefined;
+
+export interface AgentAddition extends Naming {
   /** At its first revision. */
   readonly agent: Agent;
   readonly entry: LedgerEntry;
@@ -17,25 +41,27 @@ export interface AgentAddition {
   readonly refusal: LedgerEntry;
 }
 
-export type AddAgentVerdict = 'registered' | 'already_exists';
+export type AddAgentVerdict = 'registered' | 'already_exists' | 'name_taken';
 
 export const addAgent = explained(
   decision({
     name: 'add_agent',
     transaction: 'own',
-    locks: ({ agent }: AgentAddition) => [exclusive('agent', agent.agentId)],
-    asks: ({ agent }) => ({ revision: ask('agent_revision', agent.agentId) }),
-    judge: ({ agent, entry, refusal }, { revision }): Judgement<AddAgentVerdict> =>
-      revision === undefined
-        ? { verdict: 'registered', effects: [{ effect: 'insert_agent', ...agent }, ...recorded([entry])] }
-        : { verdict: 'already_exists', effects: recorded([refusal]) },
-    denial: ({ refusal }, verdict) =>
-      verdict === 'already_exists' ? { event: refusal.event, reason: 'agent_already_exists' } : undefined,
+    locks: (addition: AgentAddition) => locksOf(addition),
+    asks: (input) => questionsOf(input),
+    judge: ({ agent, entry, refusal, nameRefusal }, { revision, nameTaken }): Judgement<AddAgentVerdict> => {
+      if (revision !== undefined) return { verdict: 'already_exists', effects: recorded([refusal]) };
+      if (nameRefusal !== undefined && nameTaken) return { verdict: 'name_taken', effects: recorded([nameRefusal]) };
+      return { verdict: 'registered', effects: [{ effect: 'insert_agent', ...agent }, ...recorded([entry])] };
+    },
+    denial: (addition, verdict) =>
+      verdict === 'already_exists'
+        ? { event: addition.refusal.event, reason: 'agent_already_exists' }
+        : nameDenial(addition, verdict),
   }),
 );
 
-export interface AgentChange {
-  readonly agent: Agent;
+export interface AgentChange extends Naming {
   readonly entry: LedgerEntry;
 }
 
@@ -43,19 +69,21 @@ export interface AgentChange {
  * Compare-and-swap: the agent is stored if the stored revision is still `agent.revision - 1`. The decision waits for
  * concurrent decisions on the old revision, so that none of them commits afterwards.
  */
-export type ChangeAgentVerdict = 'replaced' | 'changed' | 'not_found';
+export type ChangeAgentVerdict = 'replaced' | 'changed' | 'not_found' | 'name_taken';
 
 export const changeAgent = explained(
   decision({
     name: 'change_agent',
     transaction: 'own',
-    locks: ({ agent }: AgentChange) => [exclusive('agent', agent.agentId)],
-    asks: ({ agent }) => ({ revision: ask('agent_revision', agent.agentId) }),
-    judge: ({ agent, entry }, { revision }): Judgement<ChangeAgentVerdict> => {
+    locks: (change: AgentChange) => locksOf(change),
+    asks: (input) => questionsOf(input),
+    judge: ({ agent, entry, nameRefusal }, { revision, nameTaken }): Judgement<ChangeAgentVerdict> => {
       if (revision === undefined) return { verdict: 'not_found', effects: [] };
       if (revision !== agent.revision - 1) return { verdict: 'changed', effects: [] };
+      if (nameRefusal !== undefined && nameTaken) return { verdict: 'name_taken', effects: recorded([nameRefusal]) };
       return { verdict: 'replaced', effects: [{ effect: 'replace_agent', ...agent }, ...recorded([entry])] };
     },
+    denial: (input, verdict) => nameDenial(input, verdict),
   }),
   (verdict) => verdict !== 'changed',
 );

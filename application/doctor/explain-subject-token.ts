@@ -3,7 +3,7 @@
  * validation that an exchange uses. The findings show neither the token nor a claim that names the person.
  */
 
-import { describeDenial } from '../../domain/denial.ts';
+import { type DenialReason, describeDenial } from '../../domain/denial.ts';
 import { durationInWords } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
 import { type MachineMark, machineMark } from '../../domain/sponsors/machine-token.ts';
@@ -21,9 +21,11 @@ import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import type { Outcome } from '../outcome.ts';
 import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
+import { explainMayAct, type MayActSources } from './explain-may-act.ts';
 import { judgeTokenWithoutSession, type LogoutSettings } from './logouts.ts';
+import { quoteSafely } from './quote.ts';
 
-interface SubjectTokenExplanation extends SubjectValidation, LogoutSettings {
+interface SubjectTokenExplanation extends SubjectValidation, LogoutSettings, MayActSources {
   /** The issuer of the provider's access tokens; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
 }
@@ -37,8 +39,14 @@ interface ExplainedToken {
 export async function explainSubjectToken(service: SubjectTokenExplanation, token: string): Promise<ExplainedToken> {
   const outcome = await validateSubjectToken(service, token);
   const findings = await describeToken(service, token);
+  const claims = readProviderJws(token)?.claims;
+  const mayAct = claims && (await explainMayAct(service, claims));
   return {
-    findings: [...findings, { check: 'verdict', ...describeVerdict(outcome) }],
+    findings: [
+      ...findings,
+      ...(mayAct === undefined ? [] : [{ check: 'token may_act', ...mayAct.finding }]),
+      { check: 'verdict', ...describeVerdict(outcome, mayAct?.reason) },
+    ],
     person: outcome.kind === 'allowed' ? outcome.value : undefined,
   };
 }
@@ -61,11 +69,12 @@ async function describeToken(service: SubjectTokenExplanation, token: string): P
   ];
 }
 
-function describeVerdict(outcome: Outcome<Person>): Finding {
+/** @param mayActReason why `may_act` would refuse the token: checked after the token, and before its scopes */
+function describeVerdict(outcome: Outcome<Person>, mayActReason: DenialReason | undefined): Finding {
   const isUseful = outcome.kind === 'allowed' && outcome.value.scope.length > 0;
-  if (isUseful) return ok('The token would be accepted as a subject token.');
+  if (isUseful && mayActReason === undefined) return ok('The token would be accepted as a subject token.');
   // The intersection with what an agent may have is empty whatever the agent asks for.
-  const reason = outcome.kind === 'allowed' ? 'scope_intersection_empty' : outcome.denial.reason;
+  const reason = outcome.kind === 'allowed' ? (mayActReason ?? 'scope_intersection_empty') : outcome.denial.reason;
   const { error, sentence } = describeDenial(reason);
   return failed(
     `The token would be refused with ${error}, reason ${reason}: ${sentence}`,
@@ -262,16 +271,4 @@ function describeScopes(claims: JsonObject, scopeClaim: string | undefined): Nam
         )
       : ok(`The person holds ${held.map(quoteSafely).join(', ')}.`);
   return { check: 'token scopes', ...finding };
-}
-
-/** Longer than any issuer or audience in use. */
-const MAX_QUOTED = 160;
-
-/**
- * Quotes text from a token or the settings. Everything but printable ASCII becomes `?`, and so do quotes and
- * backslashes: the text can neither break the line nor send a terminal escape.
- */
-function quoteSafely(text: string): string {
-  const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
-  return `"${cut.replace(/[^\x20-\x7e…]|["\\]/g, '?')}"`;
 }

@@ -3,6 +3,7 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
+import type { Agents } from './agents.ts';
 import type { DatabaseFault } from './decisions.ts';
 import type { Sponsors } from './sponsors.ts';
 import type { StatusLists } from './status-lists.ts';
@@ -160,6 +161,7 @@ export interface StorageCondition {
   witnessProblems(): Promise<readonly WitnessProblem[]>;
   statusLists: StatusLists['usage'];
   findBlocks: Sponsors['findBlocks'];
+  listAgents: Agents['list'];
   /** Whether a remembered logout refuses the subject token at that time (`../decisions/open-task.ts`, `logged_out`). */
   isLoggedOut(token: SubjectSession, at: Instant): Promise<boolean>;
   /**

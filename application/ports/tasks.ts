@@ -4,6 +4,7 @@ import type { AgentId, SponsorKey, TaskId, TokenId } from '../../domain/identifi
 import type { Instant } from '../../domain/instant.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
+import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { Grant, GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
@@ -69,6 +70,8 @@ export interface OwnTask {
   readonly renewals: number;
   /** The last refresh; `undefined` before the first. */
   readonly renewedAt: Instant | undefined;
+  /** What the agent stated; `undefined` if it stated nothing. */
+  readonly purpose: string | undefined;
 }
 
 /** A task in the order of the list. */
@@ -164,4 +167,6 @@ export interface ShownTask extends ListedTask {
   readonly grantScope: Scope;
   /** The last refresh; `undefined` before the first. */
   readonly renewedAt: Instant | undefined;
+  /** What the agent stated; `undefined` if it stated nothing. */
+  readonly purpose: StatedPurpose | undefined;
 }

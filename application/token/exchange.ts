@@ -13,6 +13,7 @@ import { makeTaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
+import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
 import { isEnding } from '../../domain/tasks/lifetime.ts';
@@ -26,13 +27,14 @@ import {
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
+import { readSubjectToken, type SubjectValidation } from '../authentication/validate-subject-token.ts';
 import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Digest } from '../ports/runtime.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { openListedTask } from './open-listed-task.ts';
+import { statePurpose } from './state-purpose.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
@@ -43,6 +45,8 @@ export interface ExchangeRequest {
   readonly clientId: string | undefined;
   readonly resource: string;
   readonly scope: Scope;
+  /** Why the agent starts the task, in its own words. */
+  readonly purpose: string | undefined;
 }
 
 interface Exchange
@@ -58,6 +62,8 @@ interface Exchange
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
+  /** `Service:UpstreamIdp:MayAct`. */
+  readonly mayAct: MayActMode;
   /** Whether the task keeps what its scope was chosen from, for the console. */
   readonly keepOrigin: boolean;
 }
@@ -81,10 +87,13 @@ export async function exchangeToken(
       denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
 
     // 2. Validate the person's token.
-    const subject = await validateSubjectToken(service, request.subjectToken, trace);
+    const subject = await readSubjectToken(service, request.subjectToken, trace);
     if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
-    const person = subject.value;
+    const { person, claims } = subject.value;
     const about = { sponsor: person.subject };
+    // Before the sponsor check: an agent that the person's provider does not name learns nothing about the person.
+    const mayActDenial = judgeMayAct(service.mayAct, claims, agent, [service.issuer, person.issuer]);
+    if (mayActDenial !== undefined) return refuse(mayActDenial, { about });
 
     // 3. Check the sponsor. The deciding transaction below reads the blocks again.
     const sponsorDenial = await checkSponsor(service, person, FRESH, trace);
@@ -114,6 +123,7 @@ export async function exchangeToken(
       agentRevision: agent.revision,
       refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt, earliest: createdAt } : undefined,
       entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
+      purpose: statePurpose(service, task, request.purpose),
     };
     // The token is signed at the same time, unless it names the status that the transaction chooses.
     const { decisions, statusLists } = service;

@@ -10,11 +10,18 @@ import { discovery } from '../../adapters/identity-provider/discovery.ts';
 import { askUsers } from '../../adapters/identity-provider/users-service.ts';
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
 import { systemClock, timeLimit } from '../../adapters/platform/system-clock.ts';
-import { examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
+import {
+  EXAMINATION_LIMIT_MS,
+  examineAll,
+  failed,
+  type NamedFinding,
+  skipped,
+} from '../../application/doctor/examine.ts';
 import { explainSubjectToken } from '../../application/doctor/explain-subject-token.ts';
 import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
 import { networkAccess, usersService } from '../doctor/provider-sources.ts';
@@ -126,6 +133,9 @@ export async function explainToken(
     issuer: described?.accessTokenIssuer ?? described?.issuer,
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
     endTasksWithoutSession: upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'],
+    mayAct: upstream['Service:UpstreamIdp:MayAct'],
+    actorIssuers: [settings.whole?.['Service:Issuer'], described?.issuer].filter((issuer) => issuer !== undefined),
+    agents: () => registeredAgents(settings),
   };
   const { findings, person } = await explainSubjectToken(service, token);
   if (!includesPerson) return findings;
@@ -136,6 +146,22 @@ export async function explainToken(
     ];
   }
   return [...findings, ...(await examinePerson(person, settings, upstream, provider, clock))];
+}
+
+/** All registered agents; `undefined` if the database does not answer. */
+async function registeredAgents(settings: DoctorSettings): Promise<readonly Agent[] | undefined> {
+  const database = settings.section('Service:Database');
+  const opened = database && openCondition(database);
+  const read = async () => {
+    const storage = await opened;
+    return storage?.kind === 'opened' ? storage.condition.listAgents({}) : undefined;
+  };
+  const agents = await timeLimit(
+    read().catch(() => undefined),
+    EXAMINATION_LIMIT_MS,
+  );
+  await closeStorage(opened);
+  return agents;
 }
 
 async function examinePerson(

@@ -22,7 +22,8 @@ const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
-  const rules = { lifetimes, issuer: settings['Service:Issuer'] };
+  const knowsMayActNames = settings['Service:UpstreamIdp:MayAct'] !== 'ignore';
+  const rules = { lifetimes, issuer: settings['Service:Issuer'], knowsMayActNames };
   const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
   return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),

@@ -58,6 +58,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
     sessions: provider && meSessions(parts, provider),
     refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
     tasks: (person, question) => myTasks(service, person, question),
+    presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
     endedTasks: (person, question) => myEndedTasks(service, person, question),
     agents: (person, question) => myAgents(service, person, question),
     agentTasks: (person, question) => myAgentTasks(service, person, question),

@@ -143,6 +143,11 @@ export const catalogue = {
     "The claim of subject tokens that holds the person's scopes, as text or a list, in place of `scope` and `scp`.",
   ),
 
+  'Service:UpstreamIdp:MayAct': defaulted(
+    'ignore',
+    choice('ignore', 'honour', 'require'),
+    'Whether the `may_act` of a subject token (RFC 8693 section 4.4) decides which agent may act for the person. `honour`: a token that has the claim is for the agents that it names. `require`: a token without it is refused as well. Under both, registrations have `may_act_names`.',
+  ),
   'Service:UpstreamIdp:RefuseBoundTokens': defaulted(
     'false',
     boolean(),
@@ -445,6 +450,11 @@ export const catalogue = {
     'P7D',
     duration(),
     'How long a task and its grants are kept after its end, whatever its expiry; until then its agent cannot be deleted. With an index in a status list a task is kept at least until a minute after its expiry.',
+  ),
+  'Service:Tasks:Purpose': defaulted(
+    'off',
+    choice('off', 'accept', 'require'),
+    "Whether an agent may (`accept`) or must (`require`) state the purpose of a task at the exchange: `purpose`, 1 to 300 characters. `/me` and the console show it as the agent's words, and the ledger has a hash of it: `purpose.stated`. It is deleted with the task. With `off` the parameter is ignored.",
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

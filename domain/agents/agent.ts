@@ -3,6 +3,7 @@
 import type { AgentId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
+import type { MayActName } from './may-act-name.ts';
 import type { JwkSet } from './public-key.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface Registration {
   readonly maxDelegationDepth: number;
   readonly highRiskAudiences: readonly string[];
   readonly keys: AgentKeySource;
+  /** How the identity provider names the agent in `may_act`: 1 to 16, or `undefined` if only its id names it. */
+  readonly mayActNames: readonly MayActName[] | undefined;
   readonly enabled: boolean;
 }
 

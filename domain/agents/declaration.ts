@@ -6,6 +6,7 @@
 import { MAX_SECONDS } from '../duration.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 import type { Registration } from './agent.ts';
+import type { MayActName } from './may-act-name.ts';
 import type { RegistrationRules } from './registration.ts';
 import { isSameRegistration } from './registration.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
@@ -23,6 +24,7 @@ export interface Declaration extends RegistrationPatch {
   readonly maxTokenTtl?: number | undefined;
   readonly jwksUri?: string | undefined;
   readonly jwks?: JsonObject | undefined;
+  readonly mayActNames?: readonly MayActName[] | undefined;
 }
 
 /**
@@ -39,6 +41,7 @@ export const CERTAIN_RULES: RegistrationRules = {
     maxTokenTtl: MAX_SECONDS,
   },
   issuer: 'https://issuer.invalid',
+  knowsMayActNames: true,
 };
 
 export function draftOf(declaration: Declaration): RegistrationDraft {
@@ -54,6 +57,7 @@ export function draftOf(declaration: Declaration): RegistrationDraft {
     highRiskAudiences: declaration.highRiskAudiences ?? [],
     jwksUri: declaration.jwksUri,
     jwks: declaration.jwks,
+    mayActNames: declaration.mayActNames,
     enabled: declaration.enabled ?? true,
   };
 }

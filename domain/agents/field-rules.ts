@@ -7,9 +7,11 @@
 
 import { audienceProblem, jwksUriProblem } from '../address.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
+import { namesAgent } from '../identifiers.ts';
 import { isScopeToken } from '../scope.ts';
 import type { AgentKeySource } from './agent.ts';
 import { checkJwkSet } from './key-set.ts';
+import { type MayActName, mayActNameText } from './may-act-name.ts';
 import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
 /** Fits on one line of an operator's screen. */
@@ -18,6 +20,10 @@ const MAX_DISPLAY_NAME_LENGTH = 256;
 const MAX_SCOPE_LENGTH = 256;
 const MAX_SCOPES = 1000;
 const MAX_AUDIENCES = 1000;
+/** An agent is a few clients of the identity provider, if more than one. */
+const MAX_MAY_ACT_NAMES = 16;
+/** As long as the longest `sub` of a subject token. */
+const MAX_MAY_ACT_NAME_LENGTH = 256;
 /** Control characters and line breaks: screens, logs and databases do not show them as sent. */
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /** An error response names at most this many items of a list, so that a bad list cannot make it huge. */
@@ -58,7 +64,29 @@ export function audienceProblems(audiences: readonly string[]): readonly string[
   ];
 }
 
-function itemProblems(items: readonly string[], problem: (item: string) => string | undefined): readonly string[] {
+/** `undefined`: the identity provider names the agent by its id, or not at all. */
+export function mayActNameProblems(names: readonly MayActName[] | undefined): readonly string[] {
+  if (names === undefined) return [];
+  return [
+    ...(names.length < 1 || names.length > MAX_MAY_ACT_NAMES ? [`Must have 1 to ${MAX_MAY_ACT_NAMES} items.`] : []),
+    ...itemProblems(names, mayActNameProblem),
+    ...duplicateProblems(names.map(mayActNameText)),
+  ];
+}
+
+function mayActNameProblem({ sub, clientId }: MayActName): string | undefined {
+  if (sub === undefined && clientId === undefined) return 'must have sub, client_id or both';
+  if (![sub, clientId].every((text) => text === undefined || isMayActText(text)))
+    return `must be 1 to ${MAX_MAY_ACT_NAME_LENGTH} characters in each member, none of them a control character`;
+  // Every agent has this name already. Another agent's would let this agent use tokens that name the other.
+  return sub !== undefined && namesAgent(sub) ? 'must not have a sub that begins with agent:' : undefined;
+}
+
+function isMayActText(text: string): boolean {
+  return text !== '' && text.length <= MAX_MAY_ACT_NAME_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
+}
+
+function itemProblems<Item>(items: readonly Item[], problem: (item: Item) => string | undefined): readonly string[] {
   return items
     .flatMap((item, index) => {
       const found = problem(item);

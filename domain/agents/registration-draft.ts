@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from '../tokens/strict-json.ts';
+import type { MayActName } from './may-act-name.ts';
 
 export interface RegistrationDraft {
   readonly agentId: string;
@@ -18,10 +19,14 @@ export interface RegistrationDraft {
   readonly highRiskAudiences: readonly string[];
   readonly jwksUri: string | undefined;
   readonly jwks: JsonObject | undefined;
+  readonly mayActNames: readonly MayActName[] | undefined;
   readonly enabled: boolean;
 }
 
-/** The public name of each field, in requests, error lists and the ledger; in the order of the specification's table. */
+/**
+ * The public name of each field, in requests, error lists and the ledger; in the order of the specification's table.
+ * `may_act_names` is not in that table: requests have it only under `Service:UpstreamIdp:MayAct`.
+ */
 export const fieldNames = {
   agentId: 'agent_id',
   displayName: 'display_name',
@@ -34,12 +39,13 @@ export const fieldNames = {
   highRiskAudiences: 'high_risk_audiences',
   jwksUri: 'jwks_uri',
   jwks: 'jwks',
+  mayActNames: 'may_act_names',
   enabled: 'enabled',
 } as const satisfies Record<keyof RegistrationDraft, string>;
 
 export type RegistrationField = (typeof fieldNames)[keyof RegistrationDraft];
 
-type FieldShape = 'text' | 'boolean' | 'texts' | 'duration' | 'integer' | 'object';
+type FieldShape = 'text' | 'boolean' | 'texts' | 'duration' | 'integer' | 'object' | 'names';
 
 /** The type of each field, in a JSON request and in a YAML file: checked before the field's rules. */
 export const fieldShapes = {
@@ -54,6 +60,7 @@ export const fieldShapes = {
   high_risk_audiences: 'texts',
   jwks_uri: 'text',
   jwks: 'object',
+  may_act_names: 'names',
   enabled: 'boolean',
 } as const satisfies Readonly<Record<RegistrationField, FieldShape>>;
 
@@ -65,6 +72,7 @@ export const shapeSentences: Readonly<Record<FieldShape, string>> = {
   duration: 'Must be an ISO 8601 duration above zero, such as PT30M, without years, months or fractions.',
   integer: 'Must be an integer.',
   object: 'Must be an object.',
+  names: 'Must be an array of objects that have sub, client_id or both, as strings, and nothing else.',
 };
 
 /** `true` is the only legal value of `sponsor_required`, so a request may leave the field out. */

@@ -4,6 +4,7 @@
  */
 
 import type { Agent, Registration } from './agent.ts';
+import type { MayActName } from './may-act-name.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
 
 /** An optional field that was sent as null. A cleared lifetime returns to its default. */
@@ -23,6 +24,7 @@ export interface RegistrationPatch {
   readonly highRiskAudiences?: readonly string[] | undefined;
   readonly jwksUri?: Clearable<string> | undefined;
   readonly jwks?: Clearable<NonNullable<RegistrationDraft['jwks']>> | undefined;
+  readonly mayActNames?: Clearable<readonly MayActName[]> | undefined;
   readonly enabled?: boolean | undefined;
 }
 
@@ -52,6 +54,7 @@ export function mergePatch(agent: Agent, patch: RegistrationPatch): Registration
     maxDelegationDepth: patch.maxDelegationDepth ?? agent.maxDelegationDepth,
     highRiskAudiences: patch.highRiskAudiences ?? agent.highRiskAudiences,
     ...mergedKeys(agent, patch),
+    mayActNames: merged(patch.mayActNames, agent.mayActNames),
     enabled: patch.enabled ?? agent.enabled,
   };
 }

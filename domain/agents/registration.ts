@@ -17,6 +17,7 @@ import {
   audienceProblems,
   displayNameProblems,
   judgeKeySource,
+  mayActNameProblems,
   scopeProblems,
 } from './field-rules.ts';
 import { type LifetimeProblem, type LifetimeRules, resolveLifetimes } from './lifetimes.ts';
@@ -27,6 +28,8 @@ export interface RegistrationRules {
   readonly lifetimes: LifetimeRules;
   /** The control plane's own URL: a `jwks_uri` on its host is refused. */
   readonly issuer: string;
+  /** Whether requests and answers have `may_act_names`: `Service:UpstreamIdp:MayAct` is not `ignore`. */
+  readonly knowsMayActNames: boolean;
 }
 
 export type RegistrationVerdict =
@@ -49,7 +52,8 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
   if (agentId === undefined || lifetimes.kind === 'refused' || keys.kind === 'refused' || errors.length > 0) {
     return { kind: 'invalid', errors };
   }
-  const { displayName, allowedScopes, allowedAudiences, maxDelegationDepth, highRiskAudiences, enabled } = draft;
+  const { displayName, allowedScopes, allowedAudiences, maxDelegationDepth, highRiskAudiences, mayActNames, enabled } =
+    draft;
   return {
     kind: 'valid',
     registration: {
@@ -62,6 +66,7 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
       maxDelegationDepth,
       highRiskAudiences,
       keys: keys.source,
+      mayActNames,
       enabled,
     },
   };
@@ -82,6 +87,7 @@ function plainErrors(draft: RegistrationDraft): readonly FieldError[] {
     ...fieldErrors(fieldNames.allowedAudiences, ...allowedAudienceProblems(draft.allowedAudiences)),
     ...(depthFits ? [] : fieldErrors(fieldNames.maxDelegationDepth, `Must be from 1 to ${MAX_DELEGATION_DEPTH}.`)),
     ...fieldErrors(fieldNames.highRiskAudiences, ...audienceProblems(draft.highRiskAudiences)),
+    ...fieldErrors(fieldNames.mayActNames, ...mayActNameProblems(draft.mayActNames)),
   ];
 }
 
@@ -102,6 +108,14 @@ export function isSameRegistration(one: Registration, other: Registration): bool
 /** Whether two registrations name the same keys. */
 export function hasSameKeys(one: Pick<Registration, 'keys'>, other: Pick<Registration, 'keys'>): boolean {
   return isSame(one.keys, other.keys);
+}
+
+/** Whether two registrations have the same names at the identity provider, in the same order. */
+export function hasSameMayActNames(
+  one: Pick<Registration, 'mayActNames'>,
+  other: Pick<Registration, 'mayActNames'>,
+): boolean {
+  return isSame(one.mayActNames, other.mayActNames);
 }
 
 /** Compares lists in order, and objects in any order: a database may return their members in another order. */

@@ -84,6 +84,8 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'token.revoked': requested('Revocation of a task token', other('Token Revocation')),
   'task.revoked': ended('Revocation of a task'),
   'task.expired': ended('Expiry of a task'),
+  // It follows `token.issued`, which is the logon. `detail` has a hash of the agent's words.
+  'purpose.stated': requested('Purpose of a task', other('Purpose Statement')),
   'agent.registered': call('Registration of an agent', CREATE, OPERATOR),
   'agent.updated': call('Change of an agent', UPDATE, OPERATOR),
   'agent.deleted': call('Removal of an agent', DELETE, OPERATOR),

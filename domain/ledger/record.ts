@@ -18,6 +18,7 @@ export const ledgerEvents = [
   'token.revoked',
   'task.revoked',
   'task.expired',
+  'purpose.stated',
   'agent.registered',
   'agent.updated',
   'agent.deleted',
@@ -64,7 +65,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…` and `operator.…`, and on `admin.denied` about a person. */
+  /** Only on `purpose.stated`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…` and `operator.…`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

@@ -1,6 +1,7 @@
 /** What an operator's request did, as the ledger names it (`operator.acted`). The reason's text is kept beside the ledger. */
 
 import type { Instant } from '../instant.ts';
+import type { SealedText } from '../ledger/sealed-text.ts';
 import type { Operator, OperatorPerson, OperatorRole } from './operator.ts';
 
 /** A request that changes something. */
@@ -16,15 +17,8 @@ export interface RequestedAct {
 
 export interface OperatorAct extends RequestedAct {
   readonly at: Instant;
-  readonly sealed: SealedReason | undefined;
-}
-
-/** The ledger holds only `hash`. So the text can be erased, and cannot then be guessed from the hash. */
-export interface SealedReason {
-  /** Random characters. */
-  readonly salt: string;
-  /** SHA-256 of the salt's characters, then of the reason in UTF-8; in lowercase hex. */
-  readonly hash: string;
+  /** The reason: the ledger holds only its `hash`. */
+  readonly sealed: SealedText | undefined;
 }
 
 /** Who acted. The admin key has no name. */

@@ -12,6 +12,7 @@ import { type Row, row } from './decision-row.ts';
 import {
   anEntry,
   anOpening,
+  aPurpose,
   aRefusal,
   aRenewal,
   aRevocation,
@@ -41,6 +42,10 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     ['owner'],
     exchange('owner', () => ({ sessionId: undefined })),
   ),
+  'an exchange with a purpose': row(openTask, ['owner'], (world) => {
+    const opening = exchange('owner', ({ sessionId }) => ({ sessionId }))(world);
+    return { ...opening, purpose: aPurpose(opening.task) };
+  }),
   'a delegated exchange for another person': row(
     openTask,
     ['idle', 'task'],
@@ -75,6 +80,18 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     agent,
     entry: anEntry('agent.registered'),
     refusal: aRefusal('agent_already_exists'),
+  })),
+  'a registration with names': row(addAgent, ['idle'], ({ newcomer: agent }) => ({
+    agent: { ...agent, mayActNames: [{ sub: agent.agentId, clientId: 'client' }] },
+    entry: anEntry('agent.registered'),
+    refusal: aRefusal('agent_already_exists'),
+    nameRefusal: aRefusal('may_act_name_taken'),
+  })),
+  // The same name as that of the registration.
+  'a change of names': row(changeAgent, ['idle'], ({ idle, newcomer }) => ({
+    agent: { ...idle, mayActNames: [{ sub: newcomer.agentId, clientId: 'client' }], revision: 2 },
+    entry: anEntry('agent.updated'),
+    nameRefusal: aRefusal('may_act_name_taken'),
   })),
   'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
     agent: { ...owner, displayName: 'Another', revision: 2 },

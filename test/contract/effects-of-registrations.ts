@@ -19,7 +19,12 @@ const KEY = { y: 'eQ', x: 'eA', kty: 'EC', crv: 'P-256', kid: 'é😀\u0000', ke
 export const effectsOfRegistrations = {
   insert_agent() {
     const jwks = { keys: [{ ...KEY, 'x-note': '__proto__' }] };
-    const agent = newAgent({ displayName: 'Jira — “triage” 😀', enabled: false, keys: { kind: 'inline', jwks } });
+    const displayName = 'Jira — “triage” 😀';
+    const mayActNames = [
+      { sub: '“é😀"\\', clientId: undefined },
+      { sub: undefined, clientId: '__proto__' },
+    ];
+    const agent = newAgent({ displayName, enabled: false, keys: { kind: 'inline', jwks }, mayActNames });
     const { agentId, keys } = agent;
     const keysOf: See = async ({ agents }) => JSON.stringify((await agents.find(agentId))?.keys);
     return {
@@ -49,6 +54,7 @@ export const effectsOfRegistrations = {
       maxDelegationDepth: 5,
       highRiskAudiences: [],
       keys: { kind: 'remote', uri: 'https://elsewhere.example/keys?x=1' },
+      mayActNames: undefined,
       enabled: false,
       revision: 2,
       updatedAt: instantFromMicros(NOON + 999_999),

@@ -69,7 +69,7 @@ export const effectsOfTasks = {
         [
           ({ tasks }) => tasks.findListed(taskId, NOON),
           undefined,
-          { ...shown, grantScope: scope, renewedAt: undefined },
+          { ...shown, grantScope: scope, renewedAt: undefined, purpose: undefined },
         ],
         [fact('grant', grantHash), undefined, { taskId, scope, renewals: 0, unrecorded: 0, revokedAt: undefined }],
         [fact('grant_agent', grantHash), undefined, agent.agentId],
@@ -78,6 +78,25 @@ export const effectsOfTasks = {
         [fact('agent_has_tasks', agent.agentId), false, true],
         [fact('agent_has_tasks', newAgentId()), false, false],
         [fact('taken_status_indices', { listId: status.listId, indices: [413, 5] }), [], [413]],
+      ],
+    };
+  },
+
+  insert_purpose() {
+    const [{ task, given }, other] = [aTask(), aTask()];
+    const purpose = { words: 'é 😀 "quoted" \\ \u202e \u2028', salt: 'salt <é>' };
+    const person = { after: undefined, limit: 2, now: NOON };
+    const shown =
+      ({ taskId }: typeof task): See =>
+      async ({ tasks }) =>
+        (await tasks.findListed(taskId, NOON))?.purpose;
+    return {
+      given: [...given, ...other.given],
+      effect: { effect: 'insert_purpose', taskId: task.taskId, ...purpose },
+      seen: [
+        [shown(task), undefined, purpose],
+        [shown(other.task), undefined, undefined],
+        [async ({ tasks }) => (await tasks.ofSponsor(task.sponsorKey, person))[0]?.purpose, undefined, purpose.words],
       ],
     };
   },

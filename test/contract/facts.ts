@@ -4,13 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Effect, TaskEnd } from '../../application/decisions/effect.ts';
 import type { About, Answer, FactName, TaskSelection } from '../../application/decisions/fact.ts';
+import type { MayActName } from '../../domain/agents/may-act-name.ts';
 import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Session } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { asked, aTask, end } from './effect-row.ts';
+import { asked, aTask, end, inserted, newAgent } from './effect-row.ts';
 import { anApproval, standing } from './effects-of-approvals.ts';
 import { newAgentId, newSponsorKey } from './storage-fixtures.ts';
 import { aSession, aUser, DUE, LATER } from './world.ts';
@@ -335,6 +336,40 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
     return {
       given: [list, ...given(held), ended(KILLED, held)],
       answers: [0, 1, 2, 3].map((draw) => [{ audience, draws: [draw] }, slot]),
+    };
+  }),
+
+  'whether another agent has a name in may_act, compared exactly': row('agent_name_taken', () => {
+    const unique = randomUUID();
+    const [agentId, other, third] = [newAgentId(), newAgentId(), newAgentId()];
+    const mayActNames: readonly MayActName[] = [
+      { sub: unique, clientId: 'é"\\😀' },
+      { sub: undefined, clientId: unique },
+      { sub: agentId.toUpperCase(), clientId: undefined },
+    ];
+    const named = newAgent({ agentId: third, mayActNames: [{ sub: other, clientId: 'any' }] });
+    const ofNoName = newAgent({ mayActNames: undefined });
+    const free = { sub: 'free', clientId: unique.toUpperCase() };
+    const taken = (name: Partial<MayActName>, answer: boolean, asking = agentId) =>
+      [{ agentId: asking, names: [free, { sub: undefined, clientId: undefined, ...name }] }, answer] as const;
+    return {
+      given: [inserted(newAgent({ agentId: other, mayActNames })), inserted(named), inserted(ofNoName)],
+      answers: [
+        [{ agentId, names: [] }, false],
+        taken({ sub: unique, clientId: 'é"\\😀' }, true),
+        taken({ sub: unique, clientId: 'é"\\😀' }, true, third),
+        taken({ clientId: unique }, true),
+        taken({ sub: unique }, false),
+        taken({ sub: unique, clientId: 'É"\\😀' }, false),
+        taken({ sub: unique.toUpperCase(), clientId: 'é"\\😀' }, false),
+        taken({ sub: agentId.toUpperCase(), clientId: unique }, false),
+        // The id of an agent is a name of that agent too.
+        taken({ sub: other }, true),
+        taken({ sub: other, clientId: 'more' }, true),
+        taken({ clientId: other }, false),
+        taken({ sub: third }, false, third),
+        [{ agentId: other, names: [] }, true],
+      ],
     };
   }),
 

@@ -14,7 +14,15 @@ import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { agreeing } from '../support/moved-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, aRenewal, newSponsorKey, openedTask, registeredAgent } from './storage-fixtures.ts';
+import {
+  anEntry,
+  anOpening,
+  aPurpose,
+  aRenewal,
+  newSponsorKey,
+  openedTask,
+  registeredAgent,
+} from './storage-fixtures.ts';
 
 /** Monotonic: a later task has a higher id. */
 const ulid = monotonicFactory();
@@ -51,11 +59,19 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
 
   it('have every field, of a live and of an ended task', async () => {
     const sponsorKey = newSponsorKey();
-    const opening = await opened(sponsorKey, { scope: ['wiki:read', 'wiki:write'], audience: 'https://wiki.example' });
+    const wiki = { scope: ['wiki:read', 'wiki:write'], audience: 'https://wiki.example' };
+    const opening = anOpening(await registeredAgent(storage()), {
+      sponsorKey,
+      createdAt: at(1),
+      expiresAt: at(HOUR),
+      ...wiki,
+    });
+    const purpose = aPurpose(opening.task);
+    await storage().tasks.open({ ...opening, purpose });
     const { taskId, agentId, createdAt, expiresAt } = opening.task;
     const displayName = (await storage().agents.find(agentId))?.displayName;
     const fields = { taskId, agentId, displayName, startedAt: createdAt, expiresAt };
-    const live = { ...fields, scope: ['wiki:read', 'wiki:write'], audience: 'https://wiki.example', state: 'live' };
+    const live = { ...fields, ...wiki, state: 'live', purpose: purpose.stated.words };
     const none = { endedAt: undefined, reason: undefined };
     expect(await list(sponsorKey, at(2))).to.deep.equal([{ ...live, ...none, renewals: 0, renewedAt: undefined }]);
 

@@ -17,7 +17,7 @@ export interface RawStorage
   extends Pick<Storage, 'sessions' | 'statusLists' | 'operatorActs' | 'approvals' | 'approvalNotices' | 'checkpoints'> {
   readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'pendingLift'>;
   readonly agents: Pick<Storage['agents'], 'find'>;
-  readonly tasks: Pick<Storage['tasks'], 'findGrant' | 'findListed' | 'tokenFacts'>;
+  readonly tasks: Pick<Storage['tasks'], 'findGrant' | 'findListed' | 'ofSponsor' | 'tokenFacts'>;
   readonly provisionedUsers: Pick<Storage['provisionedUsers'], 'find'>;
   readonly ledger: Pick<Storage['ledger'], 'settledThrough'>;
   apply(...effects: readonly Effect[]): Promise<unknown>;

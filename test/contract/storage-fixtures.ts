@@ -127,6 +127,18 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
   };
 }
 
+/** A purpose of the task, with its record. */
+export function aPurpose(
+  { taskId, agentId, sponsor }: Task,
+  stated = { words: 'Read the é 😀 \u202e of <today>', salt: `salt of ${taskId}` },
+): NonNullable<TaskOpening['purpose']> {
+  const detail = `sha256=${'5a'.repeat(32)}`;
+  return {
+    stated,
+    entry: anEntry('purpose.stated', { taskId, agentId, sponsor, detail }),
+  };
+}
+
 /** No other field has this time, so a test notices it in a wrong field. */
 const REVOKED_AT = instantFromMicros(NOON + 77_000_001);
 

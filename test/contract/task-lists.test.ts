@@ -7,7 +7,15 @@ import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { taskStates } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { aRenewal, aRevocation, openedTask, registeredAgent, renewTimes } from './storage-fixtures.ts';
+import {
+  anOpening,
+  aPurpose,
+  aRenewal,
+  aRevocation,
+  openedTask,
+  registeredAgent,
+  renewTimes,
+} from './storage-fixtures.ts';
 
 const OVERDUE_AT = plusSeconds(NOON, 1000);
 const NOW = plusSeconds(NOON, 1200);
@@ -149,16 +157,18 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
 
   it('has each field of a task, and the same task by its id', async () => {
     const agent = await registeredAgent(storage(), { displayName: 'Näme' });
-    const opening = await openedTask(storage(), { delegationDepth: 1 }, agent);
-    await renewTimes(storage(), opening, 1);
+    const opening = anOpening(agent);
     const { task } = opening;
+    const purpose = aPurpose(task);
+    await storage().tasks.open({ ...opening, purpose });
+    await renewTimes(storage(), opening, 1);
     const renewal = aRenewal(opening);
     const narrowed = { scope: task.scope.slice(0, 1), entry: { ...renewal.entry, at: plusSeconds(NOON, 33) } };
     await storage().tasks.renew({ ...renewal, ...narrowed });
     const expected = { ...task, state: { kind: 'live' }, displayName: 'Näme', renewals: 2 };
     const [newest] = await list({ agentId: agent.agentId });
     expect(newest).to.deep.equal(expected);
-    const grant = { grantScope: narrowed.scope, renewedAt: narrowed.entry.at };
+    const grant = { grantScope: narrowed.scope, renewedAt: narrowed.entry.at, purpose: purpose.stated };
     expect(await storage().tasks.findListed(task.taskId, NOW)).to.deep.equal({ ...expected, ...grant });
     const { at, reason } = aRevocation(opening);
     await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at, reason });

@@ -25,6 +25,7 @@ describe('docs/agents.md', () => {
       scope: true,
       resource: true,
       origins: true,
+      purpose: true,
     };
     for (const name of Object.keys(options)) expect(page).to.include(`| \`${name}\` | `);
   });

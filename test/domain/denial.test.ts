@@ -76,6 +76,7 @@ const OF_SURFACES: Readonly<
   invalid_api_key: true,
   agent_already_exists: true,
   agent_has_tasks: true,
+  may_act_name_taken: true,
   sponsor_block_not_owned: true,
   sign_in_too_old: true,
   pause_not_liftable: true,

@@ -122,6 +122,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     adminRouter({
       ...access,
       issuer: service.rules.issuer,
+      knowsMayActNames: service.rules.knowsMayActNames,
       find,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents(service, page),
@@ -136,6 +137,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       unblock: (sponsorKey) => unblockSponsor({ ...service, twoPersons: false }, sponsorKey),
       listTasks: (question) => listTasks(service, question),
       showTask: (taskId) => showTask(service, taskId),
+      presentsPurposes: false,
       listBlocks: (question) => listBlocks(service, question),
     }),
   );

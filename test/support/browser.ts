@@ -55,6 +55,19 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
 
+/** The elements among these whose text begins with its second character on the left of its first: something turned it around. */
+export function turnedAround(page: Page, selector: string): Promise<readonly string[]> {
+  return page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].filter(({ firstChild }) => {
+    const left = (nth) => {
+      const range = document.createRange();
+      range.setStart(firstChild, nth);
+      range.setEnd(firstChild, nth + 1);
+      return range.getBoundingClientRect().left;
+    };
+    return left(1) < left(0);
+  }).map(({ textContent }) => textContent)`);
+}
+
 /** The findings of axe on the page. Playwright runs it beside the page's own script, so a strict CSP stays as it is. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);

@@ -32,6 +32,7 @@ export function anAgent(changes: Partial<Agent> = {}): Agent {
     maxDelegationDepth: 3,
     highRiskAudiences: ['https://wiki.example'],
     keys: { kind: 'remote', uri: 'https://keys.example/jwks.json' },
+    mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
     enabled: true,
     revision: 4,
     createdAt: NOON,

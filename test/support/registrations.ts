@@ -17,9 +17,10 @@ export const P256_KEY = {
 /** The same key with a `y` for which the point is not on the curve. */
 export const OFF_CURVE_KEY = { ...P256_KEY, kid: 'off-curve', y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a4' };
 
-/** The default settings of the specification ("Lifetimes"), in seconds. */
+/** The default settings: lifetimes (specification "Lifetimes") in seconds, and no `may_act_names`. */
 export const RULES: RegistrationRules = {
   issuer: 'https://mandate.test',
+  knowsMayActNames: false,
   lifetimes: {
     defaultTaskTtl: 1800,
     defaultTokenTtl: 300,
@@ -43,6 +44,7 @@ export function aDraft(changes: Partial<RegistrationDraft> = {}): RegistrationDr
     highRiskAudiences: ['https://vault.example'],
     jwksUri: undefined,
     jwks: { keys: [P256_KEY] },
+    mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
     enabled: true,
     ...changes,
   };

@@ -40,6 +40,7 @@ for (const database of databases.slice(0, 1)) {
             [`Service:UpstreamIdp:${by}`]: by === 'Issuer' ? adfs.url : `${adfs.url}${DOCUMENT}`,
             'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
             'Service:Me:Audience': ME,
+            'Service:UpstreamIdp:MayAct': 'honour',
             'Service:Audit:Aggregation:Enabled': 'false',
             ...OPERATORS,
             ...transmitter.settings,
@@ -71,6 +72,15 @@ for (const database of databases.slice(0, 1)) {
           ['token.denied', 'deny', 'subject_untrusted_issuer', null],
           ['me.denied', 'deny', 'invalid_token', null],
         ]);
+      });
+
+      it('accepts both issuers as that of may_act, and no other', async () => {
+        const naming = (iss: string) => agent.exchangeFor({ iss: TRUST, may_act: { sub: agent.id, iss } });
+        for (const iss of [TRUST, adfs.url]) expect((await naming(iss)).status).to.equal(200);
+        const refused = await brief(async () => {
+          expect((await naming(provider.issuer)).body.reason).to.equal('actor_not_named');
+        });
+        expect(refused).to.deep.equal([['token.denied', 'deny', 'actor_not_named', 'ada']]);
       });
 
       it('does not use it as the iss of logout tokens', async () => {

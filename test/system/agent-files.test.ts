@@ -174,6 +174,31 @@ describe('Agent files', () => {
     });
   });
 
+  it('mandate agent apply compares may_act_names, and reports that the service ignores them or that another has them', async () => {
+    const names = (...subs: readonly string[]) => ({ may_act_names: subs.map((sub) => ({ sub })) });
+    const file = write(registration('named', names('bot')));
+    expect((await apply(file)).out).to.include('named: refused\n  may_act_names: Is not a field of a registration.\n');
+    const heeding = await mandate.another({ 'Service:UpstreamIdp:MayAct': 'honour' });
+    const applyThere = (path: string) => agent(['apply', path, '--server', heeding.url]);
+    const records = await recorded(async () => {
+      expect((await applyThere(file)).out).to.include('named: created\n');
+      expect((await applyThere(file)).out).to.include('named: unchanged\n');
+      const more = write(registration('named', names('bot', 'other')));
+      expect((await applyThere(more)).out).to.include('named: changed: may_act_names\n');
+      const { code, out } = await applyThere(write(registration('second', names('other')), 'second.yaml'));
+      expect([code, out]).to.deep.equal([
+        1,
+        'second: refused\n  may_act_names: Another agent has one of these names, or has one as its agent_id, or has this agent_id as a name.\n1 agent: 1 refused.\n',
+      ]);
+    });
+    await heeding.stop();
+    expect(records).to.deep.equal([
+      ['agent.registered', 'named', 'allow', null],
+      ['agent.updated', 'named', 'allow', 'changed:may_act_names'],
+      ['agent.registered', 'second', 'deny', 'may_act_name_taken'],
+    ]);
+  });
+
   it('mandate agent apply reports the errors of a refused registration, and applies the others', async () => {
     const text = [registration('fine'), registration('long', { max_task_ttl: 'P2D' }), registration('good')];
     const file = write(text.join('---\n'));

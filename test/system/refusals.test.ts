@@ -17,11 +17,14 @@ const ERRORS: Readonly<Record<string, readonly [status: number, reasons: RegExp]
   unsupported_grant_type: [400, /^unsupported_grant_type$/],
   unsupported_token_type: [400, /^unsupported_token_type$/],
   temporarily_unavailable: [503, /^(actor|subject)_keys_unavailable$/],
-  invalid_client: [401, /^actor_(?!keys_unavailable)/],
+  invalid_client: [401, /^actor_(?!keys_unavailable|not_named)/],
   invalid_grant: [400, /^(subject_(?!keys_unavailable).*|sponsor_key_missing|grant_not_found|grant_revoked)$/],
   invalid_scope: [400, /^scope_/],
   invalid_target: [400, /^audience_/],
-  access_denied: [400, /^(agent_disabled|task_\w+|sponsor_disabled|sponsor_not_found|delegation_depth_exceeded)$/],
+  access_denied: [
+    400,
+    /^(agent_disabled|task_\w+|sponsor_disabled|sponsor_not_found|actor_not_named|delegation_depth_exceeded)$/,
+  ],
 };
 
 function responseTo(reason: string): readonly [status: number, error: string] {
@@ -39,6 +42,7 @@ const ELSEWHERE = [
   'rate_limited', // test/system/rate-limits.test.ts
   'subject_logged_out', // test/system/logged-out.test.ts
   'subject_bound_to_key', // test/system/bound-tokens.test.ts
+  'actor_not_named', // test/system/may-act.test.ts
   'overloaded', // test/system/overload.test.ts
 ];
 

@@ -7,6 +7,7 @@
 import { createReadStream } from 'node:fs';
 import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';
 import type { Declaration } from '../../../domain/agents/declaration.ts';
+import { readMayActNames } from '../../../domain/agents/may-act-name.ts';
 import type { RegistrationVerdict } from '../../../domain/agents/registration.ts';
 import {
   DEFAULT_SPONSOR_REQUIRED,
@@ -211,6 +212,7 @@ function declaredAgent(mapping: YamlMapping): ReadAgent {
     highRiskAudiences: read('high_risk_audiences', texts),
     jwksUri: read('jwks_uri', text),
     jwks: read('jwks', object),
+    mayActNames: read('may_act_names', readMayActNames),
     enabled: read('enabled', boolean),
   };
   return { declaration, problems };

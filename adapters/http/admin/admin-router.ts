@@ -15,8 +15,9 @@ import type { RemoveOutcome } from '../../../application/admin/remove-agent.ts';
 import type { UpdateOutcome } from '../../../application/admin/update-agent.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
-import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
+import { fieldNames, type RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
+import { fieldErrors } from '../../../domain/field-error.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
@@ -43,6 +44,8 @@ import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 export interface AdminSurface extends AdminAccess, Settling, StopSurface, SponsorSurface, ActsSurface {
   /** The `Location` of a new agent begins with the path of this address. */
   readonly issuer: string;
+  /** Whether requests and answers have `may_act_names`. */
+  readonly knowsMayActNames: boolean;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -87,19 +90,24 @@ async function list(surface: AdminSurface, request: Request, response: Response)
   const after = query.read('after', parseAgentId, 'Must be an agent_id.');
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
   const page = await surface.list({ limit, after });
-  response.json({ agents: page.agents.map(presentAgent), next_after: page.nextAfter ?? null });
+  response.json({
+    agents: page.agents.map((agent) => presentAgent(agent, surface)),
+    next_after: page.nextAfter ?? null,
+  });
 }
 
 async function register(surface: AdminSurface, request: Request): Promise<Answer | undefined> {
   const body = await readJsonBody(request);
   if (body === undefined || typeof body === 'function') return body;
-  const parsed = parseRegistration(body);
+  const parsed = parseRegistration(body, surface);
   if (parsed.kind === 'invalid') return (response) => answerInvalid(response, parsed.errors);
   const outcome = await surface.register(parsed.value);
   return (response) => {
     switch (outcome.kind) {
       case 'invalid':
         return answerInvalid(response, outcome.errors);
+      case 'name_taken':
+        return answerNameTaken(response);
       case 'already_exists': {
         const detail = 'An agent with this agent_id is registered already.';
         return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
@@ -108,7 +116,7 @@ async function register(surface: AdminSurface, request: Request): Promise<Answer
         response
           .status(201)
           .location(`${issuerPath(surface.issuer)}/admin/agents/${outcome.agent.agentId}`)
-          .json(presentAgent(outcome.agent));
+          .json(presentAgent(outcome.agent, surface));
     }
   };
 }
@@ -117,7 +125,15 @@ async function show(surface: AdminSurface, id: string, response: Response): Prom
   const agentId = parseAgentId(id);
   const agent = agentId === undefined ? undefined : await surface.find(agentId);
   if (agent === undefined) return answerUnknownAgent(response);
-  response.json(presentAgent(agent));
+  response.json(presentAgent(agent, surface));
+}
+
+const NAME_TAKEN = 'Another agent has one of these names, or has one as its agent_id, or has this agent_id as a name.';
+
+function answerNameTaken(response: Response): void {
+  const errors = fieldErrors(fieldNames.mayActNames, NAME_TAKEN);
+  const detail = 'A name of the agent is the name of another one: errors says which field has it.';
+  answerProblem(response, { status: 409, detail, errors, reason: 'may_act_name_taken' });
 }
 
 type OfAgent = Request<{ agentId: string }>;
@@ -130,7 +146,7 @@ async function update(surface: AdminSurface, request: OfAgent): Promise<Answer |
   }
   const body = await readJsonBody(request);
   if (body === undefined || typeof body === 'function') return body;
-  const parsed = parsePatch(body);
+  const parsed = parsePatch(body, surface);
   if (parsed.kind === 'invalid') return (response) => answerInvalid(response, parsed.errors);
   const outcome = await surface.update(agentId, parsed.value);
   return (response) => {
@@ -139,6 +155,8 @@ async function update(surface: AdminSurface, request: OfAgent): Promise<Answer |
         return answerInvalid(response, outcome.errors);
       case 'not_found':
         return answerUnknownAgent(response);
+      case 'name_taken':
+        return answerNameTaken(response);
       case 'kept_changing': {
         response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
         const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
@@ -150,7 +168,7 @@ async function update(surface: AdminSurface, request: OfAgent): Promise<Answer |
         });
       }
       case 'updated':
-        response.json(presentAgent(outcome.agent));
+        response.json(presentAgent(outcome.agent, surface));
     }
   };
 }

@@ -6,6 +6,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import type { Agent } from '../../../domain/agents/agent.ts';
+import { presentMayActName, readMayActNames } from '../../../domain/agents/may-act-name.ts';
+import type { RegistrationRules } from '../../../domain/agents/registration.ts';
 import {
   DEFAULT_SPONSOR_REQUIRED,
   MISSING_FIELD,
@@ -28,6 +30,7 @@ type OptionalFields = {
   readonly high_risk_audiences?: readonly string[];
   readonly jwks_uri?: string | null;
   readonly jwks?: JsonObject | null;
+  readonly may_act_names?: readonly JsonObject[] | null;
 };
 type RequiredFields = {
   readonly agent_id: string;
@@ -61,7 +64,12 @@ const fields = {
   jwks_uri: { schema: { type: ['string', 'null'] }, sentence: shapeSentences.text },
   jwks: { schema: { type: ['object', 'null'] }, sentence: shapeSentences.object },
 } as const;
+const MAY_ACT_NAMES = {
+  schema: { type: ['array', 'null'], items: closedObject({ sub: TEXT, client_id: TEXT }, []) },
+  sentence: shapeSentences.names,
+};
 const patchFields = { ...fields, enabled: BOOLEAN } as const;
+const everyField = { ...patchFields, may_act_names: MAY_ACT_NAMES } as const;
 const required: readonly (keyof RequiredFields)[] = requiredFields;
 
 const ajv = new Ajv({
@@ -75,25 +83,32 @@ const ajv = new Ajv({
   formats: { 'iso-duration': (text: string) => parseIsoDuration(text) !== undefined },
 });
 
-const compile = () => ({
-  isRegistration: ajv.compile<RegistrationBody>(closedObject(fields, required)),
-  isPatch: ajv.compile<PatchBody>(closedObject(patchFields, [])),
-});
-let compiled: ReturnType<typeof compile> | undefined;
+/** `knowsMayActNames` of the registration's rules: without it, `may_act_names` is an unknown member, and is not shown. */
+type Knowing = Pick<RegistrationRules, 'knowsMayActNames'>;
+
+const compile = ({ knowsMayActNames }: Knowing) => {
+  const more = knowsMayActNames ? { may_act_names: MAY_ACT_NAMES } : {};
+  return {
+    isRegistration: ajv.compile<RegistrationBody>(closedObject({ ...fields, ...more }, required)),
+    isPatch: ajv.compile<PatchBody>(closedObject({ ...patchFields, ...more }, [])),
+  };
+};
+const compiled = new Map<boolean, ReturnType<typeof compile>>();
 
 /** Compiles at the first registration, because compiling takes long and no other request needs it. */
-function bodyShapes(): ReturnType<typeof compile> {
-  compiled ??= compile();
-  return compiled;
+function bodyShapes(rules: Knowing): ReturnType<typeof compile> {
+  const shapes = compiled.get(rules.knowsMayActNames) ?? compile(rules);
+  compiled.set(rules.knowsMayActNames, shapes);
+  return shapes;
 }
 
 type Parsed<T> =
   | { readonly kind: 'parsed'; readonly value: T }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 
-export function parseRegistration(body: JsonObject): Parsed<RegistrationDraft> {
+export function parseRegistration(body: JsonObject, rules: Knowing): Parsed<RegistrationDraft> {
   const candidate: unknown = body;
-  const { isRegistration } = bodyShapes();
+  const { isRegistration } = bodyShapes(rules);
   if (!isRegistration(candidate)) return { kind: 'invalid', errors: shapeErrors(isRegistration) };
   return {
     kind: 'parsed',
@@ -109,14 +124,15 @@ export function parseRegistration(body: JsonObject): Parsed<RegistrationDraft> {
       highRiskAudiences: candidate.high_risk_audiences ?? [],
       jwksUri: candidate.jwks_uri ?? undefined,
       jwks: candidate.jwks ?? undefined,
+      mayActNames: readMayActNames(candidate.may_act_names ?? undefined),
       enabled: true,
     },
   };
 }
 
-export function parsePatch(body: JsonObject): Parsed<RegistrationPatch> {
+export function parsePatch(body: JsonObject, rules: Knowing): Parsed<RegistrationPatch> {
   const candidate: unknown = body;
-  const { isPatch } = bodyShapes();
+  const { isPatch } = bodyShapes(rules);
   if (!isPatch(candidate)) return { kind: 'invalid', errors: shapeErrors(isPatch) };
   return {
     kind: 'parsed',
@@ -132,6 +148,7 @@ export function parsePatch(body: JsonObject): Parsed<RegistrationPatch> {
       highRiskAudiences: candidate.high_risk_audiences,
       jwksUri: candidate.jwks_uri === null ? CLEARED : candidate.jwks_uri,
       jwks: candidate.jwks === null ? CLEARED : candidate.jwks,
+      mayActNames: candidate.may_act_names === null ? CLEARED : readMayActNames(candidate.may_act_names),
       enabled: candidate.enabled,
     },
   };
@@ -153,21 +170,21 @@ function shapeErrors(validate: ValidateFunction): readonly FieldError[] {
 
 function shapeError({ keyword, params, instancePath }: ErrorObject): FieldError {
   if (keyword === 'required') return { field: String(params.missingProperty), sentence: MISSING_FIELD };
-  if (keyword === 'additionalProperties') {
+  if (keyword === 'additionalProperties' && instancePath === '') {
     const field = String(params.additionalProperty);
     const sentence = field === 'enabled' ? 'Can be set by PATCH only.' : UNKNOWN_FIELD;
     return { field, sentence };
   }
   const field = instancePath.split('/')[1] ?? '';
-  return { field, sentence: isField(field) ? patchFields[field].sentence : 'Is not acceptable.' };
+  return { field, sentence: isField(field) ? everyField[field].sentence : 'Is not acceptable.' };
 }
 
-function isField(name: string): name is keyof typeof patchFields {
-  return Object.hasOwn(patchFields, name);
+function isField(name: string): name is keyof typeof everyField {
+  return Object.hasOwn(everyField, name);
 }
 
 /** An agent as JSON (supplement "Agents"): first the fields of the registration, in the specification's order. */
-export function presentAgent(agent: Agent): Record<string, unknown> {
+export function presentAgent(agent: Agent, { knowsMayActNames }: Knowing): Record<string, unknown> {
   return {
     agent_id: agent.agentId,
     display_name: agent.displayName,
@@ -180,6 +197,7 @@ export function presentAgent(agent: Agent): Record<string, unknown> {
     high_risk_audiences: agent.highRiskAudiences,
     jwks_uri: agent.keys.kind === 'remote' ? agent.keys.uri : null,
     jwks: agent.keys.kind === 'inline' ? agent.keys.jwks : null,
+    ...(knowsMayActNames && { may_act_names: agent.mayActNames?.map(presentMayActName) ?? null }),
     enabled: agent.enabled,
     created_at: toShortText(agent.createdAt),
     updated_at: toShortText(agent.updatedAt),

@@ -4,7 +4,7 @@ import type { Request, Response, Router } from 'express';
 import type { ListBlocksQuestion } from '../../../application/admin/list-blocks.ts';
 import type { ListPage } from '../../../application/admin/list-page.ts';
 import type { ListTasksQuestion, TaskWithRecords } from '../../../application/admin/list-tasks.ts';
-import type { ListedTask } from '../../../application/ports/tasks.ts';
+import type { ListedTask, ShownTask } from '../../../application/ports/tasks.ts';
 import { parseAgentId, parseSponsorKey, parseTaskId, type TaskId } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { parseListCursor } from '../../../domain/list-cursor.ts';
@@ -31,6 +31,8 @@ import { type AdminAccess, SPONSOR_KEY_SENTENCE } from './requests.ts';
 export interface ReadingSurface extends AdminAccess {
   listTasks(question: ListTasksQuestion): Promise<ListPage<ListedTask>>;
   showTask(taskId: TaskId): Promise<TaskWithRecords | undefined>;
+  /** Whether agents may state purposes. If not, a task shows the purpose that was stored while they could. */
+  readonly presentsPurposes: boolean;
   listBlocks(question: ListBlocksQuestion): Promise<ListPage<SponsorBlock>>;
 }
 
@@ -61,7 +63,12 @@ export async function showTask(surface: ReadingSurface, id: string, response: Re
   const taskId = parseTaskId(id);
   const found = taskId && (await surface.showTask(taskId));
   if (found === undefined) return answerUnknownTask(response);
-  response.json({ ...presentTask(found.task), records: found.records, next_cursor: found.nextCursor ?? null });
+  response.json({
+    ...presentTask(found.task),
+    ...presentPurpose(surface, found.task),
+    records: found.records,
+    next_cursor: found.nextCursor ?? null,
+  });
 }
 
 export function answerUnknownTask(response: Response): void {
@@ -115,4 +122,9 @@ function presentTask({ state, ...task }: ListedTask): Record<string, unknown> {
     reason: endReasonOf(state) ?? null,
     renewals: task.renewals,
   };
+}
+
+function presentPurpose({ presentsPurposes }: ReadingSurface, { purpose }: ShownTask): Record<string, unknown> {
+  if (purpose === undefined && !presentsPurposes) return {};
+  return { purpose: purpose?.words ?? null, purpose_salt: purpose?.salt ?? null };
 }

@@ -12,6 +12,14 @@ export function named(text: string): Html {
   return html`<bdi translate="no">${text}</bdi>`;
 }
 
+/**
+ * What an agent stated: words of a stranger, shown as a quotation. It is a block of its own, because a bidirectional control
+ * can close a `bdi`, and has no effect beyond its block.
+ */
+export function statedByAgent(words: string): Html {
+  return html`<blockquote class="stated">${isolated(words)}</blockquote>`;
+}
+
 /** The host is what people recognise. The path distinguishes two tool servers of one host. */
 export function placeOf(audience: string): string {
   const { host, pathname, search } = new URL(audience);

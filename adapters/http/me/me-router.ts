@@ -38,6 +38,8 @@ export interface MeSurface extends MeAccess {
   /** Records a refusal. The record names no person. */
   refuse(reason: MeDenialReason, trace?: Trace): Promise<void>;
   tasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
+  /** Whether agents may state purposes. If not, a task shows the purpose that was stored while they could. */
+  readonly presentsPurposes: boolean;
   /** `not_found` only for a task that is not stored, or is another person's. */
   stop(person: MePerson, selection: MyStopSelection): Promise<EndVerdict>;
   /** `Service:Me:Pause`. If `false`, a pause from before can still be lifted. */
@@ -165,7 +167,7 @@ async function listTasks({ surface, person }: Asked, request: Request, response:
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
   const page = await surface.tasks(person, { after, limit });
   response.json({
-    tasks: page.tasks.map(presentTask),
+    tasks: page.tasks.map((task) => presentTask(surface, task)),
     next_after: page.nextAfter === undefined ? null : formatAfter(page.nextAfter),
   });
 }
@@ -191,7 +193,8 @@ export function parseAfter(text: string): MyTasksCursor | undefined {
   return { taskId, endedAt: micros === undefined ? undefined : instantFromMicros(micros) };
 }
 
-function presentTask(task: MyTask): Record<string, unknown> {
+function presentTask({ presentsPurposes }: MeSurface, task: MyTask): Record<string, unknown> {
+  const { purpose } = task;
   return {
     task_id: task.taskId,
     agent_id: task.agentId,
@@ -204,6 +207,7 @@ function presentTask(task: MyTask): Record<string, unknown> {
     ended_at: task.endedAt === undefined ? null : toShortText(task.endedAt),
     reason: task.reason ?? null,
     renewals: task.renewals,
+    ...((purpose !== undefined || presentsPurposes) && { purpose: purpose ?? null }),
   };
 }
 

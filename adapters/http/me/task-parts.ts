@@ -3,7 +3,7 @@
 import type { MyAgent } from '../../../application/me/my-agents.ts';
 import type { MyTask } from '../../../application/me/my-tasks.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
-import { isolated, named, placeOf } from '../browser/words.ts';
+import { isolated, named, placeOf, statedByAgent } from '../browser/words.ts';
 import { form } from './frame.ts';
 import type { Texts } from './texts/texts.ts';
 import { moment } from './times.ts';
@@ -23,7 +23,11 @@ export function liveTask(view: PersonView, task: MyTask, words: Texts, language:
 <dl>
 <dt>${words.where}</dt><dd class="where">${where}</dd>
 <dt>${words.may}</dt><dd><ul>${scopes(view, task, language).map((scope) => html`<li>${scope}</li>`)}</ul></dd>
-<dt>${words.since}</dt><dd>${moment(language, task.startedAt, view.now)}</dd>
+${
+  task.purpose !== undefined &&
+  html`<dt>${words.purpose}</dt><dd>${statedBy(task.purpose, words)}</dd>
+`
+}<dt>${words.since}</dt><dd>${moment(language, task.startedAt, view.now)}</dd>
 <dt>${words.until}</dt><dd>${moment(language, task.expiresAt, view.now)}</dd>
 <dt>${words.renewed}</dt><dd>${task.renewedAt === undefined ? words.neverRenewed : moment(language, task.renewedAt, view.now)}</dd>
 </dl>
@@ -47,9 +51,13 @@ export function endedTasks(view: PersonView, tasks: readonly MyTask[], words: Te
 <p><strong>${agentName(task, words)}</strong> <span class="quiet">${named(placeOf(task.audience))}</span></p>
 <p>${(task.reason && words.ended[task.reason]) ?? words.endedOtherwise}${task.endedAt !== undefined && html` · ${moment(language, task.endedAt, view.now)}`}</p>
 <p class="quiet">${scopes(view, task, language).map((scope, at): Insert => [at > 0 && ' · ', scope])}</p>
-</li>`,
+${task.purpose !== undefined && statedBy(task.purpose, words)}</li>`,
   );
   return html`<ul class="history">${items}</ul>`;
+}
+
+function statedBy(purpose: string, words: Texts): Html {
+  return html`${statedByAgent(purpose)}<p class="quiet">${words.statedByAgent}</p>`;
 }
 
 /** A browser may translate the operator's sentence for a scope, but not the name of a scope without one. */

@@ -30,8 +30,8 @@ import {
   neverCached,
 } from './answers.ts';
 import { APPROVAL_PATH } from './approval-path.ts';
-import { type Form, GONE, knownParameters, readFormRequest } from './form.ts';
-import type { OptionalParameters } from './optional-parameters.ts';
+import { type Form, GONE, readFormRequest } from './form.ts';
+import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
 import { parseApproval, parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
 import { namingParameter } from './target.ts';
 
@@ -115,10 +115,14 @@ const approvalEndpoint =
     else answerApproval(response, outcome.value, issuer);
   };
 
-/** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
+/**
+ * A POST endpoint that takes a form. Any other method is recorded as a malformed request.
+ *
+ * @param more names of parameters that only this endpoint reads
+ */
 function endpoint(surface: OAuthSurface, handle: FormHandler, more: readonly string[] = []): RequestListener {
-  const known = knownParameters([...(surface.optionalParameters.audienceParameter ? ['audience'] : []), ...more]);
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
+  const added = new Set([...addedParameters(surface.optionalParameters), ...more]);
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
     if (request.method !== 'POST') {
@@ -127,7 +131,7 @@ function endpoint(surface: OAuthSurface, handle: FormHandler, more: readonly str
       answerMethod(response);
       return;
     }
-    const read = await readFormRequest(request, known);
+    const read = await readFormRequest(request, added);
     if (read === GONE) return;
     if (read.kind === 'allowed') return handle(surface, read.value, response, request.trace);
     const refused = await surface.record(async () => read, request.trace);

@@ -10,7 +10,8 @@ export type Form = ReadonlyMap<string, string>;
 
 type FormOutcome =
   | { readonly kind: 'read'; readonly form: Form }
-  | { readonly kind: 'malformed' }
+  /** The name of the parameter whose value is malformed, unless the name or the body is malformed as well. */
+  | { readonly kind: 'malformed'; readonly name: string | undefined }
   | { readonly kind: 'repeated'; readonly name: string };
 
 export const FORM_TYPES = ['application/x-www-form-urlencoded'];
@@ -26,14 +27,14 @@ export function readForm(bytes: Uint8Array): FormOutcome {
       const equals = pair.indexOf('=');
       const name = decodeParameter(equals === -1 ? pair : pair.slice(0, equals));
       const value = equals === -1 ? '' : decodeParameter(pair.slice(equals + 1));
-      if (name === undefined || value === undefined) return { kind: 'malformed' };
+      if (name === undefined || value === undefined) return { kind: 'malformed', name };
       // RFC 6749 §3.2: parameters must not be included more than once, with a value or without.
       if (seen.has(name)) return { kind: 'repeated', name };
       seen.add(name);
       if (value !== '') form.set(name, value);
     }
   } catch {
-    return { kind: 'malformed' };
+    return { kind: 'malformed', name: undefined };
   }
   return { kind: 'read', form };
 }
@@ -56,10 +57,7 @@ const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'token_type_hint',
 ]);
 
-/** @param optional parameters that the endpoint reads because of a setting */
-export function knownParameters(optional: readonly string[]): ReadonlySet<string> {
-  return new Set([...KNOWN_PARAMETERS, ...optional]);
-}
+const NONE: ReadonlySet<string> = new Set();
 
 /** The client disconnected before it sent the whole request. No answer is possible. */
 export const GONE = 'gone';
@@ -67,10 +65,12 @@ export const GONE = 'gone';
 /**
  * Returns the request's form, or the refusal to answer with (specification "OAuth error bodies"). A charset is ignored if
  * all bytes are ASCII (supplement "Sizes and forms nobody wrote down").
+ *
+ * @param added parameters that a setting adds; a refusal names these too
  */
 export async function readFormRequest(
   request: IncomingMessage,
-  known = KNOWN_PARAMETERS,
+  added: ReadonlySet<string> = NONE,
 ): Promise<Outcome<Form> | typeof GONE> {
   const body = await readTypedBody(
     request,
@@ -83,10 +83,18 @@ export async function readFormRequest(
   const outcome = readForm(body.bytes);
   switch (outcome.kind) {
     case 'malformed':
-      return denied('invalid_request', { detail: 'The body is not a well-formed form in UTF-8.' });
+      return denied('invalid_request', {
+        detail:
+          outcome.name !== undefined && added.has(outcome.name)
+            ? `The parameter ${outcome.name} is not well-formed in UTF-8.`
+            : 'The body is not a well-formed form in UTF-8.',
+      });
     case 'repeated':
       return denied('invalid_request', {
-        detail: known.has(outcome.name) ? `The parameter ${outcome.name} is repeated.` : 'A parameter is repeated.',
+        detail:
+          KNOWN_PARAMETERS.has(outcome.name) || added.has(outcome.name)
+            ? `The parameter ${outcome.name} is repeated.`
+            : 'A parameter is repeated.',
       });
     case 'read':
       return allowed(outcome.form);

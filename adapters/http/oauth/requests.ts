@@ -13,6 +13,7 @@ import { parseScope, type Scope } from '../../../domain/scope.ts';
 import type { Form } from './form.ts';
 import type { OptionalParameters } from './optional-parameters.ts';
 import { missing, mustBe, tooLong } from './parameter-faults.ts';
+import { readPurpose } from './purpose-parameter.ts';
 import { readTarget, type Target, targetFault } from './target.ts';
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -74,6 +75,8 @@ function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenR
     commonFault(form, target.value);
   if (fault !== undefined) return fault;
   if (scope === undefined) return badScope();
+  const purpose = readPurpose(form, optional.purpose);
+  if (purpose.kind === 'denied') return purpose;
   return allowed({
     kind: 'exchange',
     request: {
@@ -83,6 +86,7 @@ function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenR
       clientId: form.get('client_id'),
       resource: target.value.value,
       scope,
+      purpose: purpose.value,
     },
   });
 }

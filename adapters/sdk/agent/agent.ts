@@ -21,6 +21,7 @@ import {
   checkAgentOptions,
   duration,
   originList,
+  purposeText,
 } from './options.ts';
 import { renewingTask, type Task } from './task.ts';
 
@@ -37,6 +38,8 @@ export interface StartTask {
   readonly resource: string;
   /** At least one scope. */
   readonly scope: readonly string[];
+  /** Why the task is started, for its person: at most 300 characters. The control plane may require it, or ignore it. */
+  readonly purpose?: string;
   /** The origins to which the task's `fetch` may send the token. The default is the origin of `resource`. */
   readonly origins?: readonly string[];
   /**
@@ -67,6 +70,7 @@ const START: Checks<StartTask> = {
   subjectToken: accessToken,
   resource: audience,
   scope: agentScopes,
+  purpose: optional(purposeText),
   origins: optional(originList),
   onApproval: optional(callable),
   approvalTimeoutMs: optional(duration),
@@ -80,11 +84,11 @@ export function createAgent(given: AgentOptions): Agent {
     async startTask(request) {
       // Checked before the exchange: a TypeError after it would leave an unused task.
       checkArguments('agent.startTask', request, optionsOf(START));
-      const { subjectToken, resource, scope, origins = [resource], onApproval, approvalTimeoutMs } = request;
+      const { origins = [request.resource], onApproval, approvalTimeoutMs, ...asked } = request;
       const waiting = { onApproval, timeoutMs: approvalTimeoutMs ?? DEFAULT_APPROVAL_TIMEOUT_MS };
       const sentTo = origins.map((address) => new URL(address).origin);
-      const issued = await retryWithBackoff(options, () => plane.exchange({ subjectToken, resource, scope }));
-      return renewingTask(options, plane, { resource, origins: sentTo, waiting }, issued);
+      const issued = await retryWithBackoff(options, () => plane.exchange(asked));
+      return renewingTask(options, plane, { resource: asked.resource, origins: sentTo, waiting }, issued);
     },
   };
   return keepParts(agent, { options, plane });

@@ -27,6 +27,7 @@ export interface ExchangeRequest {
   readonly subjectToken: string;
   readonly resource: string;
   readonly scope: readonly string[];
+  readonly purpose?: string | undefined;
 }
 
 const TOKEN_PATH = '/oauth2/token';
@@ -71,7 +72,7 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
   };
   const authenticated = async () => ({ client_assertion_type: ASSERTION, client_assertion: await assertion() });
 
-  const exchangeForm: ControlPlane['exchangeForm'] = async ({ subjectToken, resource, scope }) => ({
+  const exchangeForm: ControlPlane['exchangeForm'] = async ({ subjectToken, resource, scope, purpose }) => ({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: subjectToken,
     subject_token_type: ACCESS_TOKEN,
@@ -80,6 +81,7 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
     requested_token_type: ACCESS_TOKEN,
     resource,
     scope: scope.join(' '),
+    ...(purpose !== undefined && { purpose }),
   });
 
   return {

@@ -3,6 +3,7 @@
 import { audienceProblem, issuerProblem } from '../../../domain/address.ts';
 import { MAX_INSTANCE_LENGTH } from '../../../domain/identifiers.ts';
 import { isScopeToken } from '../../../domain/scope.ts';
+import { purposeProblem } from '../../../domain/tasks/purpose.ts';
 import {
   type Checks,
   callable,
@@ -101,6 +102,8 @@ export function isAccessToken(value: unknown): value is string {
 export const accessToken = must('be an access token: a text without spaces', isAccessToken);
 
 export const audience = textWithout(audienceProblem);
+
+export const purposeText = textWithout(purposeProblem);
 
 /** An entry may hold several scopes, separated by spaces. */
 export const agentScopes = scopesWith(

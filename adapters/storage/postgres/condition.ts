@@ -20,6 +20,7 @@ import type {
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
+import { listAgents } from '../queries/agents.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { listCheckpointKeys } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
@@ -88,6 +89,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
     witnessProblems: () => ask(listProblems, undefined),
     statusLists: () => ask(statusListUsage, undefined),
     findBlocks: (sponsorKey) => ask(findBlocks, sponsorKey),
+    listAgents: (page) => ask(listAgents, page),
     async isLoggedOut(token, at) {
       const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
       return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);

@@ -83,6 +83,7 @@ const deleteNotices = {
 };
 const deleteApprovals = { name: 'delete_approvals', text: `delete from approvals ${GIVEN}` };
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
+const deletePurposes = { name: 'delete_purposes', text: `delete from task_purposes ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 /** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
 function rowStatements<Of>(name: string, effect: RowEffect<Of>): (effects: readonly Of[]) => Iterable<Statement> {
@@ -147,8 +148,9 @@ const statements: Statements = {
 
   delete_tasks(effects) {
     const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The tasks last, because the foreign keys of the others refer to them.
+    // The tasks last, because foreign keys of the others refer to them.
     return [
+      { query: deletePurposes, values },
       { query: deleteNotices, values },
       { query: deleteApprovals, values },
       { query: deleteGrants, values },

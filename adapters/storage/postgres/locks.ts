@@ -13,6 +13,7 @@ export const LOCK = {
   subject: 1_296_105_510,
   session: 1_296_105_474,
   agent: 1_296_105_475,
+  agent_names: 1_296_105_517,
   status_audience: 1_296_105_514,
   log_keys: 1_296_105_516,
   user: 1_296_105_501,

@@ -22,6 +22,8 @@ create table @schema@.agents (
   max_delegation_depth integer not null,
   jwks_uri text,
   jwks json,
+  -- How the identity provider names the agent in may_act: an array; null if only its id names it.
+  may_act_names json,
   enabled boolean not null,
   revision bigint not null,
   created_at timestamptz not null,
@@ -312,6 +314,14 @@ create table @schema@.status_lists (
 -- An audience may be longer than an entry of a B-tree.
 create index status_lists_open on @schema@.status_lists using hash (audience) where closed_at is null;
 create index status_lists_by_creation on @schema@.status_lists (created_at);
+
+-- What agents stated as the purposes of their tasks (Service:Tasks:Purpose). The ledger has only a hash of the salt and the
+-- words. A row is deleted with its task.
+create table @schema@.task_purposes (
+  task_id text collate "C" primary key,
+  purpose text not null,
+  salt text not null
+);
 
 create table @schema@.task_grants (
   -- SHA-256 of the grant, in lowercase hex.

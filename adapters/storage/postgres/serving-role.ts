@@ -14,6 +14,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   sponsor_blocks: 'select, insert, update, delete',
   provisioned_users: 'select, insert, update, delete',
   tasks: 'select, insert, update, delete',
+  task_purposes: 'select, insert, delete',
   task_grants: 'select, insert, update, delete',
   // The words of an approval never change.
   approvals: 'select, insert, update (state, expires_at, decided_at, closed_at), delete',

@@ -25,6 +25,7 @@ interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' |
   readonly display_name: string | null;
   readonly renewals: number | null;
   readonly renewed_at: Instant | null;
+  readonly purpose: string | null;
 }
 
 const COLUMNS = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';
@@ -33,7 +34,8 @@ const COLUMNS = 'task_id, agent_id, audience, scope, created_at, expires_at, sta
 const described = (found: string) => `select ${COLUMNS}, over_at,
       (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
       (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-      (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+      (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+      (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
     from (
       ${found}
     ) found`;
@@ -183,5 +185,6 @@ function toOwnTask(row: OwnTaskRow): OwnTask {
     reason: endReasonOf(state),
     renewals: row.renewals ?? 0,
     renewedAt: row.renewed_at ?? undefined,
+    purpose: row.purpose ?? undefined,
   };
 }

@@ -4,6 +4,7 @@ import type { ListedTask, ShownTask, TaskFilters, TasksPage, TasksQuestion } fro
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { stateAt } from '../../../domain/tasks/lifetime.ts';
+import type { StatedPurpose } from '../../../domain/tasks/purpose.ts';
 import type { Dialect } from '../dialect.ts';
 import { readScope, storable } from '../rows/column.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from '../rows/task-row.ts';
@@ -19,6 +20,8 @@ interface ListedTaskRow extends TaskRow {
 interface ShownTaskRow extends ListedTaskRow {
   readonly grant_scope: string;
   readonly renewed_at: Instant | null;
+  readonly purpose: string | null;
+  readonly salt: string | null;
 }
 
 const COLUMNS = [
@@ -128,13 +131,19 @@ function toListedTask(row: ListedTaskRow, now: Instant): ListedTask {
 export const findListedTask: Query<{ readonly taskId: TaskId; readonly now: Instant }, ShownTask | undefined> = {
   name: 'find_listed_task',
   plan: 'by_index',
-  text: `select ${COLUMNS}, g.scope as grant_scope, g.renewed_at
-    from tasks t join task_grants g on g.task_id = t.task_id where t.task_id = :task_id`,
+  text: `select ${COLUMNS}, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt
+    from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
+    where t.task_id = :task_id`,
   values: ({ taskId }) => ({ task_id: taskId }),
   read: ([row]: readonly ShownTaskRow[], { now }) =>
     row && {
       ...toListedTask(row, now),
       grantScope: readScope(row.grant_scope),
       renewedAt: row.renewed_at ?? undefined,
+      purpose: toPurpose(row),
     },
 };
+
+function toPurpose({ purpose: words, salt }: ShownTaskRow): StatedPurpose | undefined {
+  return words === null || salt === null ? undefined : { words, salt };
+}

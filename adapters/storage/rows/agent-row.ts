@@ -1,6 +1,7 @@
 /** Converts between agents and rows of the `agents` table. */
 
 import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
+import { type MayActName, presentMayActName, readMayActNames } from '../../../domain/agents/may-act-name.ts';
 import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
@@ -23,6 +24,8 @@ export interface AgentRow {
   readonly jwks_uri: string | null;
   /** JSON text, because the members must keep their order. */
   readonly jwks: string | null;
+  /** A list as JSON text. */
+  readonly may_act_names: string | null;
   readonly enabled: boolean | number;
   readonly revision: number;
   readonly created_at: Instant;
@@ -42,6 +45,7 @@ export function toAgent(row: AgentRow): Agent {
     maxTokenTtl: row.max_token_ttl,
     maxDelegationDepth: row.max_delegation_depth,
     keys: readKeys(row),
+    mayActNames: row.may_act_names === null ? undefined : readMayActNames(JSON.parse(row.may_act_names)),
     enabled: Boolean(row.enabled),
     revision: row.revision,
     createdAt: row.created_at,
@@ -69,10 +73,15 @@ export function agentRow(agent: Agent): RowOf<typeof tables.agents> {
     max_delegation_depth: agent.maxDelegationDepth,
     jwks_uri: agent.keys.kind === 'remote' ? storable('jwks_uri', agent.keys.uri) : null,
     jwks: agent.keys.kind === 'inline' ? JSON.stringify(agent.keys.jwks) : null,
+    may_act_names: agent.mayActNames === undefined ? null : mayActNamesColumn(agent.mayActNames),
     enabled: agent.enabled,
     revision: agent.revision,
     created_at: agent.createdAt,
     updated_at: agent.updatedAt,
     keys_since: agent.keysSince,
   };
+}
+
+export function mayActNamesColumn(names: readonly MayActName[]): string {
+  return JSON.stringify(names.map(presentMayActName));
 }

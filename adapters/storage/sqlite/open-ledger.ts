@@ -47,13 +47,14 @@ export async function openSqliteLedger(path: string): Promise<LedgerReading> {
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
   const { ports, close } = await openToRead({ path, pageCheck: 'if_small' });
-  const { condition, transparencyLog, statusLists, sponsors } = ports;
+  const { condition, transparencyLog, statusLists, sponsors, agents } = ports;
   return {
     ...condition,
     log: transparencyLog.state,
     witnessProblems: transparencyLog.problems,
     statusLists: statusLists.usage,
     findBlocks: sponsors.findBlocks,
+    listAgents: agents.list,
     link: async () => undefined,
     // SQLite uses the clock of this machine, so there is nothing to compare.
     now: async () => undefined,

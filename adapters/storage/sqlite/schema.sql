@@ -12,6 +12,8 @@ create table agents (
   max_delegation_depth integer not null,
   jwks_uri text,
   jwks text,
+  -- How the identity provider names the agent in may_act: a JSON array; null if only its id names it.
+  may_act_names text,
   enabled integer not null,
   revision integer not null,
   created_at integer not null,
@@ -145,6 +147,14 @@ create table status_lists (
   closed_at integer
 ) strict, without rowid;
 create index status_lists_open on status_lists (audience, created_at) where closed_at is null;
+
+-- What agents stated as the purposes of their tasks (Service:Tasks:Purpose). The ledger has only a hash of the salt and the
+-- words. A row is deleted with its task.
+create table task_purposes (
+  task_id text primary key,
+  purpose text not null,
+  salt text not null
+) strict, without rowid;
 
 create table task_grants (
   -- SHA-256 of the grant, in lowercase hex.

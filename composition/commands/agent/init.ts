@@ -231,6 +231,7 @@ function wrongArguments(request: InitRequest, publicJwk: Jwk): readonly string[]
       maxDelegationDepth: 1,
       highRiskAudiences: [],
       jwksUri: undefined,
+      mayActNames: undefined,
       jwks: { keys: [{ ...publicJwk }] },
       enabled: true,
     },

@@ -52,11 +52,22 @@ describe('The agent registry over the admin API', () => {
       maxDelegationDepth: 3,
       highRiskAudiences: ['https://vault.example'],
       keys: { kind: 'inline', jwks: { keys: [P256_KEY] } },
+      mayActNames: undefined,
       enabled: false,
     });
     const [asked] = server.received;
     expect(asked).to.include({ method: 'GET', path: '/behind/a/path/admin/agents/jira-triage', body: '' });
     expect(asked?.headers.authorization).to.equal(`Bearer ${KEY}`);
+  });
+
+  it('finds the names in may_act, which a service that ignores the claim does not send', async () => {
+    server.answer = agent({ may_act_names: [{ sub: 'a', client_id: 'b' }, { client_id: 'c' }] });
+    expect((await registry.find(ID))?.mayActNames).to.deep.equal([
+      { sub: 'a', clientId: 'b' },
+      { sub: undefined, clientId: 'c' },
+    ]);
+    server.answer = agent({ may_act_names: null });
+    expect((await registry.find(ID))?.mayActNames).to.equal(undefined);
   });
 
   it('finds an agent with a jwks_uri, and an agent with keys that a registration would refuse', async () => {
@@ -99,6 +110,12 @@ describe('The agent registry over the admin API', () => {
     expect(await registry.register({})).to.deep.equal({ kind: 'already_exists' });
     server.answer = problem(404);
     expect(await registry.change(ID, {})).to.deep.equal({ kind: 'not_found' });
+  });
+
+  it('returns the errors of a 409 about names', async () => {
+    server.answer = problem(409, { detail: 'Conflict.', errors: { may_act_names: ['Taken.'] } });
+    const refused = { kind: 'refused', errors: [{ field: 'may_act_names', sentence: 'Taken.' }] };
+    expect([await registry.register({}), await registry.change(ID, {})]).to.deep.equal([refused, refused]);
   });
 
   it('returns the errors of a 400 by field or as a whole, without control characters', async () => {

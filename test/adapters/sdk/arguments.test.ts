@@ -28,6 +28,7 @@ const JIRA = 'https://jira.example';
 
 const ABSOLUTE = 'must be an absolute http or https URL of at most 2048 characters, without userinfo or fragment';
 const MILLISECONDS = 'must be a number of milliseconds, above 0 and at most 2147483647';
+const PURPOSE = 'must be 1 to 300 characters without control characters';
 const SCOPES = 'must be a list of at least one scope';
 const NO_SPACES = 'must hold only scopes: printable ASCII without spaces, quotes and backslashes';
 const TOKEN = 'must be an access token: a text without spaces';
@@ -194,8 +195,14 @@ describe('A public function of the libraries', () => {
             scopes: ['a'],
           },
         ],
-        `agent.startTask: resource ${ABSOLUTE}; scope ${SCOPES}; origins[1] must be an http or https URL; origins[2] must be an http or https URL; onApproval must be a function; approvalTimeoutMs ${MILLISECONDS}; scopes is not an option (accepted: subjectToken, resource, scope, origins, onApproval, approvalTimeoutMs).`,
+        `agent.startTask: resource ${ABSOLUTE}; scope ${SCOPES}; origins[1] must be an http or https URL; origins[2] must be an http or https URL; onApproval must be a function; approvalTimeoutMs ${MILLISECONDS}; scopes is not an option (accepted: subjectToken, resource, scope, purpose, origins, onApproval, approvalTimeoutMs).`,
       ],
+      ...['', 'p'.repeat(301), `${SECRET}\n`, `${SECRET}\ud800`, 7, null].map(
+        (purpose): Case => [
+          [{ subjectToken: 'a.b.c', resource: JIRA, scope: ['a'], purpose }],
+          `agent.startTask: purpose ${PURPOSE}.`,
+        ],
+      ),
     ],
     'Task narrow': [
       [[], `task.narrow: scope ${SCOPES}.`],
@@ -218,7 +225,7 @@ describe('A public function of the libraries', () => {
       ],
       [
         [{ agent: {}, subjectToken: `Bearer ${SECRET}`, origins: SECRET, scope: [], scopes: [] }],
-        `mcpAuthorization: agent must be made by createAgent; subjectToken must be an access token (a text without spaces), or a function that returns one; origins must be a list; scope ${SCOPES}; scopes is not an option (accepted: agent, subjectToken, resource, origins, scope); resource must be given with origins.`,
+        `mcpAuthorization: agent must be made by createAgent; subjectToken must be an access token (a text without spaces), or a function that returns one; origins must be a list; scope ${SCOPES}; scopes is not an option (accepted: agent, subjectToken, resource, origins, scope, purpose); resource must be given with origins.`,
       ],
     ],
     'McpAuthorization saveDiscoveryState': [

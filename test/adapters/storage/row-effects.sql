@@ -38,6 +38,13 @@ insert into approval_notices (approval_id, sponsor_key, due_at, failures)
 -- sqlite
 insert into approval_notices (approval_id, sponsor_key, due_at, failures) values (?, ?, ?, ?);
 
+-- insert_purpose
+-- postgres
+insert into task_purposes (task_id, purpose, salt)
+  select task_id, purpose, salt from json_populate_recordset(null::task_purposes, $1::json);
+-- sqlite
+insert into task_purposes (task_id, purpose, salt) values (?, ?, ?);
+
 -- put_block
 -- postgres
 insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
@@ -98,16 +105,16 @@ delete from sessions where session_hash = ?;
 
 -- insert_agent
 -- postgres
-insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, enabled, revision, created_at, updated_at, keys_since)
-  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, enabled, revision, created_at, updated_at, keys_since)
+  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, (may_act_names #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
 -- sqlite
-insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- replace_agent
 -- postgres
-update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, enabled = $10, revision = $11, created_at = $12, updated_at = $13, keys_since = $14 where agent_id = $15;
+update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, may_act_names = $10, enabled = $11, revision = $12, created_at = $13, updated_at = $14, keys_since = $15 where agent_id = $16;
 -- sqlite
-update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
+update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, may_act_names = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
 
 -- remove_agent
 -- postgres

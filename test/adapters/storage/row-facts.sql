@@ -1,8 +1,8 @@
 -- agent
 -- postgres
-select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
+select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, may_act_names::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
 -- sqlite
-select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
+select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
 
 -- agent_revision
 -- postgres
@@ -15,6 +15,24 @@ select revision from agents where agent_id = ?;
 select 1 as found from agents a where a.agent_id = q.agent_id and a.enabled;
 -- sqlite
 select 1 as found from agents a where a.agent_id = ? and a.enabled;
+
+-- agent_name_taken
+-- postgres
+select 1 as found from agents a
+  where a.agent_id <> q.agent_id and (
+  exists (select 1 from (select * from json_to_recordset(q.names::json) as q (sub text, client_id text)) n where n.sub = a.agent_id)
+  or exists (select 1 from (select * from json_to_recordset(a.may_act_names::json) as q (sub text, client_id text)) o
+  where o.sub = q.agent_id or exists (select 1 from (select * from json_to_recordset(q.names::json) as q (sub text, client_id text)) n
+  where n.sub is not distinct from o.sub and n.client_id is not distinct from o.client_id))
+  ) limit 1;
+-- sqlite
+select 1 as found from agents a
+  where a.agent_id <> ? and (
+  exists (select 1 from (select value ->> 'sub' as sub, value ->> 'client_id' as client_id from json_each(?)) n where n.sub = a.agent_id)
+  or exists (select 1 from (select value ->> 'sub' as sub, value ->> 'client_id' as client_id from json_each(a.may_act_names)) o
+  where o.sub = ? or exists (select 1 from (select value ->> 'sub' as sub, value ->> 'client_id' as client_id from json_each(?)) n
+  where n.sub is not distinct from o.sub and n.client_id is not distinct from o.client_id))
+  ) limit 1;
 
 -- agent_has_tasks
 -- postgres

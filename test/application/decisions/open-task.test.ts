@@ -3,7 +3,7 @@ import { assertionQuestions } from '../../../application/decisions/assertion.ts'
 import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
-import { anAssertion, anOpening, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { anAssertion, anOpening, aPurpose, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
@@ -35,6 +35,19 @@ describe('Opening a task', () => {
 
   it('marks both assertions as used, inserts the task with its grant and appends the entry', () => {
     expect(openTask.judge(opening, clear)).to.deep.equal(opened(opening));
+  });
+
+  it('inserts the stated purpose after the task, and appends its entry after that of the token', () => {
+    const purpose = aPurpose(task);
+    const { verdict, effects } = opened(opening);
+    expect(openTask.judge({ ...opening, purpose }, clear)).to.deep.equal({
+      verdict,
+      effects: [
+        ...effects.slice(0, -1),
+        { effect: 'insert_purpose', taskId: task.taskId, ...purpose.stated },
+        { effect: 'append', entries: [entry, purpose.entry] },
+      ],
+    });
   });
 
   const listed: TaskOpening = { ...opening, statusDraws: [7, 9] };

@@ -22,6 +22,7 @@ const declaration: Declaration = {
   maxDelegationDepth: 3,
   highRiskAudiences: ['https://vault.example'],
   jwks: { keys: [P256_KEY] },
+  mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
   enabled: false,
 };
 
@@ -52,6 +53,7 @@ describe('A declaration', () => {
     [{ highRiskAudiences: [] }, ['high_risk_audiences']],
     [{ jwks: { keys: [{ ...P256_KEY, kid: 'other' }] } }, ['jwks']],
     [{ jwks: undefined, jwksUri: 'https://keys.example/jwks.json' }, ['jwks_uri']],
+    [{ mayActNames: [{ sub: '7f3c', clientId: undefined }] }, ['may_act_names']],
     [{ enabled: true }, ['enabled']],
     [{ enabled: true, maxTaskTtl: 600, displayName: 'Other' }, ['display_name', 'max_task_ttl', 'enabled']],
   ];

@@ -25,9 +25,14 @@ describe('a patch of a registration', () => {
       maxDelegationDepth: 2,
       highRiskAudiences: [],
       jwksUri: 'https://new.example/keys',
+      mayActNames: [{ sub: 'new', clientId: undefined }],
       enabled: false,
     };
     expect(mergePatch(remote, patch)).to.deep.equal({ ...patch, jwks: undefined });
+  });
+
+  it('removes the names at the provider with null', () => {
+    expect(mergePatch(remote, { mayActNames: CLEARED }).mayActNames).to.equal(undefined);
   });
 
   it('resets a lifetime of null to the default', () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { MayActName } from '../../../domain/agents/may-act-name.ts';
 import { judgeRegistration } from '../../../domain/agents/registration.ts';
 import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import { aDraft, P256_KEY, RULES } from '../../support/registrations.ts';
@@ -12,6 +13,11 @@ function errorsOf(changes: Partial<RegistrationDraft>): Record<string, string[]>
   }
   return errors;
 }
+
+const long = 'x'.repeat(256);
+const aName = (name: Partial<MayActName>): MayActName => ({ sub: undefined, clientId: undefined, ...name });
+const OWN = aName({ sub: 'jira-triage' });
+const severalNames = (number: number) => Array.from({ length: number }, (_, nth) => aName({ sub: `${nth}` }));
 
 describe('a registration as a whole', () => {
   it('keeps every field as it was sent', () => {
@@ -28,6 +34,7 @@ describe('a registration as a whole', () => {
         maxDelegationDepth: 3,
         highRiskAudiences: ['https://vault.example'],
         keys: { kind: 'inline', jwks: { keys: [P256_KEY] } },
+        mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
         enabled: false,
       },
     });
@@ -41,6 +48,11 @@ describe('a registration as a whole', () => {
     ['a depth of 1', { maxDelegationDepth: 1 }],
     ['a depth of 5', { maxDelegationDepth: 5 }],
     ['no high-risk audience', { highRiskAudiences: [] }],
+    ['no name at the provider', { mayActNames: undefined }],
+    ['names of 256 characters with one member each', { mayActNames: [{ sub: long }, { clientId: long }].map(aName) }],
+    ['names that differ in one member', { mayActNames: [{ sub: 'a' }, { sub: 'a', clientId: 'b' }].map(aName) }],
+    ['a client_id like an agent, and its own id as a name', { mayActNames: [aName({ clientId: 'agent:a' }), OWN] }],
+    ['16 names', { mayActNames: severalNames(16) }],
     ['a scope of every character that a scope may have', { allowedScopes: ["!#$%&'()*+,-./:;<=>?@[]^_`{|}~aZ0"] }],
     ['1000 scopes', { allowedScopes: Array.from({ length: 1000 }, (_, index) => `s${index}`) }],
   ];
@@ -56,6 +68,15 @@ describe('a registration as a whole', () => {
     ['an agent_id with a capital', { agentId: 'Jira' }, 'agent_id', /lowercase/],
     ['an agent_id that starts with a dot', { agentId: '.jira' }, 'agent_id', /start with/],
     ['an agent_id with a line feed at its end', { agentId: 'jira\n' }, 'agent_id', /lowercase/],
+    ['an empty list of names', { mayActNames: [] }, 'may_act_names', /^Must have 1 to 16 items\.$/],
+    ['17 names', { mayActNames: severalNames(17) }, 'may_act_names', /^Must have 1 to 16 items\.$/],
+    ['a name without members', { mayActNames: [OWN, aName({})] }, 'may_act_names', /^Item 2 must have sub, client_id/],
+    ['an empty sub', { mayActNames: [aName({ sub: '', clientId: 'a' })] }, 'may_act_names', /^Item 1 must be 1 to 256/],
+    ['a client_id of 257', { mayActNames: [aName({ clientId: `${long}x` })] }, 'may_act_names', /1 to 256/],
+    ['a name with a control character', { mayActNames: [aName({ sub: 'a\u0000' })] }, 'may_act_names', /1 to 256/],
+    ['a name with a lone surrogate', { mayActNames: [aName({ sub: '\ud800' })] }, 'may_act_names', /1 to 256/],
+    ['the name of an agent', { mayActNames: [aName({ sub: 'AGENT:x' })] }, 'may_act_names', /begins with agent:/],
+    ['the same name twice', { mayActNames: [OWN, { ...OWN }] }, 'may_act_names', /anything twice/],
     ['an empty display name', { displayName: '' }, 'display_name', /1 to 256/],
     ['a blank display name', { displayName: ' \u00a0 ' }, 'display_name', /blank/],
     ['a display name of 257 characters', { displayName: 'x'.repeat(257) }, 'display_name', /256/],

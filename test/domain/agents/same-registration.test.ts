@@ -34,6 +34,8 @@ describe('two registrations', () => {
     { keys: { kind: 'remote', uri: 'https://keys.example' } },
     { keys: { kind: 'inline', jwks: { keys: [{ ...P256_KEY, kid: 'other' }] } } },
     { keys: { kind: 'inline', jwks: { keys: [P256_KEY, { ...P256_KEY, kid: 'second' }] } } },
+    { mayActNames: undefined },
+    { mayActNames: [{ sub: '7f3c', clientId: undefined }] },
     { enabled: false },
   ];
   for (const change of changes) {

@@ -29,6 +29,7 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'token.revoked': ['Authentication', 'Token Revocation', 'the person'],
   'task.revoked': ['Authentication', 'Logoff', undefined],
   'task.expired': ['Authentication', 'Logoff', undefined],
+  'purpose.stated': ['Authentication', 'Purpose Statement', 'the person'],
   'agent.registered': ['API Activity', 'Create', 'operator'],
   'agent.updated': ['API Activity', 'Update', 'operator'],
   'agent.deleted': ['API Activity', 'Delete', 'operator'],

@@ -34,6 +34,7 @@ export function aListedTask(
     renewals: 0,
     grantScope: ['jira:read', 'jira:comment'],
     renewedAt: undefined,
+    purpose: undefined,
     ...rest,
   };
 }

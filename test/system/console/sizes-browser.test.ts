@@ -9,6 +9,7 @@ import {
   devices,
   looksByLength,
   screenshot,
+  turnedAround,
 } from '../../support/browser.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
 import { insertDenials } from '../../support/console/many-tasks.ts';
@@ -17,6 +18,8 @@ import { sqliteFile } from '../../support/databases.ts';
 const LONG_NAME = `${'Jira triage for the whole of customer care and '.repeat(3)}`.slice(0, 112);
 const LONG_KEY = `person-${'x'.repeat(249)}`;
 const BIDIRECTIONAL = 'ada\u202egro.elpmaxe';
+/** The last control but one, POP DIRECTIONAL ISOLATE, closes the isolation of the page's own `bdi`. */
+const STRANGE_PURPOSE = `</blockquote><b>x</b>${'y'.repeat(200)}\u202e\u2069\u202e`;
 const LOOKS = [
   ['light desk', { ...devices.desktop, viewport: { width: 1280, height: 800 }, colorScheme: 'light' }],
   ['dark phone', { ...devices.phone, colorScheme: 'dark' }],
@@ -31,12 +34,13 @@ describe('The screens of the console with long names, in a browser', function ()
   let paths: Readonly<Record<string, string>>;
 
   before(async () => {
-    service = await startConsole(sqliteFile);
+    service = await startConsole(sqliteFile, { 'Service:Tasks:Purpose': 'accept' });
     const { mandate } = service;
     const agent = await mandate.agent({ agent_id: `agent-${'y'.repeat(106)}`, display_name: LONG_NAME });
     const markup = await mandate.agent({ display_name: '<b>Bold</b> & "quoted"' });
-    const started = await agent.exchangeFor({ sub: LONG_KEY });
-    for (const sub of [BIDIRECTIONAL, 'ada', '<i>Eve</i>']) await markup.exchangeFor({ sub });
+    const started = await agent.exchangeFor({ sub: LONG_KEY }, { purpose: '\u{1f600}'.repeat(150) });
+    for (const sub of [BIDIRECTIONAL, 'ada']) await markup.exchangeFor({ sub });
+    const strange = await markup.exchangeFor({ sub: '<i>Eve</i>' }, { purpose: STRANGE_PURPOSE });
     await mandate.block('mallory', 'disabled');
     operator = await service.signedIn('auditor', 'registrar', 'responder');
     await operator.submit('/people/block', {
@@ -58,6 +62,7 @@ describe('The screens of the console with long names, in a browser', function ()
       agent: `/agents/${agent.id}`,
       'unknown agent': `/agents/${agent.id.slice(0, -1)}z`,
       task: `/tasks/${task}`,
+      'strange task': `/tasks/${strange.body.task_id}`,
       record: `/tasks/${task}/records/${first?.seq}`,
       people: '/people',
       person: `/people?sponsor=${key}`,
@@ -115,6 +120,15 @@ describe('The screens of the console with long names, in a browser', function ()
         }
       }
       expect(faults).to.deep.equal({});
+      await page.goto(`${service.origin}${paths['strange task']}`);
+      expect(await page.locator('.stated').allTextContents()).to.deep.equal([STRANGE_PURPOSE]);
+      expect(await page.locator('.stated + p').count()).to.equal(1);
+      expect(await turnedAround(page, '.stated + p')).to.deep.equal([]);
+      await page.setViewportSize(devices.phone.viewport);
+      expect((await layout(page)).wide).to.deep.equal([]);
+      await page.goto(`${service.origin}${paths.task}`);
+      expect((await layout(page)).wide).to.deep.equal([]);
+      await screenshot(page, `console sizes purpose ${look}`);
       await context.close();
     });
   }

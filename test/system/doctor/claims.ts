@@ -1,8 +1,17 @@
 /** What `mandate doctor --subject-token` says about the claims of a token. */
 
 import { expect } from 'chai';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import type { AgentId } from '../../../domain/identifiers.ts';
+import { agentIdOf, anAgent, NOON } from '../../support/domain-fixtures.ts';
 import { answering, startLoopback } from '../../support/loopback.ts';
 import type { Explained } from './explained.ts';
+
+const NO_DATABASE = {
+  'Service:Database:Provider': 'sqlite',
+  'Service:Database:Path': '/nowhere/mandate.db',
+  'Service:Database:ConnectionString': '',
+};
 
 /** The same token, with a claim that was changed after signing. */
 function tampered(token: string): string {
@@ -52,6 +61,62 @@ export function testClaims(explained: Explained): void {
     expect(failedOf(refused)).to.deep.equal(['token cnf', 'verdict']);
     expect(sentenceOf(refused, 'verdict')).to.include('reason subject_bound_to_key:');
     expect(failedOf(await explain(mint({ cnf: null, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
+  });
+
+  it('says for which agents the token is if the service heeds may_act', async () => {
+    const storage = await explained.database.open();
+    const { agents } = storage;
+    const entry = { at: NOON, event: 'agent.registered', decision: 'allow' } as const;
+    const register = (agentId: AgentId, changes: Partial<Agent>) =>
+      agents.register(anAgent({ agentId, mayActNames: undefined, ...changes }), entry, entry);
+    await register(agentIdOf('first'), { mayActNames: [{ sub: 'service-user', clientId: undefined }] });
+    await register(agentIdOf('second'), {
+      mayActNames: [{ sub: 'service-user', clientId: 'kc' }],
+      enabled: false,
+    });
+    await storage.close();
+    const may_act = { sub: 'service-user', client_id: 'kc' };
+    const cases = [
+      ['honour', undefined, 'ok', 'There is no may_act: the token is for every registered agent.'],
+      ['require', undefined, 'failed', /requires it: the token is for no agent\./],
+      [
+        'honour',
+        may_act,
+        'ok',
+        /has sub "service-user", client_id "kc"\. The token is for first, second \(disabled\)\.$/,
+      ],
+      ['require', { sub: 'agent:second' }, 'ok', /The token is for second \(disabled\)\.$/],
+      ['honour', { ...may_act, iss: explained.provider.issuer }, 'ok', /The token is for first, /],
+      [
+        'honour',
+        { ...may_act, iss: 'https://other\u202e.example' },
+        'failed',
+        /iss "https:\/\/other\?\.example"\. .* no registered agent/,
+      ],
+      [
+        'honour',
+        { client_id: 'kc', iss: 1 },
+        'failed',
+        /iss that is no text\. The token is for no registered agent\.$/,
+      ],
+      ['honour', { may_act }, 'failed', /^may_act is no object that has/],
+    ] as const;
+    for (const [mode, claim, status, sentence] of cases) {
+      const changes = { 'Service:UpstreamIdp:MayAct': mode };
+      const findings = await explain(mint({ scope: 'jira:read', may_act: claim }), { changes });
+      const found = findings.find(({ check }) => check === 'token may_act');
+      expect(found?.status).to.equal(status);
+      expect(found?.sentence).to.match(new RegExp(sentence));
+      const reason = claim !== undefined && 'may_act' in claim ? 'subject_malformed' : 'actor_not_named';
+      if (status === 'failed') expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
+      else expect(failedOf(findings)).to.deep.equal([]);
+    }
+    const ignored = await explain(mint({ scope: 'jira:read', may_act: 'x' }));
+    expect(sentenceOf(ignored, 'token may_act')).to.equal(undefined);
+    const nowhere = { 'Service:UpstreamIdp:MayAct': 'honour', ...NO_DATABASE };
+    const unread = await explain(mint({ scope: 'jira:read', may_act }), { changes: nowhere });
+    expect(unread.find(({ check }) => check === 'token may_act')?.status).to.equal('skipped');
+    expect(failedOf(unread)).to.deep.equal([]);
   });
 
   it('says what a logout does to the tasks of a token without sid', async () => {

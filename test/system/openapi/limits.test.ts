@@ -22,6 +22,13 @@ const MEMBERS: Readonly<Record<string, readonly unknown[]>> = {
   max_token_ttl: ['PT4M', null, 'P1Y', 'x'],
   max_delegation_depth: [1, 5, 0, 6, 1.5, '1', null],
   jwks_uri: ['https://keys.example/a', 'HTTPS://keys.example/a', 'http://keys.example/a', 'keys', 'https://a b', 1],
+  may_act_names: [
+    ...[[{ sub: 'a' }], [{ client_id: 'é' }], [{ sub: 'a', client_id: 'b' }, { sub: 'a' }], null, [], [{}], {}, 'a'],
+    ...[[{ sub: '' }], [{ sub: null }], [{ sub: 'a', iss: 'b' }], [{ sub: ['a'] }], [{ sub: long }], [{ sub: 'a\n' }]],
+    ...[[{ client_id: 1 }], [{ sub: 'a' }, { sub: 'a' }], [{ sub: 'Agent:a' }], [{ client_id: 'agent:a' }], ['a']],
+    Array.from({ length: 17 }, (_, nth) => ({ sub: `a${nth}` })),
+    Array.from({ length: 16 }, (_, nth) => ({ sub: `a${nth}` })),
+  ],
   enabled: [true, 'true', null],
   // The object is closed.
   unknown_member: [1],
@@ -45,9 +52,10 @@ describe('The schemas of requests', function () {
   const [database] = databases;
   before(async () => {
     if (database === undefined) throw new Error('there is no database');
-    mandate = await sharedMandate(database);
+    mandate = await (await sharedMandate(database)).another({ 'Service:UpstreamIdp:MayAct': 'honour' });
     agent = await mandate.agent();
   });
+  after(() => mandate.stop());
 
   for (const [name, values] of Object.entries(MEMBERS)) {
     it(`accept exactly the values of ${name} that the service accepts`, async () => {

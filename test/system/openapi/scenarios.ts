@@ -82,6 +82,11 @@ const json: Changes['headers'] = { accept: 'application/json' };
 export const scenarios: Readonly<Record<string, Arrange>> = {
   'registerAgent 201 agent': nothing,
   'registerAgent 409 agent_already_exists': nothing,
+  'registerAgent 409 may_act_name_taken': ({ deaf }) => ({
+    // Another agent's id is a name of that agent.
+    changes: { body: { agent_id: 'another', may_act_names: [{ sub: 'jira-triage' }] } },
+    url: deaf.url,
+  }),
   'registerAgent 400 invalid_fields': () => withBody({ allowed_scopes: [], max_delegation_depth: 9 }),
   'registerAgent 400 malformed_body': () => sent({ text: '[]' }),
   'registerAgent 415 unsupported_media_type': () => sent({ headers: { 'content-type': 'text/plain' } }),
@@ -97,6 +102,11 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   }),
   'updateAgent 200 disable': ({ mandate }) => ({
     followUp: () => mandate.admin('PATCH', '/admin/agents/jira-triage', { enabled: true }),
+  }),
+  'updateAgent 200 name': ({ deaf }) => ({ url: deaf.url }),
+  'updateAgent 409 may_act_name_taken': ({ deaf }) => ({
+    changes: { path: { agent_id: 'wiki-editor' }, request: 'name' },
+    url: deaf.url,
   }),
   'updateAgent 400 invalid_fields': () => withBody({ agent_id: 'another' }),
   'updateAgent 404 unknown_agent': () => sent(unknown),

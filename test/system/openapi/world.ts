@@ -18,7 +18,7 @@ export interface World {
   readonly transmitter: Transmitter;
   /** Has no receiver, and an identity provider that does not answer. */
   readonly lonely: Mandate;
-  /** Has receivers whose issuers do not answer, and allows one user. */
+  /** Has receivers whose issuers do not answer, allows one user, and heeds `may_act`. */
   readonly deaf: Mandate;
   /** Queries a user endpoint that does not answer. No operator may end everything there. */
   readonly polling: Mandate;
@@ -67,13 +67,13 @@ export async function startWorld(database: TestDatabase): Promise<World> {
     started.unshift(instance);
     return instance;
   };
-  const oneUser = { 'Service:Scim:MaxUsers': '1' };
+  const oneUserAndMayAct = { 'Service:Scim:MaxUsers': '1', 'Service:UpstreamIdp:MayAct': 'honour' };
   return {
     mandate,
     transmitter,
     agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
     lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
-    deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUser }),
+    deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUserAndMayAct }),
     polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
     metricsUrl: `http://127.0.0.1:${metricsPort}`,
     userId: '',

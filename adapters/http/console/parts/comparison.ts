@@ -2,6 +2,7 @@
 
 import type { ComparedDeclaration } from '../../../../application/admin/compare-declarations.ts';
 import type { Registration } from '../../../../domain/agents/agent.ts';
+import { mayActNameText } from '../../../../domain/agents/may-act-name.ts';
 import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
@@ -104,6 +105,8 @@ function read(registration: Registration, field: RegistrationField): string | re
       return keys.kind === 'remote' ? keys.uri : undefined;
     case 'jwks':
       return keys.kind === 'inline' ? keys.jwks.keys.map((key) => JSON.stringify(key)) : undefined;
+    case 'may_act_names':
+      return registration.mayActNames?.map(mayActNameText);
     case 'enabled':
       return String(registration.enabled);
   }

@@ -2,6 +2,7 @@
 
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
+import { mayActNameText } from '../../../../domain/agents/may-act-name.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
@@ -46,7 +47,11 @@ ${actions(view)}
 <dl class="facts">
 <dt>Scopes</dt><dd>${codes(agent.allowedScopes)}</dd>
 <dt>Tool servers</dt><dd><ul class="plain">${agent.allowedAudiences.map((audience) => html`<li><a href="${delegationPath({ audience })}">${code(audience)}</a>${agent.highRiskAudiences.includes(audience) && ' (must ask on every call)'}</li>`)}</ul></dd>
-<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
+${
+  agent.mayActNames !== undefined &&
+  html`<dt>At the provider</dt><dd>${codes(agent.mayActNames.map(mayActNameText))}</dd>
+`
+}<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
 <dt>Longest token</dt><dd>${duration('en', agent.maxTokenTtl)} <span class="quiet">${formatDuration(agent.maxTokenTtl)}</span></dd>
 <dt>Delegation depth</dt><dd>at most ${agent.maxDelegationDepth}</dd>
 <dt>Registered</dt><dd>${moment(agent.createdAt, now)}</dd>
@@ -135,7 +140,8 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
   return {
     title: agent.displayName,
     body: renderAgent({
-      agent,
+      // The names are kept, and not shown.
+      agent: context.admin.knowsMayActNames ? agent : { ...agent, mayActNames: undefined },
       tasks,
       live,
       mayChange: context.may('registrar'),

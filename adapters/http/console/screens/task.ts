@@ -9,7 +9,7 @@ import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
 import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
-import { named, placeOf } from '../../browser/words.ts';
+import { named, placeOf, statedByAgent } from '../../browser/words.ts';
 import {
   agentPath,
   delegationPath,
@@ -152,12 +152,16 @@ function eventWords({ kind, scope, reason, count: amount }: TimelineEvent): Html
 }
 
 function facts({ task, agent, now, recordCount, hasMoreRecords, records }: TaskView): Html {
-  const { sponsor, sponsorKey, agentId, displayName = agentId, audience, parentTaskId } = task;
+  const { sponsor, sponsorKey, agentId, displayName = agentId, audience, parentTaskId, purpose } = task;
   return html`<dl class="facts">
 <dt>Person</dt><dd><a href="${personPath(sponsorKey)}">${named(sponsor)}</a>${sponsorKey !== sponsor && html` <span class="quiet">key ${code(sponsorKey)}</span>`}</dd>
 <dt>Agent</dt><dd>${agent === undefined ? html`${named(displayName)} (removed)` : html`<a href="${agentPath(agentId)}">${named(displayName)}</a>${!agent.enabled && ' (disabled)'}`} <span class="quiet">${code(agentId)}</span></dd>
 <dt>Tool server</dt><dd><a href="${delegationPath({ audience })}">${named(placeOf(audience))}</a> <span class="quiet">${code(audience)}</span></dd>
-<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
+${
+  purpose !== undefined &&
+  html`<dt>Purpose</dt><dd>${statedByAgent(purpose.words)}<p class="quiet">The agent’s words. They are not checked.</p></dd>
+`
+}<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
 <dt>${task.state.kind === 'revoked' ? 'Would have ended' : 'Time is up'}</dt><dd>${moment(task.expiresAt, now)}</dd>
 <dt>Renewals</dt><dd>${task.renewals.toLocaleString('en')}${task.renewedAt !== undefined && html`, the last ${moment(task.renewedAt, now)}`}</dd>
 <dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, by <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>

@@ -24,6 +24,8 @@ export const de: Texts = {
   active: (since) => html`aktiv ${since}`,
   where: 'Wo',
   may: 'Darf',
+  purpose: 'Wozu',
+  statedByAgent: 'Das sind die Worte des Agenten. Sie sind nicht geprüft.',
   since: 'Seit',
   until: 'Bis',
   renewed: 'Erneuert',

@@ -24,6 +24,8 @@ export const en: Texts = {
   active: (since) => html`active ${since}`,
   where: 'Where',
   may: 'May',
+  purpose: 'Why',
+  statedByAgent: 'These are the agent’s words. They are not checked.',
   since: 'Since',
   until: 'Until',
   renewed: 'Renewed',

@@ -49,6 +49,9 @@ export interface Texts {
   readonly active: (since: Html) => Html;
   readonly where: string;
   readonly may: string;
+  readonly purpose: string;
+  /** Below the words of the agent. */
+  readonly statedByAgent: string;
   readonly since: string;
   readonly until: string;
   readonly renewed: string;

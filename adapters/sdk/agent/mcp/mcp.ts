@@ -15,7 +15,7 @@ import { isAgent, partsOf } from '../agent-parts.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { Refused, TaskOver } from '../errors.ts';
 import { names, readIssuedToken } from '../issued-token.ts';
-import { agentScopes, audience, type CheckedAgentOptions, isAccessToken, originList } from '../options.ts';
+import { agentScopes, audience, type CheckedAgentOptions, isAccessToken, originList, purposeText } from '../options.ts';
 import { renewingTask, type Task } from '../task.ts';
 
 export interface McpAuthorizationOptions {
@@ -31,6 +31,8 @@ export interface McpAuthorizationOptions {
   readonly origins?: readonly string[];
   /** The scopes to begin with. The default is those that the server asks for, else all in its metadata. */
   readonly scope?: readonly string[];
+  /** Why the agent acts for the person: at most 300 characters. The control plane may require it, or ignore it. */
+  readonly purpose?: string;
 }
 
 /** The provider for one transport. It stays with the first server that it was used for. */
@@ -206,7 +208,7 @@ function wantedScope({ task, scope: first, metadata }: State, named: string | un
 
 async function addCredentials(state: State, params: URLSearchParams, url: string | URL): Promise<void> {
   checkArguments('addClientAuthentication', { params, url }, CREDENTIALS);
-  const { plane, bound, subjectToken } = state;
+  const { plane, bound, subjectToken, purpose } = state;
   // Only the control plane may get the person's token and the agent's assertion.
   if (String(url) !== plane.tokenEndpoint || bound === undefined) {
     throw new TypeError('The token request would go elsewhere than to the control plane.');
@@ -217,7 +219,7 @@ async function addCredentials(state: State, params: URLSearchParams, url: string
     throw new TypeError('mcpAuthorization: subjectToken must return an access token: a text without spaces.');
   }
   const scope = (params.get('scope') ?? '').split(' ');
-  const form = await plane.exchangeForm({ subjectToken: person, resource: bound.resource, scope });
+  const form = await plane.exchangeForm({ subjectToken: person, resource: bound.resource, scope, purpose });
   for (const [name, value] of Object.entries(form)) params.set(name, value);
 }
 
@@ -251,6 +253,7 @@ interface CheckedMcpOptions extends Pick<McpAuthorizationOptions, 'subjectToken'
   readonly resource: string | undefined;
   readonly origins: readonly string[] | undefined;
   readonly scope: readonly string[] | undefined;
+  readonly purpose: string | undefined;
 }
 
 const CHECKS: Checks<McpAuthorizationOptions> = {
@@ -262,6 +265,7 @@ const CHECKS: Checks<McpAuthorizationOptions> = {
   resource: optional(audience),
   origins: optional(originList),
   scope: optional(agentScopes),
+  purpose: optional(purposeText),
 };
 
 /** What the SDK passes to the provider. */
@@ -280,8 +284,8 @@ function checkOptions(given: McpAuthorizationOptions): CheckedMcpOptions {
     const problems = optionsOf(CHECKS)(value, name);
     return needsResource ? [...problems, 'resource must be given with origins'] : problems;
   });
-  const { subjectToken, resource, scope, origins } = given;
-  return { subjectToken, resource, scope, origins: origins?.map((address) => new URL(address).origin) };
+  const { subjectToken, resource, scope, purpose, origins } = given;
+  return { subjectToken, resource, scope, purpose, origins: origins?.map((address) => new URL(address).origin) };
 }
 
 /** Whether a token for the resource may be sent to the server. */

@@ -9,7 +9,8 @@ describe('Agent files', () => {
   const { path, write, problemsOf } = agentFolder();
 
   it('set every field of an agent, and leave absent fields undefined', async () => {
-    const read = await readAgentFiles([write('one.yaml', good.join('\n'))], judge);
+    const names = 'may_act_names: [{ sub: 7f3c, client_id: jira-client }]';
+    const read = await readAgentFiles([write('one.yaml', withLine(names))], judge);
     if (read.kind === 'wrong') throw new Error('the file was refused');
     expect(read.agents.map(({ declaration }) => declaration)).to.deep.equal([
       {
@@ -24,6 +25,7 @@ describe('Agent files', () => {
         highRiskAudiences: [],
         jwksUri: undefined,
         jwks: { keys: [P256_KEY] },
+        mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
         enabled: false,
       },
     ]);
@@ -37,6 +39,7 @@ describe('Agent files', () => {
       maxTaskTtl: undefined,
       maxTokenTtl: undefined,
       highRiskAudiences: undefined,
+      mayActNames: undefined,
       enabled: undefined,
     });
   });
@@ -63,6 +66,7 @@ describe('Agent files', () => {
   const UNREADABLE = 'Contains a value that JSON does not have, an unknown anchor, or too many repetitions.';
   const ONE_SOURCE = 'Exactly one of jwks_uri and jwks must be set.';
   const DURATION = 'Must be an ISO 8601 duration above zero, such as PT30M, without years, months or fractions.';
+  const NAMES = 'Must be an array of objects that have sub, client_id or both, as strings, and nothing else.';
   const wrong: readonly (readonly [what: string, file: string | Uint8Array, ...problems: readonly string[]])[] = [
     ['an empty file', '', ' Contains no registration.'],
     ['a file of comments', '# nothing\n---\n---\n', ' Contains no registration.'],
@@ -101,6 +105,10 @@ describe('Agent files', () => {
       withValue('max_delegation_depth', '1.5'),
       '9: max_delegation_depth: Must be an integer.',
     ],
+    ['names that are texts', withLine(`may_act_names: [${SECRET}]`), `13: may_act_names: ${NAMES}`],
+    ['a name that is a number', withLine('may_act_names: [{ sub: 7 }]'), `13: may_act_names: ${NAMES}`],
+    ['a name with another member', withLine('may_act_names: [{ sub: a, iss: b }]'), `13: may_act_names: ${NAMES}`],
+    ['no names', withLine('may_act_names: []'), '13: may_act_names: Must have 1 to 16 items.'],
     ['keys that are a string', withValue('jwks', SECRET), '11: jwks: Must be an object.'],
     [
       'several wrong shapes',

@@ -117,6 +117,18 @@ describe('the screen Task', () => {
     expect(page({ task: aListedTask() })).to.include('<dt>Time is up</dt>');
   });
 
+  it('quotes the stated purpose as words of the agent, with markup as text, and has none without one', () => {
+    const purpose = { words: '</blockquote><script>alert(1)</script>\u202e', salt: 'secret-salt' };
+    expect(page({ task: aListedTask({ purpose }) }))
+      .to.include(
+        '<dd><blockquote class="stated"><bdi>&lt;/blockquote&gt;&lt;script&gt;alert(1)&lt;/script&gt;\u202e</bdi></blockquote>',
+      )
+      .and.include('The agent’s words. They are not checked.')
+      .and.not.include('<script>')
+      .and.not.include('secret-salt');
+    expect(page({ task: aListedTask() })).not.to.include('Purpose');
+  });
+
   it('says how soon each kind of tool server refuses it', () => {
     const task = aListedTask({ status: { listId: 'l', index: 1 }, renewals: 1, renewedAt: plusSeconds(NOON, 690) });
     expect(page({ task, statusLists: 15 })).to.include('read status lists refuse them within 15 seconds');
@@ -192,6 +204,17 @@ describe('the screen Agent', () => {
     expect(has(page(true, false))).to.deep.equal([true, false, false]);
     expect(has(page(false, true))).to.deep.equal([false, false, true]);
     expect(has(page(false, false))).to.deep.equal([false, false, false]);
+  });
+
+  it('shows how the provider names it, isolated and escaped, and nothing without such names', () => {
+    const named = { ...agent, mayActNames: [{ sub: '<b>\u202e"', clientId: undefined }] };
+    const shown = (one: typeof agent) =>
+      `${renderAgent({ agent: one, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+    const text = '{&quot;sub&quot;:&quot;&lt;b&gt;\u202e\\&quot;&quot;}';
+    expect(shown(named)).to.include(
+      `<dt>At the provider</dt><dd><ul class="inline"><li><bdi class="code" translate="no">${text}</bdi>`,
+    );
+    expect(shown({ ...agent, mayActNames: undefined })).not.to.include('At the provider');
   });
 
   it('says how old its keys are', () => {

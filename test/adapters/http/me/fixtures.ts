@@ -23,6 +23,7 @@ export function aTask(changes: Partial<MyTask> = {}): MyTask {
     reason: undefined,
     renewedAt: plusSeconds(now, -4 * 60),
     renewals: 3,
+    purpose: undefined,
     ...changes,
   };
 }

@@ -14,6 +14,7 @@ import {
   devices,
   looksByLength,
   screenshot,
+  turnedAround,
 } from '../../../support/browser.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 import {
@@ -33,6 +34,8 @@ import { testScript } from './page/script.ts';
 import { type ServedPage, servePage } from './served-page.ts';
 
 const RIGHT_TO_LEFT = '\u202e';
+/** POP DIRECTIONAL ISOLATE. */
+const CLOSING = '\u2069';
 
 describe("The person's page", () => {
   let served: ServedPage;
@@ -92,11 +95,13 @@ describe("The person's page", () => {
   it('shows markup, bidirectional controls and 256 emoji as text, isolated from the words beside them', async () => {
     const displayName = `<img src=x onerror="document.title='owned'">${RIGHT_TO_LEFT}</bdi>`;
     const scope = ['<script>document.title="owned"</script>', "'><b>"];
-    const hostile = { displayName, scope, audience: 'https://jira.example/"><script>' };
+    // The last control closes the isolation of the page's own `bdi`.
+    const purpose = `</blockquote><script>document.title="owned"</script>${RIGHT_TO_LEFT}${CLOSING}${RIGHT_TO_LEFT}`;
+    const hostile = { displayName, scope, purpose, audience: 'https://jira.example/"><script>' };
     const tasks = [
       aTask(hostile),
       aTask({ ...hostile, taskId: makeTaskId('01JDCK00000000000000000TWO') }),
-      aTask({ agentId: agentIdOf('smiling'), displayName: '😀'.repeat(256) }),
+      aTask({ agentId: agentIdOf('smiling'), displayName: '😀'.repeat(256), purpose: '😀'.repeat(150) }),
     ];
     const scopeWords = new Map([["'><b>", `</li><script>${RIGHT_TO_LEFT}`]]);
     const history = [anEndedTask(hostile), anEndedTask({ ...hostile, displayName: undefined })];
@@ -112,6 +117,12 @@ describe("The person's page", () => {
     expect(await page.title()).to.equal('What acts for you');
     expect(await page.locator('h3').first().textContent()).to.equal(displayName);
     expect(await page.locator('h3').last().textContent()).to.equal('😀'.repeat(256));
+    expect(await page.locator('.stated').allTextContents()).to.deep.equal([
+      ...[purpose, purpose, '😀'.repeat(150)],
+      ...[purpose, purpose],
+    ]);
+    expect(await page.locator('.stated + p').count()).to.equal(5);
+    expect(await turnedAround(page, '.stated + p')).to.deep.equal([]);
     expect(await page.locator('#renewed').locator('script, img, b, i, u').count()).to.equal(0);
     // Whatever the person or the operator named is inside a bdi element.
     const bare = await page.evaluate(`

@@ -55,6 +55,7 @@ describe('A session at /me', () => {
       sessions: { find: async (cookies) => (cookies === COOKIE ? { holder: ada, formToken: FORM_TOKEN } : undefined) },
       refuse: async (reason) => anonymous.record({ event: 'me.denied', reason }),
       tasks: (person, question) => myTasks(service, person, question),
+      presentsPurposes: false,
       stop: (person, selection) => stopMyTasks(service, person, selection),
       canPause: true,
       pauseOf: (person) => findPause(service, person),

@@ -1,6 +1,7 @@
 /** The parsers of OAuth requests: required parameters and limits, without a service. */
 
 import { expect } from 'chai';
+import type { OptionalParameters } from '../../../../adapters/http/oauth/optional-parameters.ts';
 import {
   ACCESS_TOKEN_TYPE,
   parseIntrospection,
@@ -13,7 +14,7 @@ import type { Outcome } from '../../../../application/outcome.ts';
 
 type Parameters = Readonly<Record<string, string | undefined>>;
 
-const OFF = { clientIsActor: false, audienceParameter: false };
+const OFF = { clientIsActor: false, audienceParameter: false, purpose: 'off' } as const;
 const CLIENT_IS_ACTOR = { clientIsActor: true };
 const AUDIENCE = { audienceParameter: true };
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
@@ -62,7 +63,7 @@ const over = (name: string, length: number) => `The parameter ${name} is over ${
 const mustBe = (name: string, value: string) => `The parameter ${name} must be ${value}.`;
 const BLANK = 'The parameter resource holds white space or control characters.';
 
-const token = (parameters: Parameters, optional: Partial<typeof OFF> = {}) =>
+const token = (parameters: Parameters, optional: Partial<OptionalParameters> = {}) =>
   parseTokenRequest(form(parameters), { ...OFF, ...optional });
 
 describe('An exchange', () => {

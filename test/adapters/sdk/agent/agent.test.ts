@@ -34,6 +34,14 @@ describe('The agent library', () => {
       }
     });
 
+    it('and states the purpose of the task only if the program gave one', async () => {
+      const subjectToken = library.mandate.provider.mintAccessToken();
+      for (const stated of [{ purpose: 'Answer “OPS” & more' }, {}]) {
+        await library.agent.startTask({ subjectToken, resource: JIRA, scope: ['jira:read'], ...stated });
+      }
+      expect(library.requests.sent.map(({ form }) => form.get('purpose'))).to.deep.equal(['Answer “OPS” & more', null]);
+    });
+
     it('with a new assertion for each request, retries included', async () => {
       let failures = 2;
       library.requests.answer = async (_url, _init, pass) => (failures-- > 0 ? busy(503, '1') : pass());

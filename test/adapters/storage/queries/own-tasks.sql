@@ -23,7 +23,8 @@ select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as ac
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at <= $2
@@ -41,7 +42,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at <= ?
@@ -61,7 +63,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
@@ -73,7 +76,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
@@ -87,7 +91,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
@@ -99,7 +104,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
@@ -113,7 +119,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select * from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
@@ -138,7 +145,8 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select * from (
   select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks

@@ -1,10 +1,12 @@
 -- findListedTask
 -- postgres
-select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, (select a.display_name from agents a where a.agent_id = t.agent_id) as display_name, (select max(g.renewals) from task_grants g where g.task_id = t.task_id) as renewals, g.scope as grant_scope, g.renewed_at
-  from tasks t join task_grants g on g.task_id = t.task_id where t.task_id = $1;
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, (select a.display_name from agents a where a.agent_id = t.agent_id) as display_name, (select max(g.renewals) from task_grants g where g.task_id = t.task_id) as renewals, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt
+  from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
+  where t.task_id = $1;
 -- sqlite
-select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, (select a.display_name from agents a where a.agent_id = t.agent_id) as display_name, (select max(g.renewals) from task_grants g where g.task_id = t.task_id) as renewals, g.scope as grant_scope, g.renewed_at
-  from tasks t join task_grants g on g.task_id = t.task_id where t.task_id = ?;
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, (select a.display_name from agents a where a.agent_id = t.agent_id) as display_name, (select max(g.renewals) from task_grants g where g.task_id = t.task_id) as renewals, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt
+  from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
+  where t.task_id = ?;
 
 -- listTasks: of all people
 -- postgres

@@ -1,16 +1,20 @@
-/** An erased reason leaves no trace in the file of SQLite, which by default keeps deleted text in free space. */
+/** An erased reason, and a deleted purpose, leaves no trace in the file of SQLite, which by default keeps deleted text in free space. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { openTask } from '../../../../application/decisions/open-task.ts';
 import { recordAct } from '../../../../application/decisions/operator-act.ts';
+import { deleteEndedTasks } from '../../../../application/decisions/sweep.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import type { OperatorAct } from '../../../../domain/operators/operator-act.ts';
+import { anOpening, aPurpose, registeredAgent } from '../../../contract/storage-fixtures.ts';
 import { sqliteFile } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 
 /** Several pages of rows: when the first page is full, SQLite copies its rows to another page. */
 const ACTS = 100;
 const ERASED = 60;
+const TASKS = 90;
 
 const act = (nth: number): OperatorAct => ({
   operator: { kind: 'person', issuer: 'https://idp.example', subject: 'rita', sponsorKey: undefined, roles: [] },
@@ -21,8 +25,8 @@ const act = (nth: number): OperatorAct => ({
   sealed: { salt: `salt<${nth}>`, hash: 'a'.repeat(64) },
 });
 
-/** The numbers of the acts whose reason or salt the file contains, in order. */
-function actsIn(file: string, pattern: RegExp): readonly number[] {
+/** The numbers in texts that match and that the file contains, in order. */
+function numbersIn(file: string, pattern: RegExp): readonly number[] {
   const found = [...readFileSync(file, 'latin1').matchAll(pattern)].map(([, nth]) => Number(nth));
   return [...new Set(found)].sort((a, b) => a - b);
 }
@@ -36,8 +40,28 @@ describe('The SQLite file', () => {
     await storage.close();
     const file = fresh.settings['Service:Database:Path'] ?? '';
     const kept = Array.from({ length: ACTS - ERASED }, (_, index) => ERASED + index);
-    expect(actsIn(file, /Incident <(\d+)>/g)).to.deep.equal(kept);
-    expect(actsIn(file, /salt<(\d+)>/g)).to.deep.equal(kept);
+    expect(numbersIn(file, /Incident <(\d+)>/g)).to.deep.equal(kept);
+    expect(numbersIn(file, /salt<(\d+)>/g)).to.deep.equal(kept);
+    await fresh.drop();
+  });
+
+  it('does not contain the purposes and salts of the tasks that were deleted, and contains the others', async () => {
+    const fresh = await sqliteFile.fresh();
+    const storage = await fresh.open();
+    const agent = await registeredAgent(storage);
+    for (let nth = 0; nth < TASKS; nth += 1) {
+      const opening = anOpening(agent);
+      const { taskId } = opening.task;
+      const purpose = aPurpose(opening.task, { words: `Holiday <${nth}> of Grace`, salt: `salt<${nth}>` });
+      expect((await storage.decide(openTask, { ...opening, purpose })).kind).to.equal('opened');
+      if (nth % 3 > 0) await storage.tasks.end({ kind: 'task', taskId }, { at: NOON, reason: 'operator_kill_switch' });
+    }
+    expect(await storage.decide(deleteEndedTasks, { endedBy: NOON, limit: TASKS })).to.equal((TASKS / 3) * 2);
+    await storage.close();
+    const file = fresh.settings['Service:Database:Path'] ?? '';
+    const kept = Array.from({ length: TASKS / 3 }, (_, index) => 3 * index);
+    expect(numbersIn(file, /Holiday <(\d+)>/g)).to.deep.equal(kept);
+    expect(numbersIn(file, /salt<(\d+)>/g)).to.deep.equal(kept);
     await fresh.drop();
   });
 });

@@ -32,6 +32,14 @@ describe('mcpAuthorization', () => {
     expect(provider.task?.scope).to.have.members(['jira:comment', 'jira:read']);
   });
 
+  it('states the purpose at each exchange', async () => {
+    const client = await connected(connect, providing({ purpose: 'Answer the issues' }));
+    await client.call('comment');
+    expect(
+      tokenRequests().map(({ text }) => new URLSearchParams(text.split('\n').at(-1)).get('purpose')),
+    ).to.deep.equal(['Answer the issues', 'Answer the issues']);
+  });
+
   it('gets the current token of the person from the program for each exchange', async () => {
     const given: string[] = [];
     const provider = providing({

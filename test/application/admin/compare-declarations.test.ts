@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { compareDeclarations } from '../../../application/admin/compare-declarations.ts';
+import { CERTAIN_RULES, type Declaration, draftOf } from '../../../domain/agents/declaration.ts';
+import { judgeRegistration } from '../../../domain/agents/registration.ts';
+import { anAgent } from '../../support/domain-fixtures.ts';
+import { RULES } from '../../support/registrations.ts';
+
+describe('compareDeclarations', () => {
+  const stored = anAgent({ mayActNames: [{ sub: 'stored', clientId: undefined }] });
+  const { keys: _, ...fields } = stored;
+  const declared: Declaration = { ...fields, jwksUri: 'https://keys.example/jwks.json' };
+
+  async function compare(mayActNames: Declaration['mayActNames'], knowsMayActNames: boolean) {
+    const declaration = { ...declared, mayActNames };
+    const verdict = judgeRegistration(draftOf(declaration), CERTAIN_RULES);
+    if (verdict.kind === 'invalid') throw new Error(JSON.stringify(verdict.errors));
+    const judged = [{ declaration, registration: verdict.registration }];
+    const agents = { find: async () => stored };
+    const rules = { ...RULES, knowsMayActNames };
+    const [compared] = await compareDeclarations({ agents, agentKeys: { isUsable: async () => true }, rules }, judged);
+    return [compared?.fields, compared?.stored?.mayActNames, compared?.errors.map(({ field }) => field)];
+  }
+
+  it('compares the names at the provider', async () => {
+    expect(await compare(stored.mayActNames, true)).to.deep.equal([[], stored.mayActNames, []]);
+    const others = [{ sub: 'declared', clientId: undefined }];
+    expect(await compare(others, true)).to.deep.equal([['may_act_names'], stored.mayActNames, []]);
+  });
+
+  it('shows no stored names, and says that the service would refuse declared ones, while it ignores may_act', async () => {
+    expect(await compare(stored.mayActNames, false)).to.deep.equal([['may_act_names'], undefined, ['may_act_names']]);
+    expect(await compare(undefined, false)).to.deep.equal([[], undefined, []]);
+  });
+});
