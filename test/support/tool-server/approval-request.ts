@@ -50,3 +50,11 @@ export const jwksOf = (...servers: readonly AskingServer[]) =>
 export function asks({ post }: Pick<Mandate, 'post'>, token: unknown, request: string) {
   return post('/oauth2/approval', { token: String(token), request });
 }
+
+/** Approvals are on, and some tool server may ask. */
+export const SOME_APPROVALS = {
+  'Service:Approvals:Enabled': 'true',
+  'Service:Me:ClientId': 'the-page',
+  'Service:Approvals:Resources:0:Audience': 'https://files.example/mcp',
+  'Service:Approvals:Resources:0:JwksUri': 'https://files.example/keys',
+} as const;

@@ -10,6 +10,7 @@ import { type Changes, ME_AUDIENCE } from '../../support/openapi/send-example.ts
 
 import { operatorToken, ROLE_VALUES } from '../../support/operators.ts';
 import { scimClient } from '../../support/scim-client.ts';
+import { asks, digestOf } from '../../support/tool-server/approval-request.ts';
 import { PUSH_HEADERS } from '../../support/transmitter.ts';
 import type { World } from './world.ts';
 
@@ -40,6 +41,20 @@ async function issued({ agent }: World, instance?: string): Promise<Readonly<Rec
   const answer = await agent.exchange(instance === undefined ? {} : { actor_token: agent.assertion({ instance }) });
   if (answer.status !== 200) throw new Error(answer.text);
   return answer.body as Record<string, string>;
+}
+
+type StartedTask = Awaited<ReturnType<typeof issued>>;
+
+/** A request of the tool server about a task, by default a new one. */
+async function asked(world: World, task?: StartedTask, claims: object = {}): Promise<Scenario> {
+  const { access_token: token, task_id: taskId } = task ?? (await issued(world));
+  return withBody({ token, request: world.asking.request(taskId, claims) });
+}
+
+/** The person answers what the tool server asks about the task. */
+async function answered({ mandate, asking }: World, task: StartedTask, answer: 'approve' | 'refuse') {
+  const { body } = await asks(mandate, task.access_token, asking.request(task.task_id));
+  await mandate.answer(String(body.approval_id), answer);
 }
 
 async function listOf(world: World) {
@@ -239,6 +254,39 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return withBody({ token: access_token });
   },
   'introspectToken 400 invalid_request': () => withBody({ token: undefined }),
+
+  'askApproval 200 pending': (world) => asked(world),
+  async 'askApproval 200 granted'(world) {
+    const task = await issued(world);
+    await answered(world, task, 'approve');
+    return asked(world, task);
+  },
+  async 'askApproval 200 refused'(world) {
+    const task = await issued(world);
+    await answered(world, task, 'refuse');
+    return asked(world, task);
+  },
+  async 'askApproval 200 spent'(world) {
+    const task = await issued(world);
+    await answered(world, task, 'approve');
+    await asks(world.mandate, task.access_token, world.asking.request(task.task_id));
+    return asked(world, task);
+  },
+  'askApproval 200 inactive': nothing,
+  'askApproval 400 invalid_request': () => withBody({ request: undefined }),
+  'askApproval 400 approval_issuer_unknown': (world) => asked(world, undefined, { iss: 'https://files.example' }),
+  async 'askApproval 429 too_many_pending'(world) {
+    const task = await issued(world);
+    for (const nth of ['1', '2', '3']) {
+      await asks(world.mandate, task.access_token, world.asking.request(task.task_id, { digest: digestOf(nth) }));
+    }
+    return asked(world, task);
+  },
+  async 'askApproval 503 approval_keys_unavailable'(world) {
+    const { keyless } = world;
+    const task = await issued({ ...world, agent: await keyless.agent() });
+    return { ...(await asked(world, task)), url: keyless.url };
+  },
 
   async 'revokeToken 200'(world) {
     const { refresh_token } = await issued(world);
