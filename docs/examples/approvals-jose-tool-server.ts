@@ -27,9 +27,10 @@ async function claimsOf(
     typ: 'at+jwt',
     clockTolerance: 60,
     requiredClaims: ['sub', 'exp', 'iat', 'jti', 'task'],
-  }).catch(() => ({ payload: undefined }));
-  const isOfAgent = payload?.act?.sub.startsWith('agent:') && payload.act.depth === 1;
-  return isOfAgent && !/^agent:/i.test(String(payload.sub)) ? payload : undefined;
+  }).catch(() => undefined);
+  const { act, sub = 'agent:' } = verified?.payload ?? {};
+  const isOfAgent = act?.sub.startsWith('agent:') && act.depth === 1 && !/^agent:/i.test(sub);
+  return isOfAgent ? verified?.payload : undefined;
 }
 
 /** Asks the control plane. Only the state `granted` lets the call through, and it comes exactly once. */
