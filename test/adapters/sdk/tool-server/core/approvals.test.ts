@@ -241,6 +241,7 @@ for (const [name, start] of [
       ['a member __proto__', '{"notes":[{"__proto__":{"to":"Eve"}}]}', 'application/json', 'malformed_body', 400],
       ['half of its JSON', '{"to":', 'application/json', 'malformed_body', 400],
       ['a form', 'to=Bob', 'application/x-www-form-urlencoded', 'malformed_body', 400],
+      ['JSON of another media type', BODY, 'text/plain', 'malformed_body', 400],
       ['over 1 MiB', `"${'x'.repeat(1024 * 1024)}"`, 'application/json', 'body_too_long', 413],
     ] as const) {
       it(`is refused with ${reason} for a body with ${what}, and nobody is asked`, async () => {
@@ -328,24 +329,41 @@ for (const [name, start] of [
 
     if (name === 'Fastify') return;
 
-    it('is refused if a body parser precedes the policy', async () => {
-      await app.stop();
-      const parsed = name === 'Express' ? express : express4;
-      const mounted = (outer: express.Express) => {
-        outer.use(parsed.json());
-        return inRouter(outer);
-      };
-      const toolServer = fixture.toolServer({
-        approvalKey: { jwk: { ...approvals.key.privateJwk } },
-        now: () => NOW * 1000,
-        onError: (error) => void errors.push(error),
+    const parsed = name === 'Express' ? express : express4;
+    for (const [what, before] of [
+      ['a body parser', parsed.json()],
+      [
+        'a middleware that reads the body',
+        (request, _, next) => {
+          request.resume().once('end', () => next());
+        },
+      ],
+      [
+        'a middleware that has another body',
+        (request, _, next) => {
+          request.body = { to: 'Eve' };
+          next();
+        },
+      ],
+    ] as readonly (readonly [string, express.RequestHandler])[]) {
+      it(`is refused if ${what} precedes the policy`, async () => {
+        await app.stop();
+        const toolServer = fixture.toolServer({
+          approvalKey: { jwk: { ...approvals.key.privateJwk } },
+          now: () => NOW * 1000,
+          onError: (error) => void errors.push(error),
+        });
+        const mounted = (outer: express.Express) => {
+          outer.use(before);
+          return inRouter(outer);
+        };
+        app = await onExpress(parsed, mounted)(toolServer, policy, handled);
+        expect(await reasonOf()).to.equal('policy_unavailable');
+        expect(errors.map((error) => (error as Error).message)).to.deep.equal([
+          'A body parser precedes a policy with approval: the body must be read by the policy itself.',
+        ]);
+        expect([approvals.asked, handled]).to.deep.equal([[], []]);
       });
-      app = await onExpress(parsed, mounted)(toolServer, policy, handled);
-      expect(await reasonOf()).to.equal('policy_unavailable');
-      expect(errors.map((error) => (error as Error).message)).to.deep.equal([
-        'A body parser precedes a policy with approval: the body must be read by the policy itself.',
-      ]);
-      expect([approvals.asked, handled]).to.deep.equal([[], []]);
-    });
+    }
   });
 }
