@@ -51,8 +51,13 @@ export function cpuSeconds(pid: number): number | undefined {
 /** CPU time of a process and its children, also of those that have ended. Running grandchildren are not included. */
 export function cpuSecondsWithChildren(pid: number): number | undefined {
   const own = sumOfFields(pid, UTIME, STIME, CUTIME, CSTIME);
-  const children = procFile(pid, `task/${pid}/children`)?.split(' ').filter(Boolean);
-  return own && children?.reduce((sum, child) => sum + (cpuSeconds(Number(child)) ?? 0), own);
+  return own && childrenOf(pid).reduce((sum, child) => sum + (cpuSeconds(child) ?? 0), own);
+}
+
+/** The running child processes that the main thread of a process has started. */
+export function childrenOf(pid: number): readonly number[] {
+  const children = procFile(pid, `task/${pid}/children`)?.split(' ') ?? [];
+  return children.filter(Boolean).map(Number);
 }
 
 /** Numbers of fields in proc(5). The last two are for children that have ended. */
@@ -83,19 +88,45 @@ function procFile(pid: number, name: string): string | undefined {
   }
 }
 
+const CORES = availableParallelism();
+/** The core of the service that is measured. */
+const SERVICE_CORE = '0';
+const OTHER_CORES = `1-${CORES - 1}`;
+const ALL_CORES = `0-${CORES - 1}`;
+
+export interface Pinned {
+  /** The services that are measured. They share the first core, so only one of them may be busy at a time. */
+  readonly services: readonly number[];
+  /** Everything else: the load generator, and the database server with its child processes. */
+  readonly others: readonly number[];
+}
+
 /**
- * Pins the service to the first core and the load generator to the others, with all their threads. Otherwise a growing
- * load takes CPU time from the service that is measured.
+ * Pins the services to the first core and everything else to the other cores, with all threads and child processes.
+ * Otherwise a growing load takes CPU time from the service that is measured.
  *
  * @returns `false` if that is not possible: it needs Linux, `taskset` and two cores
  */
-export function pinToSeparateCores(servicePid: number, loadPid: number): boolean {
-  const cores = availableParallelism();
-  if (process.platform !== 'linux' || cores < 2) return false;
-  const pin = (pid: number, list: string) => execFileSync('taskset', ['-acp', list, String(pid)], { stdio: 'ignore' });
+export function pinToSeparateCores({ services, others }: Pinned): boolean {
+  return CORES > 1 && services.every((pid) => pin(pid, SERVICE_CORE)) && others.every((pid) => pin(pid, OTHER_CORES));
+}
+
+/** Pins a process to the core of this number. */
+export function pinToCore(pid: number, core: number): boolean {
+  return pin(pid, String(core));
+}
+
+/** Lets the processes use every core again. */
+export function unpin({ services, others }: Pinned): void {
+  for (const pid of [...services, ...others]) pin(pid, ALL_CORES);
+}
+
+function pin(pid: number, cores: string): boolean {
+  if (process.platform !== 'linux') return false;
   try {
-    pin(servicePid, '0');
-    pin(loadPid, `1-${cores - 1}`);
+    for (const each of [pid, ...childrenOf(pid)]) {
+      execFileSync('taskset', ['-acp', cores, String(each)], { stdio: 'ignore' });
+    }
     return true;
   } catch {
     return false;

@@ -28,9 +28,17 @@ export async function makeLoadAgent(): Promise<LoadAgent> {
   return { id: `load-agent-${randomUUID()}`, key: await makeAgentKey('ES256') };
 }
 
+/** The access token of a person, signed by the identity provider. */
+export function personToken(provider: IdentityProvider, sub: string): string {
+  return provider.mintAccessToken({ sub, sid: `session-of-${sub}`, scope: SCOPE });
+}
+
 /** Requests of agents to the token endpoint and the revocation endpoint. */
 export interface AgentRequests {
+  /** An exchange with a new access token of this person. */
   exchange(agent: LoadAgent, sub: string, audience?: string): HttpRequest;
+  /** An exchange with this access token of a person. */
+  exchangeToken(agent: LoadAgent, subjectToken: string, audience?: string): HttpRequest;
   refresh(agent: LoadAgent, grant: string): HttpRequest;
   /** @param token an access token, or a grant, whose revocation ends its task */
   revoke(agent: LoadAgent, token: string): HttpRequest;
@@ -43,18 +51,20 @@ export function agentRequests(issuer: string, provider: IdentityProvider, lifeti
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
     client_assertion: assertion(agent),
   });
+  const exchangeToken = (agent: LoadAgent, subjectToken: string, audience = AUDIENCE) =>
+    form('/oauth2/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: subjectToken,
+      subject_token_type: ACCESS_TOKEN,
+      actor_token: assertion(agent),
+      actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      requested_token_type: ACCESS_TOKEN,
+      resource: audience,
+      scope: SCOPE,
+    });
   return {
-    exchange: (agent, sub, audience = AUDIENCE) =>
-      form('/oauth2/token', {
-        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-        subject_token: provider.mintAccessToken({ sub, sid: `session-of-${sub}`, scope: SCOPE }),
-        subject_token_type: ACCESS_TOKEN,
-        actor_token: assertion(agent),
-        actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
-        requested_token_type: ACCESS_TOKEN,
-        resource: audience,
-        scope: SCOPE,
-      }),
+    exchange: (agent, sub, audience) => exchangeToken(agent, personToken(provider, sub), audience),
+    exchangeToken,
     refresh: (agent, grant) =>
       form('/oauth2/token', {
         grant_type: 'refresh_token',

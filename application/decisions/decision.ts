@@ -23,7 +23,7 @@ export interface Judgement<Verdict> {
 /**
  * How an engine runs the transaction.
  * - `shared`: frequent and short. Decisions that wait together may share one transaction.
- * - `own`: touches more rows, or locks exclusively.
+ * - `own`: touches more rows, or waits longer for its locks.
  * - `operator`, `provider`: like `own`, but may end very many tasks, or are switches that must work when connections are
  *   scarce. Each of the two has its own connections, so that neither can use up those of the other.
  * - `person`: like `operator`, but with some of its connections only. People's stops never delay all of an operator's.
@@ -35,6 +35,11 @@ interface TypedDecision<Input, Asked extends Questions, Verdict> {
   /** Unique. The SQLite thread finds the decision by it. */
   readonly name: string;
   readonly transaction: TransactionUse;
+  /**
+   * Whether decisions of the uses `operator` and `person` that wait together may share one transaction too. Without this
+   * function they do not.
+   */
+  mayShare?(input: Input): boolean;
   locks(input: Input): readonly Lock[];
   asks(input: Input): Asked;
   /** Pure: the same input and facts give the same judgement. */

@@ -36,8 +36,11 @@ export const endTasks = explained(
     name: 'end_tasks',
     transaction: 'operator',
 
-    locks: ({ selection }: TasksEnd) => [
+    mayShare: ({ selection }: TasksEnd) => selection.kind === 'task',
+
+    locks: ({ selection }) => [
       selection.kind === 'agent' ? exclusive('agent', selection.agentId) : exclusive('sponsor', selection.sponsorKey),
+      ...(selection.kind === 'task' ? [exclusive('task', selection.taskId)] : []),
     ],
 
     asks: ({ selection, at }) => ({

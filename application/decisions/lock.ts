@@ -38,7 +38,8 @@ export const LOCK_ORDER = [
   'approver',
   /**
    * The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively, and so does
-   * every change of its approvals.
+   * every change of its approvals. A decision that ends tasks, and runs alone, takes the exclusive lock with the question
+   * `live_tasks`, in the order of that question.
    */
   'task',
   /** The row of a grant. A decision that ends the grant's task locks this row as well. */

@@ -18,6 +18,8 @@ export function explained<Input, Verdict>(
   return {
     ...plain,
     recordsAct: isFinal,
+    // A transaction with an act holds one decision: the act names the first record of its transaction.
+    mayShare: (input) => input.act === undefined && plain.mayShare?.(input) === true,
     judge(input, facts) {
       const { verdict, effects } = plain.judge(input, facts);
       if (input.act === undefined || !isFinal(verdict)) return { verdict, effects };

@@ -25,11 +25,12 @@ export type RevokeGrantVerdict = 'revoked' | 'already_ended' | 'replayed';
 
 export const revokeGrant = decision({
   name: 'revoke_grant',
-  transaction: 'own',
+  transaction: 'shared',
 
-  locks: ({ sponsorKey, assertion }: GrantRevocation) => [
+  locks: ({ sponsorKey, taskId, assertion }: GrantRevocation) => [
     exclusive('sponsor', sponsorKey),
     ...assertionLocks(assertion),
+    exclusive('task', taskId),
   ],
 
   asks: ({ taskId, at, assertion }) => ({

@@ -33,7 +33,7 @@ async function main(requests: number): Promise<void> {
   await withTestbed(async ({ start, cleanup }) => {
     // One task for each request of the pass `first renewal`, so that every request renews its task for the first time.
     const tasks = WARM_UP_REQUESTS + requests;
-    const mandate = await start('postgres', SETTINGS, tasks);
+    const mandate = await start('postgres', { settings: SETTINGS, tasks });
     const superuser = new pg.Client({ connectionString: mandate.postgresUri });
     await superuser.connect();
     cleanup(() => superuser.end());
@@ -54,7 +54,7 @@ async function main(requests: number): Promise<void> {
 }
 
 async function drive({ target, expected, prepare }: Workload, count: number): Promise<void> {
-  await driveClosedLoop(target, prepare(count), { concurrency: CONCURRENCY, seconds: SECONDS, expected });
+  await driveClosedLoop(target, await prepare(count), { concurrency: CONCURRENCY, seconds: SECONDS, expected });
 }
 
 async function read(superuser: pg.Client, { pid, databasePid }: Workload): Promise<Reading> {

@@ -41,9 +41,11 @@ interface Goal {
 async function main(engine: Engine, seconds: number, rounds: number): Promise<void> {
   await withTestbed(async ({ start }) => {
     const tasks = (BESIDE.revocation + 1) * seconds;
-    const mandate = await start(engine, { Service__Overload__Enabled: 'true' }, tasks);
+    const mandate = await start(engine, { settings: { Service__Overload__Enabled: 'true' }, tasks });
     for (const line of describeMachine(new Date())) console.log(`- ${line}`);
-    if (!pinToSeparateCores(mandate.process.pid, process.pid)) {
+    const { pid, databasePid } = mandate.exchange;
+    const others = databasePid === undefined ? [process.pid] : [process.pid, databasePid];
+    if (!pinToSeparateCores({ services: [pid], others })) {
       console.log('- the load and the service share every core');
     }
     const goals = [...(await overload(mandate, seconds, rounds)), ...(await besideOverload(mandate, seconds))];
@@ -127,7 +129,7 @@ async function alternate(
   };
   for (let round = 0; round < rounds; round += 1) {
     const rate = factor * rateOf(await nextCeiling());
-    const requests = exchange.prepare(Math.ceil(rate * seconds));
+    const requests = await exchange.prepare(Math.ceil(rate * seconds));
     const options = { rate, seconds, newConnections };
     overloads.push(await withCpu('overloads', () => driveOpenLoop(exchange.target, requests, options)));
   }
@@ -140,12 +142,14 @@ async function besideOverload(mandate: MandateUnderTest, seconds: number): Promi
   const { exchange } = mandate;
   const { target } = exchange;
   const rate = 2 * rateOf(await measureCeiling(exchange, 2));
-  const exchanges = exchange.prepare(Math.ceil(rate * seconds));
-  const others = (['introspection', 'revocation'] as const).map((kind) => ({
-    name: mandate[kind].name,
-    rate: BESIDE[kind],
-    requests: mandate[kind].prepare(BESIDE[kind] * seconds),
-  }));
+  const exchanges = await exchange.prepare(Math.ceil(rate * seconds));
+  const others = await Promise.all(
+    (['introspection', 'revocation'] as const).map(async (kind) => ({
+      name: mandate[kind].name,
+      rate: BESIDE[kind],
+      requests: await mandate[kind].prepare(BESIDE[kind] * seconds),
+    })),
+  );
   const alone = await Promise.all(
     others.map((one) => driveOpenLoop(target, one.requests, { rate: one.rate, seconds: 1 })),
   );

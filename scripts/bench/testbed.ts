@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';
 import { createDatabase, type Engine, type TemporaryPostgres } from '../temporary-database.ts';
-import { type MandateUnderTest, startMandateUnderTest } from './mandate.ts';
+import { type MandateUnderTest, type Start, startMandateUnderTest } from './mandate.ts';
+import { type Peer, startPeer } from './peer.ts';
+import type { PeerDatabase } from './peer-storage.ts';
+import { subjectTokens } from './subject-tokens.ts';
 
 export interface Testbed {
-  /**
-   * Starts Mandate with a new database.
-   *
-   * @param settings environment variables, besides those of the database
-   * @param tasks how many tasks are open from the start
-   */
-  start(engine: Engine, settings?: Readonly<Record<string, string>>, tasks?: number): Promise<Started>;
+  /** Starts Mandate with a new database. */
+  start(engine: Engine, start?: Start): Promise<Started>;
+  /** Starts the peer in memory. */
+  peerInMemory(): Promise<Peer>;
   readonly cleanup: Cleanup;
 }
 
@@ -24,6 +24,8 @@ export interface Started extends MandateUnderTest {
   readonly postgresUri: string | undefined;
   /** The file of the database. `undefined` on Postgres. */
   readonly sqliteFile: string | undefined;
+  /** Starts the peer that stores, on the same Postgres server or with another SQLite file. */
+  peerThatStores(): Promise<Peer>;
 }
 
 const NAMES = { sqlite: 'SQLite', postgres: 'Postgres' } as const;
@@ -35,17 +37,34 @@ export function withTestbed(work: (testbed: Testbed) => Promise<void>): Promise<
     cleanup(() => rmSync(folder, { recursive: true, force: true }));
     const provider = await startIdentityProvider({ algorithm: 'RS256' });
     cleanup(() => provider.stop());
+    const tokens = subjectTokens(provider);
+    const peer = async (...storing: Parameters<typeof startPeer>): Promise<Peer> => {
+      const started = await startPeer(...storing);
+      cleanup(started.stop);
+      return started;
+    };
     await work({
       cleanup,
-      async start(engine, settings = {}, tasks) {
+      peerInMemory: () => peer(),
+      async start(engine, start) {
         const home = mkdtempSync(join(folder, `${engine}-`));
         const database = await createDatabase(engine, { folder: home, cleanup, durable: true });
-        const all = { ...database.settings, ...settings };
         const pid = database.postgres && (await postmasterPid(database.postgres));
-        const mandate = await startMandateUnderTest({ name: NAMES[engine], pid }, all, provider, home, tasks);
+        const name = NAMES[engine];
+        const mandate = await startMandateUnderTest({ name, pid, settings: database.settings }, tokens, home, start);
         cleanup(mandate.process.stop);
         const sqliteFile = database.settings.Service__Database__Path;
-        return { ...mandate, postgresUri: database.postgres?.uri, sqliteFile };
+        const postgresUri = database.postgres?.uri;
+        const own: PeerDatabase =
+          postgresUri === undefined
+            ? { engine: 'sqlite', path: join(home, 'peer.db') }
+            : { engine: 'postgres', uri: postgresUri };
+        return {
+          ...mandate,
+          postgresUri,
+          sqliteFile,
+          peerThatStores: () => peer({ name, database: own, databasePid: pid, subjectTokens: tokens }),
+        };
       },
     });
   });

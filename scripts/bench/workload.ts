@@ -13,8 +13,10 @@ export interface Workload {
   readonly databasePid: number | undefined;
   /** Text that the body of every response must contain. */
   readonly expected: string;
+  /** Requests of one round, if each is costly to prepare. By default a round sends as many as it can. */
+  readonly inRound?: number;
   /** Makes new requests. Each can be sent once, before its assertion expires (`ASSERTION_LIFETIME`). */
-  prepare(count: number): readonly Buffer[];
+  prepare(count: number): Promise<readonly Buffer[]>;
 }
 
 /** Seconds: the maximum that the service accepts (specification "Client assertion rules", 2). */
@@ -34,7 +36,7 @@ export interface Throughput {
 /** @param fastest how many requests to prepare for each second. If the service is faster, the load ends early */
 export async function measureCeiling(workload: Workload, seconds: number, fastest = FASTEST): Promise<Throughput> {
   const { target, expected } = workload;
-  const requests = workload.prepare(Math.ceil(fastest * seconds) + CONCURRENCY);
+  const requests = await workload.prepare(Math.ceil(fastest * seconds) + CONCURRENCY);
   const result = await driveClosedLoop(target, requests, { concurrency: CONCURRENCY, seconds, expected });
   return { answers: result.answered, seconds: result.seconds };
 }
@@ -53,7 +55,7 @@ export async function costOf(
   { target, expected, prepare, pid, databasePid }: Workload,
   count: number,
 ): Promise<number> {
-  const requests = prepare(count);
+  const requests = await prepare(count);
   const cpu = () =>
     (cpuSeconds(pid) ?? 0) + (databasePid === undefined ? 0 : (cpuSecondsWithChildren(databasePid) ?? 0));
   const before = cpu();

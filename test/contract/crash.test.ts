@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { TaskId } from '../../domain/identifiers.ts';
+import type { LedgerEvent } from '../../domain/ledger/record.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { ledgerOf } from './storage-fixtures.ts';
@@ -20,7 +20,7 @@ for (const kind of databases) {
     });
     after(() => database.drop());
 
-    it('has lost no task that it reported, and has stored each with its grant, record and assertion', async function () {
+    it('has lost no start and no end of a task that it reported, and has stored each with grant, record and assertion', async function () {
       this.timeout(60_000);
       const answered: string[] = [];
       for (let round = 1; round <= ROUNDS; round++) {
@@ -40,16 +40,27 @@ for (const kind of databases) {
       const outside = await database.outside?.();
       if (kind.engine === 'postgres') await untilAlone(outside);
       const storage = await database.open();
-      const issued = (await ledgerOf(storage)).filter((record) => record.event === 'token.issued');
-      const recorded = new Set(issued.map((record) => record.taskId));
-      for (const taskId of answered) expect(recorded.has(taskId), taskId).to.equal(true);
+      const ledger = await ledgerOf(storage);
+      const recordedAs = (event: LedgerEvent) =>
+        ledger.flatMap((record) => (record.event === event ? record.taskId : []));
+      const recorded = { opened: recordedAs('token.issued'), ended: recordedAs('task.revoked') };
+      for (const [what, taskIds] of Object.entries(recorded)) {
+        const reported = answered.flatMap((line) => (line.startsWith(what) ? line.slice(what.length + 1) : []));
+        expect(reported).not.to.have.length(0);
+        expect(taskIds).to.include.members(reported);
+        expect(new Set(taskIds), what).to.have.property('size', taskIds.length);
+      }
 
       const stored =
-        (await outside?.sql('select t.task_id, grant_hash from tasks t left join task_grants using (task_id)')) ?? [];
+        (await outside?.sql(`select t.task_id, state, grant_hash, ended_at, revoked_at
+          from tasks t left join task_grants using (task_id)`)) ?? [];
       const spent = (await outside?.sql('select jti from spent_assertions')) ?? [];
       expect(stored.every((row) => row.grant_hash !== null)).to.equal(true);
-      expect(new Set(stored.map((row) => row.task_id as TaskId))).to.deep.equal(recorded);
-      expect(spent).to.have.length(recorded.size);
+      expect(stored.map((row) => row.task_id)).to.have.members(recorded.opened);
+      const ended = stored.filter((row) => row.state === 'revoked');
+      expect(ended.map((row) => row.task_id)).to.have.members(recorded.ended);
+      for (const row of stored) expect(String(row.revoked_at)).to.equal(String(row.ended_at));
+      expect(spent).to.have.length(recorded.opened.length + recorded.ended.length);
       await outside?.close();
       await storage.close();
     });

@@ -71,6 +71,11 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
   'a revocation by grant': row(revokeGrant, ['task'], ({ live, owner, assertionOf }) =>
     aRevocation(live, { assertion: assertionOf(owner.agentId) }),
   ),
+  'a revocation by grant of a task without delegated ones': row(
+    revokeGrant,
+    ['task'],
+    ({ child, owner, assertionOf }) => aRevocation(child, { assertion: assertionOf(owner.agentId) }),
+  ),
   'a revocation of a token': row(revokeSingleToken, ['task'], ({ live, owner, assertionOf }) => {
     const { jti: tokenId = 'jti' as never } = live.entry;
     return aTokenRevocation(live, { tokenId, assertion: assertionOf(owner.agentId) });

@@ -39,8 +39,11 @@ function locksOf({ decision, input }: Row, world: World): readonly Lock[] {
     if (question?.fact !== 'live_tasks' && question?.fact !== 'some_live_tasks') return [];
     const selection = 'selection' in question.about ? question.about.selection : undefined;
     if (selection?.kind === 'session_or_none' && selection.sessionId !== sessionId) return [];
-    const tasks = [live, child].map(({ task }) => exclusive('task', task.taskId));
-    return [...tasks, exclusive('grant', live.grantHash)];
+    const isOfChild = selection?.kind === 'task' && selection.taskId === child.task.taskId;
+    return (isOfChild ? [child] : [live, child]).flatMap(({ task, grantHash }) => [
+      exclusive('task', task.taskId),
+      exclusive('grant', grantHash),
+    ]);
   });
   return [...decision.locks(given), ...rows];
 }

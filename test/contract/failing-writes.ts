@@ -23,16 +23,18 @@ export interface Fault {
   readonly table: string;
   readonly on?: 'insert' | 'update' | 'delete';
   readonly swallowed?: boolean;
+  /** Only writes of rows that meet this condition, in SQL, fail. */
+  readonly when?: string;
 }
 
 /** Runs `act` while every `on` (insert, update or delete) of the table fails. */
 export async function whileWritesFail<Answer>(
   { engine }: TestDatabase,
   outside: OutsideConnection,
-  { table, on = 'insert', swallowed = false }: Fault,
+  { table, on = 'insert', swallowed = false, when = 'true' }: Fault,
   act: () => Promise<Answer>,
 ): Promise<Answer> {
-  const body = `${on} on ${table} for each row`;
+  const body = `${on} on ${table} for each row when (${when})`;
   if (engine === 'sqlite') {
     const raise = swallowed ? 'ignore' : `abort, '${INJECTED}'`;
     await outside.sql(`create trigger injected before ${body} begin select raise(${raise}); end`);

@@ -6,7 +6,7 @@ import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { Storage } from '../support/storage.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { repetitions } from './repetitions.ts';
-import { newSponsorKey } from './storage-fixtures.ts';
+import { newSponsorKey, openedTask, recordedBy } from './storage-fixtures.ts';
 import { aUser, changedUser, LATER, ROOM } from './world.ts';
 
 const ROUNDS = repetitions(10);
@@ -106,6 +106,23 @@ onEveryDatabase('provisioned users, written concurrently,', ({ storage }) => {
       await remove(made ?? aUser());
       expect(await create(aUser(), total + 2)).to.equal('created');
     }
+  });
+
+  it('record what ends for each person after what the provider says of that person', async () => {
+    const tasks = [await openedTask(storage()), await openedTask(storage())];
+    const stored = await created();
+    const statements = tasks.map(
+      ({ task: { sponsorKey } }) => ({ sponsorKey, state: 'disabled', isNew: true }) as const,
+    );
+    const records = await recordedBy(storage(), () =>
+      users().replace(stored, changedUser(stored, {}), { statements, at: LATER }),
+    );
+    expect(records.map(({ event, taskId }) => [event, taskId])).to.deep.equal(
+      tasks.flatMap(({ task: { taskId } }) => [
+        ['sponsor.signal', undefined],
+        ['task.revoked', taskId],
+      ]),
+    );
   });
 
   it('do not deadlock if they swap the people of two users', async () => {

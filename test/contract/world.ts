@@ -235,7 +235,7 @@ const commitmentOf = (what: string) => what.padEnd(64, '0');
  * @param what the action
  */
 export function asking(
-  { live: { task }, name, jti }: World,
+  { live: { task }, name, jti }: Pick<World, 'live' | 'name' | 'jti'>,
   what: string,
   rules: Partial<ApprovalAsking['rules']> = {},
   at = NOON,
@@ -267,7 +267,7 @@ export function asking(
 
 /** The person answers what waits. */
 export function answering(
-  { live: { task }, name }: World,
+  { live: { task }, name }: Pick<World, 'live' | 'name'>,
   answer: ApprovalAnswer['answer'],
   changes: Partial<ApprovalAnswer> = {},
 ): ApprovalAnswer {

@@ -64,8 +64,11 @@ for (const database of databasesByLength) {
       const { body } = await of.untilReady({ accept: 'application/json' });
       return (body.checks as Readonly<Record<string, { status: string; detail: string }>>).sealing;
     };
-    const listedKids = async (of = mandate) =>
-      ((await of.get('/log/keys')).body.keys as readonly { kid: string }[]).map(({ kid }) => kid);
+    const listedKids = async (of = mandate) => {
+      const { status, text, body } = await of.get('/log/keys');
+      expect(status, text).to.equal(200);
+      return (body.keys as readonly { kid: string }[]).map(({ kid }) => kid);
+    };
     const reports = () => mandate.log.lines.filter((line) => line.includes(REPORT)).length;
 
     /** Runs the passes of two intervals. Nothing may be sealed, and the log may not grow. */

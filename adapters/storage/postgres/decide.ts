@@ -10,14 +10,14 @@ import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
-import { collector, type Use } from '../collector.ts';
+import { type Collector, collector, type Use } from '../collector.ts';
 import type { DecisionOutcomes } from '../decision-outcomes.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { statementsOf } from './effects.ts';
 import { databaseClosed, losesDecision } from './errors.ts';
-import { readFacts } from './facts.ts';
+import { readFacts, readFactsOfBatch } from './facts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
-import { lateness, type Waiting as WaitingCall } from './late.ts';
+import { type Lateness, lateness, type Waiting as WaitingCall } from './late.ts';
 import {
   BATCH_SIZE,
   BATCHES_UNDER_WAY,
@@ -26,6 +26,7 @@ import {
   ENDING_LIMIT_MS,
   POOL_SIZE,
   RESERVED_CONNECTIONS,
+  REVOKING_SHARES,
   SERVING_LIMITS,
 } from './limits.ts';
 import { lockStatements, tryLocks } from './locks.ts';
@@ -47,6 +48,7 @@ export interface DecidingConnections extends Readonly<Record<Exclude<Transaction
 /** A decision that waits to run, with its input and the promise of its caller. */
 interface Waiting extends WaitingCall {
   readonly use: TransactionUse;
+  readonly mayShare: boolean;
   readonly locks: readonly Lock[];
   readonly asks: Questions;
   judge(facts: Readonly<Record<string, unknown>>): { readonly verdict: unknown; readonly effects: readonly Effect[] };
@@ -83,7 +85,9 @@ export function postgresDecisions(
       if (use === 'shared' || use === 'own') {
         waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting, databaseClock)));
       } else {
-        waiting.resolve(await connections[use].transact((run) => decideStepByStep(run, waiting, databaseClock)));
+        waiting.resolve(
+          await connections[use].transact((run) => decideStepByStep(beforeDeadline(run), waiting, databaseClock)),
+        );
       }
     } catch (error) {
       waiting.reject(error);
@@ -99,16 +103,11 @@ export function postgresDecisions(
     return agent === undefined ? ofPerson() : perAgent.run(agent, ofPerson);
   }
 
-  const late = lateness(waitMs);
-
-  async function together(collected: readonly Waiting[]): Promise<void> {
+  async function together(collected: readonly Waiting[], late: Lateness, decide: DecideBatch): Promise<void> {
     const batch = late.refuseLate(collected);
     if (batch.length === 0) return;
     try {
-      const { verdicts, refused } = await connections.own.readThenWrite(
-        (run) => lockAndRead(run, batch, databaseClock),
-        (send, read) => judgeAndWrite(send, batch, read),
-      );
+      const { verdicts, refused } = await decide(batch);
       late.isAnswering = true;
       for (const [nth, waiting] of batch.entries()) {
         if (refused.has(nth)) startAlone(waiting);
@@ -122,12 +121,27 @@ export function postgresDecisions(
     }
   }
 
-  const batches = collector<Waiting>({
-    size: BATCH_SIZE,
-    underWay: BATCHES_UNDER_WAY,
-    uses: lockedKeys,
-    perform: together,
-  });
+  function batchesOf(underWay: number, decide: DecideBatch): Collector<Waiting> {
+    const late = lateness(waitMs);
+    const perform = (batch: readonly Waiting[]) => together(batch, late, decide);
+    return collector({ size: BATCH_SIZE, underWay, uses: lockedKeys, perform });
+  }
+
+  const batches = batchesOf(BATCHES_UNDER_WAY, (batch) =>
+    connections.own.readThenWrite(
+      (run) => lockAndRead(run, batch, databaseClock),
+      (send, read) => judgeAndWrite(send, batch, read),
+    ),
+  );
+  const stopsOf = (use: 'operator' | 'person', underWay: number) =>
+    batchesOf(underWay, (batch) =>
+      connections[use].transact((run) => decideBatchStepByStep(beforeDeadline(run), batch, databaseClock)),
+    );
+  /** Stops of one task. They use the connections of switches, so they never wait for those of requests. */
+  const stops = {
+    operator: stopsOf('operator', REVOKING_SHARES.operators),
+    person: stopsOf('person', REVOKING_SHARES.people),
+  };
 
   return {
     decide: (decision, input) =>
@@ -137,6 +151,7 @@ export function postgresDecisions(
         const waiting: Waiting = {
           since: performance.now(),
           use: decision.transaction,
+          mayShare: decision.mayShare?.(input) === true,
           locks: decision.locks(input),
           asks: decision.asks(input),
           judge(facts) {
@@ -153,14 +168,16 @@ export function postgresDecisions(
             reject(error);
           },
         };
-        if (waiting.use === 'shared') batches.submit(waiting);
+        const { use, mayShare } = waiting;
+        if (use === 'shared') batches.submit(waiting);
+        else if (mayShare && (use === 'operator' || use === 'person')) stops[use].submit(waiting);
         else startAlone(waiting);
       }),
     async close() {
       isClosed = true;
       for (const limiter of [perAgent, perPerson, inAll]) limiter.close();
       // A batch that is under way may still start decisions alone.
-      await batches.drained();
+      await Promise.all([batches, stops.operator, stops.person].map(({ drained }) => drained()));
       await Promise.all(underWay);
     },
   };
@@ -188,7 +205,7 @@ function decideInTwoRoundTrips(
   return readThenWrite(
     async (run) => {
       // Sent without waiting, but the questions are read after the locks are taken.
-      for (const { query, values } of lockStatements(decision.locks)) void run(query, values);
+      for (const { query, values } of locksToWaitFor(decision)) void run(query, values);
       const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
       return facts;
     },
@@ -200,15 +217,26 @@ function decideInTwoRoundTrips(
   );
 }
 
-/** Runs one decision on connections without pipeline mode. Waits for each statement. */
-async function decideStepByStep(unlimited: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
+function locksToWaitFor({ locks, asks }: Waiting): readonly Statement[] {
+  const questions = Object.values(asks).flat();
+  return lockStatements(
+    locks,
+    questions.some((question) => question?.fact === 'live_tasks'),
+  );
+}
+
+/** Only a decision that ends very many tasks reaches the deadline. */
+function beforeDeadline(run: Run): Run {
   const deadline = performance.now() + ENDING_LIMIT_MS;
-  // Only a decision that ends very many tasks reaches the deadline.
-  const run: Run = async (query, values) => {
+  return async (query, values) => {
     if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
-    return unlimited(query, values);
+    return run(query, values);
   };
-  for (const { query, values } of lockStatements(decision.locks)) await run(query, values);
+}
+
+/** Runs one decision on connections without pipeline mode. Waits for each statement. */
+async function decideStepByStep(run: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
+  for (const { query, values } of locksToWaitFor(decision)) await run(query, values);
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects)) await run(query, values);
@@ -222,11 +250,47 @@ async function decideStepByStep(unlimited: Run, decision: Waiting, databaseClock
  */
 const writeNothing = { name: 'write_nothing', text: "select pg_logical_emit_message(true, 'mandate', '')" };
 
+/** Runs a batch on connections without pipeline mode. A decision without others to share with waits for its locks. */
+async function decideBatchStepByStep(
+  run: Run,
+  batch: readonly Waiting[],
+  databaseClock: Clock | undefined,
+): Promise<DecidedBatch> {
+  const [first, ...others] = batch;
+  if (first !== undefined && others.length === 0) {
+    return { verdicts: [await decideStepByStep(run, first, databaseClock)], refused: new Set() };
+  }
+  const read = await lockAndRead(oneByOne(run), batch, databaseClock);
+  const statements: Statement[] = [];
+  const decided = judgeAndWrite((statement) => statements.push(statement), batch, read);
+  for (const { query, values } of statements) await run(query, values);
+  if (statements.length === 0) await run(writeNothing);
+  return decided;
+}
+
+/** Sends each statement after the answer to the one before, and none after one that failed. */
+function oneByOne(run: Run): Run {
+  let before: Promise<unknown> = Promise.resolve();
+  return (query, values) => {
+    const answered = before.then(() => run<never>(query, values));
+    before = answered;
+    return answered;
+  };
+}
+
+interface DecidedBatch {
+  readonly verdicts: readonly unknown[];
+  /** The indexes in the batch of the decisions that must run alone. */
+  readonly refused: ReadonlySet<number>;
+}
+
+type DecideBatch = (batch: readonly Waiting[]) => Promise<DecidedBatch>;
+
 interface Read {
   /** The indexes in the batch of the decisions that did not get their locks. */
   readonly refused: ReadonlySet<number>;
-  /** The facts of each decision, at its index in the batch. */
-  readonly facts: readonly Readonly<Record<string, unknown>>[];
+  /** The facts of each decision, at its index in the batch; `undefined` for a decision that must run alone. */
+  readonly facts: readonly (Readonly<Record<string, unknown>> | undefined)[];
 }
 
 /** Locks and reads for a batch. A decision whose lock another transaction holds is refused, instead of waiting. */
@@ -234,7 +298,7 @@ async function lockAndRead(run: Run, batch: readonly Waiting[], databaseClock: C
   const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
   const locking = tryLocks(run, wanted);
   // Sent without waiting, but read after the locks are taken. The facts of refused decisions are not used.
-  const reading = readFacts(
+  const reading = readFactsOfBatch(
     run,
     batch.map(({ asks }) => asks),
     databaseClock,
@@ -247,11 +311,14 @@ function judgeAndWrite(
   send: (statement: Statement) => void,
   batch: readonly Waiting[],
   { refused, facts }: Read,
-): { readonly verdicts: readonly unknown[]; readonly refused: ReadonlySet<number> } {
+): DecidedBatch {
   const used: Used = { assertions: new Set(), statusIndices: new Set() };
+  const alone = new Set(refused);
   const judgements = batch.map(({ judge, asks }, nth) => {
-    if (refused.has(nth)) return undefined;
-    const judgement = judge(seeing(used, asks, facts[nth] ?? {}));
+    const read = facts[nth];
+    if (read === undefined) alone.add(nth);
+    if (read === undefined || refused.has(nth)) return undefined;
+    const judgement = judge(seeing(used, asks, read));
     for (const effect of judgement.effects) {
       if (effect.effect === 'spend_assertion') used.assertions.add(nameOf(effect));
       if (effect.effect === 'insert_task' && effect.task.status !== undefined) {
@@ -260,9 +327,16 @@ function judgeAndWrite(
     }
     return judgement;
   });
-  const effects = judgements.flatMap((judgement) => judgement?.effects ?? []);
-  for (const statement of statementsOf(effects)) send(statement);
-  return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
+  const written = judgements.map((judgement) => judgement?.effects ?? []);
+  // Ends come last: records that Postgres builds and records that the judge wrote are different statements, and alternating
+  // would take one for each decision. The order of concurrent decisions is free, that within a decision is kept.
+  const [others, ends] = [written.filter((effects) => !endsTasks(effects)), written.filter(endsTasks)];
+  for (const statement of statementsOf([...others, ...ends].flat())) send(statement);
+  return { verdicts: judgements.map((judgement) => judgement?.verdict), refused: alone };
+}
+
+function endsTasks(effects: readonly Effect[]): boolean {
+  return effects.some(({ effect }) => effect === 'end_tasks');
 }
 
 /** The assertions that decisions of a batch spend, and the indices of status lists that they take. */

@@ -9,6 +9,7 @@ import {
   type Effect,
   type EffectName,
   type Effects,
+  type EndedTasks,
 } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { compile, inOrder, postgres } from '../dialect.ts';
@@ -19,7 +20,7 @@ import { POSTGRES_TYPES, tables } from '../tables.ts';
 import { appendEnds, appendEntries, appendOperatorAct } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
-import { ENDED_AT_ONCE } from './limits.ts';
+import { ENDED_AT_ONCE, FEW_ENDED } from './limits.ts';
 
 type Statements = {
   readonly [Name in EffectName]: (effects: readonly Effects[Name][]) => Iterable<Statement>;
@@ -72,6 +73,23 @@ const updateToRevoked = {
 const updateToExpired = {
   name: 'expire_tasks',
   text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
+};
+/** Ends tasks at different times and with different ends, revokes their grants and withdraws their approvals. `$1` is a JSON array of rows. */
+const endFewTasks = {
+  name: 'end_few_tasks',
+  text: `with ended as materialized (
+      select * from json_to_recordset($1::json) as q (task_id text, state text, at timestamptz, reason text)
+    ), grants_revoked as (
+      update task_grants g set revoked_at = (select q.at from ended q where q.task_id = g.task_id)
+        where task_id = any (array(select task_id from ended))
+    ), approvals_withdrawn as (
+      update approvals v set state = 'withdrawn', closed_at = (select q.at from ended q where q.task_id = v.task_id)
+        where task_id = any (array(select task_id from ended)) and state in ('pending', 'granted')
+    )
+    update tasks t set (state, ended_at, end_reason) = (
+        select q.state, case q.state when 'expired' then t.expires_at else q.at end, q.reason
+          from ended q where q.task_id = t.task_id
+      ) where task_id = any (array(select task_id from ended))`,
 };
 const withdrawApprovals = {
   name: 'withdraw_approvals',
@@ -133,6 +151,21 @@ const statements: Statements = {
   ],
 
   *end_tasks(effects) {
+    if (areFew(effects)) {
+      const ended = effects.flatMap(({ tasks, at }) => tasks.map(({ taskId, end }) => ({ taskId, end, at })));
+      yield {
+        query: endFewTasks,
+        values: [
+          rows(ended, ({ taskId, end: { state, record }, at }) => ({
+            task_id: taskId,
+            state,
+            at: bindInstant(at),
+            reason: state === 'revoked' ? record.reason : null,
+          })),
+        ],
+      };
+      return;
+    }
     for (const { tasks, at } of effects) {
       for (const some of portions(tasks, ENDED_AT_ONCE)) {
         for (const [end, taskIds] of byEnd(some)) {
@@ -174,16 +207,22 @@ const statements: Statements = {
   ],
 
   *append(effects) {
+    // In their order. At most one of the two lists has items.
     let entries: readonly LedgerEntry[] = [];
-    for (const effect of effects) {
-      entries = [...entries, ...effect.entries];
-      const { ended } = effect;
+    let ends: readonly EndedTasks[] = [];
+    for (const { entries: more, ended } of effects) {
+      if (more.length > 0) {
+        yield* appendAllEnds(ends);
+        ends = [];
+        entries = [...entries, ...more];
+      }
       if (ended === undefined) continue;
       if (entries.length > 0) yield appendEntries(entries);
       entries = [];
-      for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds({ ...ended, tasks });
+      ends = [...ends, ended];
     }
     if (entries.length > 0) yield appendEntries(entries);
+    yield* appendAllEnds(ends);
   },
 
   operator_act: (effects) => effects.map(appendOperatorAct),
@@ -196,6 +235,21 @@ function byStatusIndex(
 ) {
   if (one === undefined || other === undefined) return 0;
   return one.listId === other.listId ? one.index - other.index : one.listId < other.listId ? -1 : 1;
+}
+
+/** Whether the tasks of all effects share one statement. */
+function areFew(ended: readonly EndedTasks[]): boolean {
+  return ended.reduce((count, { tasks }) => count + tasks.length, 0) <= FEW_ENDED;
+}
+
+function* appendAllEnds(ends: readonly EndedTasks[]): Generator<Statement> {
+  if (ends.length === 0) return;
+  if (areFew(ends)) yield appendEnds(ends);
+  else {
+    for (const ended of ends) {
+      for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds([{ ...ended, tasks }]);
+    }
+  }
 }
 
 function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Record<string, Bound>>): string {

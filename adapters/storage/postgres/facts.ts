@@ -9,10 +9,18 @@ import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { POSTGRES_TYPES } from '../tables.ts';
 import { answer } from './answer.ts';
-import { readInstant } from './column-types.ts';
+import { bindInstant, readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 import { readDueApprovals } from './due-approvals.ts';
-import { readDueTasks, readEndedTasks, readLiveTasks, readSomeLiveTasks } from './live-tasks.ts';
+import {
+  type LiveTaskRow,
+  liveTask,
+  readDueTasks,
+  readEndedTasks,
+  readLiveTasks,
+  readSomeLiveTasks,
+  toLiveTasks,
+} from './live-tasks.ts';
 import { LOCK } from './locks.ts';
 
 type Key = Readonly<Record<string, Bound | undefined | readonly number[]>>;
@@ -23,18 +31,19 @@ interface Lookup<Name extends FactName> {
   readonly keys: string;
   /** A query for the rows that answer `q`. It returns instants as text: JSON would change their form. */
   readonly found: string;
-  key(about: About<Name>): Key;
+  key(about: About<Name>, databaseClock: Clock | undefined): Key;
   /** @param rows that `found` returned for one question, in any order */
-  read(rows: readonly never[]): Answer<Name>;
+  read(rows: readonly never[]): Answer<Name> | undefined;
 }
 
+/** `live_tasks` is looked up in a batch only. */
 type LookedUp = Exclude<
   FactName,
-  'live_tasks' | 'some_live_tasks' | 'due_tasks' | 'due_approvals' | 'ended_tasks' | 'sessions' | 'user_count'
+  'some_live_tasks' | 'due_tasks' | 'due_approvals' | 'ended_tasks' | 'sessions' | 'user_count'
 >;
 
 /** The lookup of a fact that both engines read by one select. */
-function shared<Name extends LookedUp>({ keys, text, values, instants, read }: RowFact<Name>): Lookup<Name> {
+function shared<Name extends RowFactName>({ keys, text, values, instants, read }: RowFact<Name>): Lookup<Name> {
   return {
     keys: Object.entries(keys)
       .map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`)
@@ -55,8 +64,8 @@ function withInstants(row: Readonly<Record<string, unknown>>, columns: readonly 
 function lookup<Name extends LookedUp, Row>(
   keys: string,
   found: string,
-  key: (about: About<Name>) => Key,
-  read: (rows: readonly Row[]) => Answer<Name>,
+  key: Lookup<Name>['key'],
+  read: (rows: readonly Row[]) => Answer<Name> | undefined,
 ): Lookup<Name> {
   return { keys, found, key, read: read as Lookup<Name>['read'] };
 }
@@ -133,6 +142,17 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     (audience) => ({ audience: storable('audience', audience) }),
     ([row]) => row && { listId: row.list_id, hasRoom: row.has_room, isOnly: row.is_only },
   ),
+
+  live_tasks: lookup<'live_tasks', LiveTaskRow>(
+    liveTask.keys,
+    liveTask.found,
+    ({ selection, at }, databaseClock) => {
+      if (selection.kind !== 'task') throw new Error('only the end of one task may share a transaction');
+      const databaseNow = databaseClock && bindInstant(databaseClock.now());
+      return { task_id: selection.taskId, at: bindInstant(at), database_now: databaseNow };
+    },
+    ([row]) => toLiveTasks(row),
+  ),
 };
 
 const NAMES = Object.keys(lookups) as readonly LookedUp[];
@@ -163,9 +183,9 @@ export async function readFacts(
   run: Run,
   asked: readonly Questions[],
   databaseClock?: Clock,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const answers = new Map<Question, unknown>();
-  const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
+): Promise<readonly Facts[]> {
+  const answers: Answers = new Map();
+  const questions = questionsOf(asked);
   // Questions that lock rows come before the lookups, which then see every commit that the locks waited for. `user_count`
   // reads a whole table: inside `selectFacts` it would run for every batch.
   for (const question of questions) {
@@ -182,20 +202,51 @@ export async function readFacts(
     run,
     questions.filter((question) => !answers.has(question)),
     answers,
+    databaseClock,
   );
-  return asked.map((each) =>
-    Object.fromEntries(
-      Object.entries(each).map(([name, question]) => [
-        name,
-        question === undefined || 'fact' in question
-          ? question && answers.get(question)
-          : question.map((one) => one && answers.get(one)),
-      ]),
-    ),
+  return asked.map((each) => named(each, answers));
+}
+
+/**
+ * Reads the facts of a batch by one statement.
+ * @returns `undefined` for a decision that must run alone, because it would end several tasks
+ */
+export async function readFactsOfBatch(
+  run: Run,
+  asked: readonly Questions[],
+  databaseClock: Clock | undefined,
+): Promise<readonly (Facts | undefined)[]> {
+  const answers: Answers = new Map();
+  await lookUp(run, questionsOf(asked), answers, databaseClock);
+  const endsSeveral = (question: Question) => question.fact === 'live_tasks' && answers.get(question) === undefined;
+  return asked.map((each) => (questionsOf([each]).some(endsSeveral) ? undefined : named(each, answers)));
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+type Answers = Map<Question, unknown>;
+
+function questionsOf(asked: readonly Questions[]): readonly Question[] {
+  return asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
+}
+
+function named(asked: Questions, answers: Answers): Facts {
+  return Object.fromEntries(
+    Object.entries(asked).map(([name, question]) => [
+      name,
+      question === undefined || 'fact' in question
+        ? question && answers.get(question)
+        : question.map((one) => one && answers.get(one)),
+    ]),
   );
 }
 
-async function lookUp(run: Run, questions: readonly Question[], answers: Map<Question, unknown>): Promise<void> {
+async function lookUp(
+  run: Run,
+  questions: readonly Question[],
+  answers: Answers,
+  databaseClock: Clock | undefined,
+): Promise<void> {
   if (questions.length === 0) return;
   const keys = new Map<LookedUp, object[]>();
   const found: unknown[][] = [];
@@ -203,7 +254,7 @@ async function lookUp(run: Run, questions: readonly Question[], answers: Map<Que
     const kind = fact as LookedUp;
     const { key } = lookups[kind] as Lookup<LookedUp>;
     const ofKind = keys.get(kind) ?? [];
-    ofKind.push({ nth, ...key(about as never) });
+    ofKind.push({ nth, ...key(about as never, databaseClock) });
     keys.set(kind, ofKind);
     found.push([]);
   }

@@ -157,6 +157,12 @@ export const BATCHES_UNDER_WAY = 2;
 export const ENDED_AT_ONCE = 5_000;
 
 /**
+ * Tasks that end in one statement, each at its own time and with its own end. The statement looks through all of them for each
+ * task, so its cost grows with the square of their number.
+ */
+export const FEW_ENDED = 64;
+
+/**
  * A decision begins no further statement after this time. Proxies commonly wait a minute. With the waits for a permit and
  * a connection, and the last statement's limit, the decision ends before that. So the caller still gets the error, which
  * says that nothing was changed.

@@ -11,9 +11,11 @@ import type { Prepared, Run } from './connections.ts';
 
 /**
  * A task counts as live if it expires after this time, the earlier of two clocks. So a kill misses no task because the
- * instance's clock is ahead. `$3` is null except in tests, which cannot move the clock of the server.
+ * instance's clock is ahead. The time of the database is null except in tests, which cannot move the clock of the server.
  */
-const NOW = 'least($2::timestamptz, coalesce($3::timestamptz, clock_timestamp()))';
+const earliest = (at: string, databaseNow: string) => `least(${at}, coalesce(${databaseNow}, clock_timestamp()))`;
+
+const NOW = earliest('$2::timestamptz', '$3::timestamptz');
 
 interface Tree {
   /** A common table expression that `roots` names. */
@@ -143,6 +145,32 @@ export async function readLiveTasks(
   const { by, keys } = selectedBy(selection);
   const { taskIds, delegated, sponsors } = await readTree(run, trees[by], keys, at, databaseClock);
   return { taskIds, delegated: new Set(delegated), sponsors: [...new Set(sponsors)] };
+}
+
+/**
+ * `live_tasks` for a task `q`, whose row this transaction has locked. In a batch one statement reads it for all. A task
+ * that other tasks were delegated from is left to `readLiveTasks`, which locks their rows too.
+ */
+export const liveTask = {
+  keys: 'task_id text, at timestamptz, database_now timestamptz',
+  found: `select t.task_id, t.sponsor,
+      t.state = 'live' and t.expires_at > ${earliest('q.at', 'q.database_now')} as is_live,
+      exists (select from tasks child where child.parent_task_id = t.task_id offset 0) as has_delegated
+    from tasks t where t.task_id = q.task_id`,
+};
+
+export interface LiveTaskRow {
+  readonly task_id: TaskId;
+  readonly sponsor: string;
+  readonly is_live: boolean;
+  readonly has_delegated: boolean;
+}
+
+/** @returns `undefined` if the decision must run alone */
+export function toLiveTasks(row: LiveTaskRow | undefined): LiveTasks | undefined {
+  if (row === undefined || row.has_delegated) return undefined;
+  const { task_id: taskId, sponsor } = row;
+  return { taskIds: row.is_live ? [taskId] : [], delegated: new Set(), sponsors: row.is_live ? [sponsor] : [] };
 }
 
 export async function readSomeLiveTasks(

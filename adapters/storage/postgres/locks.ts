@@ -69,29 +69,33 @@ const lockRows = (table: string, key: string, strength: 'share' | 'update') => {
   const rows = `select ${key} as key from ${table}
     where ${key} = any (array(select json_array_elements_text($1::json))) order by ${key} for ${strength}`;
   return {
-    wait: { name: `lock_${table}_${strength}`, text: rows },
-    try: { name: `try_${table}_${strength}`, text: `${rows} skip locked` },
+    wait: { name: `lock_${table}_for_${strength}`, text: rows },
+    try: { name: `try_${table}_for_${strength}`, text: `${rows} skip locked` },
   };
 };
 
-/** By lock class and mode. A grant is never shared. */
-const ROWS = {
-  shared_task: lockRows('tasks', 'task_id', 'share'),
-  exclusive_task: lockRows('tasks', 'task_id', 'update'),
-  exclusive_grant: lockRows('task_grants', 'grant_hash', 'update'),
-} as const;
-type RowLock = keyof typeof ROWS;
-const ROW_LOCKS = Object.keys(ROWS) as readonly RowLock[];
+const parents = { on: 'task', mode: 'shared', ...lockRows('tasks', 'task_id', 'share') } as const;
+const changed = { on: 'task', mode: 'exclusive', ...lockRows('tasks', 'task_id', 'update') } as const;
+const grants = { on: 'grant', mode: 'exclusive', ...lockRows('task_grants', 'grant_hash', 'update') } as const;
 
-/** The statements that take the locks of one decision, in their order. They wait for those that another transaction holds. */
-export function lockStatements(locks: readonly Lock[]): readonly Statement[] {
+const ROWS = [parents, changed, grants];
+
+type RowLocks = (typeof ROWS)[number];
+
+/**
+ * The statements that take the locks of one decision, in their order. They wait for those that another transaction holds.
+ *
+ * @param endsTasks whether the decision asks `live_tasks`. Tasks that end are then missing: `live-tasks.ts` locks their rows,
+ *   together with those of the tasks delegated from them
+ */
+export function lockStatements(locks: readonly Lock[], endsTasks: boolean): readonly Statement[] {
   const wanted = locks.map((lock) => ({ ...lock, nth: 0 }));
   const advisory = wanted.filter(isAdvisory);
   return [
     ...(advisory.length === 0 ? [] : [{ query: take, values: [parameter(advisory)] }]),
-    ...ROW_LOCKS.flatMap((on) => {
-      const rows = keysOf(wanted, on);
-      return rows.length === 0 ? [] : [{ query: ROWS[on].wait, values: [JSON.stringify(rows)] }];
+    ...ROWS.filter((rows) => !endsTasks || rows !== changed).flatMap((locks) => {
+      const rows = keysOf(wanted, locks);
+      return rows.length === 0 ? [] : [{ query: locks.wait, values: [JSON.stringify(rows)] }];
     }),
   ];
 }
@@ -101,33 +105,33 @@ export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise
   const advisory = wanted.filter(isAdvisory);
   const refused = await Promise.all([
     advisory.length === 0 ? [] : run<{ nth: number }>(tryTake, [parameter(advisory)]).then(({ rows }) => rows),
-    ...ROW_LOCKS.map((on) => tryRows(run, wanted, on)),
+    ...ROWS.map((locks) => tryRows(run, wanted, locks)),
   ]);
   return new Set(refused.flat().map(({ nth }) => nth));
 }
 
 /** Returns the locks that were not taken. A row that does not exist counts as not taken. Its decision then runs alone. */
-async function tryRows(run: Run, wanted: readonly WantedLock[], on: RowLock): Promise<readonly WantedLock[]> {
-  const keys = keysOf(wanted, on);
+async function tryRows(run: Run, wanted: readonly WantedLock[], locks: RowLocks): Promise<readonly WantedLock[]> {
+  const keys = keysOf(wanted, locks);
   if (keys.length === 0) return [];
-  const { rows } = await run<{ key: string }>(ROWS[on].try, [JSON.stringify(keys)]);
+  const { rows } = await run<{ key: string }>(locks.try, [JSON.stringify(keys)]);
   const held = new Set(rows.map(({ key }) => key));
-  return wanted.filter((lock) => rowLockOf(lock) === on && !held.has(lock.key));
+  return wanted.filter((lock) => isOf(locks, lock) && !held.has(lock.key));
 }
 
-type AdvisoryLock = WantedLock & { readonly on: Exclude<LockClass, 'task' | 'grant'> };
+type RowLock = RowLocks['on'];
+type AdvisoryLock = WantedLock & { readonly on: Exclude<LockClass, RowLock> };
 
 function isAdvisory(lock: WantedLock): lock is AdvisoryLock {
   return lock.on !== 'task' && lock.on !== 'grant';
 }
 
-function rowLockOf({ on, mode }: WantedLock): RowLock | undefined {
-  if (on === 'grant') return 'exclusive_grant';
-  return on === 'task' ? `${mode}_task` : undefined;
+function isOf({ on, mode }: RowLocks, lock: WantedLock): boolean {
+  return lock.on === on && lock.mode === mode;
 }
 
-function keysOf(wanted: readonly WantedLock[], on: RowLock): readonly string[] {
-  return wanted.flatMap((lock) => (rowLockOf(lock) === on ? [lock.key] : []));
+function keysOf(wanted: readonly WantedLock[], locks: RowLocks): readonly string[] {
+  return wanted.flatMap((lock) => (isOf(locks, lock) ? [lock.key] : []));
 }
 
 function parameter(locks: readonly AdvisoryLock[]): string {

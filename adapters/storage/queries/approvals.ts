@@ -24,6 +24,7 @@ const described = (found: string) => `select found.*,
 
 export const findApproval: Query<ApprovalId, TaskApproval | undefined> = {
   name: 'find_approval',
+  plan: 'by_index',
   text: described(`select ${COLUMNS} from approvals where approval_id = :approval_id`),
   values: (approvalId) => ({ approval_id: approvalId }),
   read: ([row]: readonly TaskApprovalRow[]) => row && toTaskApproval(row),

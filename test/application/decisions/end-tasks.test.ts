@@ -18,19 +18,23 @@ const ofAgent: TasksEnd = { at, reason, selection: { kind: 'agent', agentId } };
 const ofPerson: TasksEnd = { at, reason, selection: { kind: 'sponsor', sponsorKey: ADA } };
 const ofAgentForPerson: TasksEnd = { at, reason, selection: { kind: 'sponsor_agent', sponsorKey: ADA, agentId } };
 const KILL_SWITCHES = [
-  ['a task', ofTask, `exclusive sponsor ${ADA}`, undefined],
-  ['an agent', ofAgent, `exclusive agent ${agentId}`, ask('agent_revision', agentId)],
-  ['a person', ofPerson, `exclusive sponsor ${ADA}`, undefined],
-  ['an agent for one person', ofAgentForPerson, `exclusive sponsor ${ADA}`, undefined],
+  ['a task', ofTask, [`exclusive sponsor ${ADA}`, `exclusive task ${taskId}`], undefined],
+  ['an agent', ofAgent, [`exclusive agent ${agentId}`], ask('agent_revision', agentId)],
+  ['a person', ofPerson, [`exclusive sponsor ${ADA}`], undefined],
+  ['an agent for one person', ofAgentForPerson, [`exclusive sponsor ${ADA}`], undefined],
 ] as const;
 
 describe('endTasks', () => {
-  for (const [which, input, lock, revision] of KILL_SWITCHES) {
+  for (const [which, input, locks, revision] of KILL_SWITCHES) {
     describe(`for ${which}`, () => {
       const asked = input.selection.kind === 'task' ? ask('task_sponsor', taskId) : undefined;
 
       it('locks the person or the agent exclusively, and thus waits for running exchanges', () => {
-        expect(lockNames(endTasks.locks(input))).to.deep.equal([lock]);
+        expect(lockNames(endTasks.locks(input))).to.deep.equal(locks);
+      });
+
+      it(`${input === ofTask ? 'shares' : 'does not share'} a transaction with other stops`, () => {
+        expect(endTasks.mayShare?.(input)).to.equal(input === ofTask);
       });
 
       it('reads the live tasks of the selection, the person of a task, and the revision of an agent', () => {
@@ -53,6 +57,10 @@ describe('endTasks', () => {
       });
     });
   }
+
+  it('has its own transaction if it records the act of an operator', () => {
+    expect(endTasks.mayShare?.({ ...ofTask, act: anAct('DELETE /admin/tasks/{id}') })).to.equal(false);
+  });
 
   it('answers not_found for an agent that is not stored, and writes nothing', () => {
     const judgement = { verdict: { kind: 'not_found' }, effects: [] };

@@ -115,11 +115,12 @@ describe('Revoking a task by its grant', () => {
     });
   });
 
-  it('locks the person and its assertions exclusively', () => {
+  it('locks the person, its assertions and the task exclusively', () => {
     expect(lockNames(revokeGrant.locks(revocation))).to.deep.equal([
       `exclusive sponsor ${sponsorKey}`,
       `exclusive assertion ${agentId} one`,
       `exclusive assertion ${agentId} two`,
+      `exclusive task ${taskId}`,
     ]);
   });
 });

@@ -1,10 +1,15 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { expect } from 'chai';
+import { describeFigures } from '../../../scripts/bench/figures.ts';
+import { tableOfGoals } from '../../../scripts/bench/goals.ts';
 import { readOptions } from '../../../scripts/bench/options.ts';
 import {
   END_MARK,
-  judge,
   type Measurement,
   median,
+  pairedRatio,
   percentile,
   replaceFigures,
   START_MARK,
@@ -12,69 +17,132 @@ import {
   summarise,
   table,
 } from '../../../scripts/bench/report.ts';
-import { cpuSeconds, residentMegabytes } from '../../../scripts/machine.ts';
+import type { Run } from '../../../scripts/bench/run.ts';
+import { childrenOf, cpuSeconds, pinToSeparateCores, residentMegabytes, unpin } from '../../../scripts/machine.ts';
+import { eventually } from '../../support/eventually.ts';
 
 function measurement(workload: string, round: number, rate: number): Measurement {
-  return { workload, round, rate, cpu: 1000 / rate, databaseCpu: undefined, latencies: Float64Array.from([1, 2, 30]) };
+  return {
+    workload,
+    round,
+    rate,
+    cpu: 1000 / rate,
+    databaseCpu: undefined,
+    busy: 0.9,
+    othersBusy: 0.1,
+    latencies: Float64Array.from([1, 2, 30]),
+  };
 }
 
 function summary(workload: string, figures: Partial<Summary>): Summary {
-  const database = { databaseCpu: undefined };
   return {
     workload,
-    rate: 1000,
-    slowest: 900,
-    fastest: 1100,
-    ratio: 1,
-    cpu: 0.4,
-    ...database,
+    rate: [1000],
+    cpu: [1],
+    databaseCpu: [],
+    busy: [0.9],
+    othersBusy: [0.1],
     p50: 3,
     p99: 9,
     ...figures,
   };
 }
 
+function run(summaries: readonly Summary[], readyAfter: Run['readyAfter'] = {}): Run {
+  return { pinned: summaries, unpinned: [], readyAfter };
+}
+
+/** The cells of a row of a table. */
+function cells(text: string, name: string): readonly string[] {
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`| ${name} `)) ?? '';
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** The cores on which a process may run, as the kernel says. */
+function allowedCores(pid: number): string | undefined {
+  return /^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+}
+
 describe('the report of the benchmark', () => {
-  it('takes the median of the ratios to the reference, each in its own round', () => {
-    const [, own] = summarise(
-      [
-        measurement('peer', 1, 1000),
-        measurement('exchange', 1, 1500),
-        measurement('peer', 2, 2000),
-        measurement('exchange', 2, 2400),
-        measurement('peer', 3, 500),
-        measurement('exchange', 3, 400),
-      ],
-      'peer',
-    );
-    expect(own).to.include({ workload: 'exchange', rate: 1500, slowest: 400, fastest: 2400, ratio: 1.2 });
-    expect(own).to.include({ p50: 2, p99: 30 });
+  it('has the figures of a workload in the order of the rounds, whatever order they were measured in', () => {
+    const [peer, own] = summarise([
+      measurement('peer', 1, 1000),
+      measurement('exchange', 1, 1500),
+      measurement('exchange', 2, 2400),
+      measurement('peer', 2, 2000),
+      measurement('peer', 4, 500),
+      measurement('exchange', 4, 400),
+      measurement('exchange', 3, 400),
+      measurement('peer', 3, 800),
+    ]);
+    expect(own).to.deep.include({
+      workload: 'exchange',
+      rate: [1500, 2400, 400, 400],
+      databaseCpu: [],
+      p50: 2,
+      p99: 30,
+    });
+    expect(peer?.rate).to.deep.equal([1000, 2000, 800, 500]);
+  });
+
+  it('compares two workloads round by round', () => {
+    expect(pairedRatio([1500, 2400, 400], [1000, 2000, 500])).to.equal(1.2);
+    expect(pairedRatio([1500], [1000, 2000])).to.equal(undefined);
+    expect(pairedRatio([], [])).to.equal(undefined);
+    expect(pairedRatio([1500], undefined)).to.equal(undefined);
   });
 
   it('is a table with aligned columns', () => {
-    const lines = table([summary('a', { rate: 12345 }), summary('a longer name', { cpu: undefined })]).split('\n');
-    expect(new Set(lines.map((line) => line.length)).size).to.equal(1);
-    expect(lines[2]).to.contain('12,345');
-    expect(lines[3]).to.contain('n/a');
+    const lines = table(
+      ['what', 'a second'],
+      [
+        ['a', '12,345'],
+        ['a longer name', '1'],
+      ],
+    ).split('\n');
+    expect(lines).to.deep.equal([
+      '| what          | a second |',
+      '|---------------|---------:|',
+      '| a             |   12,345 |',
+      '| a longer name |        1 |',
+    ]);
   });
 
-  it('says for each goal whether the measured value reaches it', () => {
-    const lines = judge(
-      [
-        summary('peer', { cpu: 0.5 }),
-        summary('exchange, SQLite', { ratio: 1.15, cpu: 0.48 }),
-        summary('introspection, SQLite', { rate: 3500 }),
-        summary('exchange, Postgres', { ratio: 0.89, databaseCpu: 0.2 }),
-      ],
-      'peer',
+  it('says for each goal the median of the runs, their range, and whether the median reaches the goal', () => {
+    const exchange = 'exchange, SQLite';
+    const runs = [1200, 1000, 1160].map((rate, nth) =>
+      run([summary('peer in memory', {}), summary(exchange, { rate: [rate], cpu: [0.74 + nth / 100] })], {
+        sqlite: [900, 710, 720],
+      }),
     );
-    expect(lines).to.deep.equal([
-      "exchange, SQLite, rate at least 1.15 of the peer's rate: 1.15, reached",
-      "exchange, SQLite, CPU at most 0.95 of the peer's CPU: 0.96, NOT reached",
-      "exchange, Postgres, rate at least 0.9 of the peer's rate: 0.89, NOT reached",
-      "exchange, Postgres, database's CPU at most 0.35 of the peer's CPU: 0.40, NOT reached",
-      'introspection, SQLite, rate at least 3.5 of the rate of exchange, SQLite: 3.50, reached',
-    ]);
+    const text = tableOfGoals(runs, { 'two replicas': [1.9, 1.7, 1.6] });
+    const rate = 'rate of exchange, SQLite; of that of peer in memory';
+    expect(cells(text, rate)).to.deep.equal([rate, 'at least 1.15', '1.30', '1.16', '1.00 to 1.20', '17%', 'yes']);
+    const cpu = 'CPU of exchange, SQLite; of that of peer in memory';
+    expect(cells(text, cpu).slice(3)).to.deep.equal(['0.75', '0.74 to 0.76', '3%', 'aim']);
+    const ready = 'ready after start, SQLite';
+    expect(cells(text, ready).slice(3)).to.deep.equal(['0.72 s', '0.72 s to 0.72 s', '0%', 'NO']);
+    const replicas = 'exchanges of two replicas on two cores, of one';
+    expect(cells(text, replicas).slice(1)).to.deep.equal(['at least 1.80', '', '1.70', '1.60 to 1.90', '18%', 'NO']);
+    expect(cells(text, 'CPU of Postgres for an end')[3]).to.equal('not measured');
+  });
+
+  it('says what one core serves, and what the service serves without pins, as medians of the runs', () => {
+    const runs = [1200, 1000, 1160].map((rate): Run => {
+      const exchange = { rate: [rate, rate + 100, rate], databaseCpu: [0.3, 0.2, 0.25] };
+      return {
+        pinned: [summary('peer in memory', {}), summary('exchange, Postgres', exchange)],
+        unpinned: [summary('peer in memory', { rate: [2000] }), summary('exchange, Postgres', { rate: [rate] })],
+        readyAfter: {},
+      };
+    });
+    const [pinned = '', rest = ''] = describeFigures({ runs, studies: {} }).split('### The goals');
+    const figures = ['1,160', '1,000 to 1,200', '3.0 ms', '9.0 ms', '1.00 ms', '0.25 ms', '90%', '10%'];
+    expect(cells(pinned, 'exchange, Postgres').slice(1)).to.deep.equal(figures);
+    expect(cells(rest, 'exchange, Postgres').slice(1)).to.deep.equal(['1,160', '0.58', '0.50 to 0.60', '1.00 ms']);
   });
 
   it('replaces only the figures between the marks of the document', () => {
@@ -113,17 +181,55 @@ describe('the figures of the benchmark', () => {
   });
 });
 
+describe('the pins of the benchmark', () => {
+  it('hold a service with its child processes on the first core, and the others on the other cores', async function () {
+    const [service, other] = ['sleep 30 & wait', 'exec sleep 30'].map((script) => spawn('sh', ['-c', script]));
+    try {
+      const pids = [service?.pid ?? 0, other?.pid ?? 0] as const;
+      await eventually(() => childrenOf(pids[0]).length === 1);
+      const processes = [...pids, ...childrenOf(pids[0])];
+      const pinned = { services: [pids[0]], others: [pids[1]] };
+      const last = availableParallelism() - 1;
+      if (!pinToSeparateCores(pinned)) {
+        expect(process.platform === 'linux' && last > 0).to.equal(false);
+        this.skip();
+      }
+      const rest = last === 1 ? '1' : `1-${last}`;
+      expect(processes.map(allowedCores)).to.deep.equal(['0', rest, '0']);
+      unpin(pinned);
+      expect(processes.map(allowedCores)).to.deep.equal([`0-${last}`, `0-${last}`, `0-${last}`]);
+    } finally {
+      for (const pid of childrenOf(service?.pid ?? 0)) process.kill(pid);
+      service?.kill();
+      other?.kill();
+    }
+  });
+});
+
 describe('the options of the benchmark', () => {
+  const databases = ['sqlite', 'postgres'];
+
   it('have defaults', () => {
-    expect(readOptions([])).to.deep.equal({ seconds: 3, rounds: 5, databases: ['sqlite', 'postgres'], write: false });
+    const defaults = { runs: 1, rounds: 3, seconds: 1, databases, studies: false, file: undefined, write: false };
+    expect(readOptions([])).to.deep.equal(defaults);
   });
 
   it('have the given values', () => {
-    const args = ['--seconds', '10', '--rounds', '2', '--only', 'postgres', '--write'];
-    expect(readOptions(args)).to.deep.equal({ seconds: 10, rounds: 2, databases: ['postgres'], write: true });
+    const numbers = ['--runs', '0', '--rounds', '2', '--seconds', '10'];
+    const args = [...numbers, '--only', 'postgres', '--studies', '--file', 'runs.json', '--write'];
+    expect(readOptions(args)).to.deep.equal({
+      runs: 0,
+      rounds: 2,
+      seconds: 10,
+      databases: ['postgres'],
+      studies: true,
+      file: 'runs.json',
+      write: true,
+    });
   });
 
   for (const args of [
+    ['--runs', '21'],
     ['--seconds', '0'],
     ['--seconds', '61'],
     ['--rounds', '1.5'],

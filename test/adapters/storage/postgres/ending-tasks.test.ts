@@ -2,13 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import { openConnections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
+import {
+  type Connections,
+  openConnections,
+  type Run,
+  type Statement,
+} from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import * as limits from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
+import { append } from '../../../../application/decisions/append.ts';
 import { endOwnTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
+import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import { placePause } from '../../../../application/decisions/place-block.ts';
-import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { revokeGrant } from '../../../../application/decisions/revoke-grant.ts';
+import { type Decisions, StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
 import { type Instant, instantFromMillis, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
@@ -19,11 +27,13 @@ import {
   anEntry,
   anOpening,
   aRenewal,
+  aRevocation,
   ledgerOf,
   newSponsorKey,
   openedTask,
   registeredAgent,
 } from '../../../contract/storage-fixtures.ts';
+import { anAct } from '../../../contract/world.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { databases, type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
@@ -196,31 +206,58 @@ describe('decisions that end tasks on Postgres', () => {
     expect(ends).to.have.length(1);
   });
 
-  it('use as many statements for hundreds of tasks as for one', async () => {
+  it('use as many statements for hundreds of tasks as for some', async () => {
     const agent = await registeredAgent(storage);
-    const stopping = oneConnection();
-    const statements: number[] = [];
-    const counting = {
-      ...stopping,
-      transact: <Answer>(work: (run: Run) => Promise<Answer>) =>
-        stopping.transact(async (run) => {
-          let count = 0;
-          const answer = await work((query, values) => {
-            count += 1;
-            return run(query, values);
-          });
-          statements.push(count);
-          return answer;
-        }),
-    };
-    const { decide } = decidingOver(counting);
-    for (const tasks of [1, 300]) {
+    const stopping = counting(oneConnection());
+    const { decide } = decidingOver(stopping);
+    for (const tasks of [limits.FEW_ENDED + 1, 300]) {
       await outside.sql(liveTasksOf(agent, tasks));
       const ended = await decide(endTasks, { selection: { kind: 'agent', agentId: agent.agentId }, ...KILL });
       expect(ended).to.deep.equal({ kind: 'ended', tasks });
     }
     await stopping.close();
-    expect(statements[1]).to.equal(statements[0]);
+    const [some, hundreds] = stopping.statements;
+    expect(hundreds).to.equal(some);
+  });
+
+  for (const [what, decideAll] of [
+    ['revocations by grant', (all, { decide }) => all.map((opening) => decide(revokeGrant, aRevocation(opening)))],
+    [
+      'revocations by grant between other decisions',
+      (all, { decide }) =>
+        all.flatMap((opening) => [decide(append, anEntry('admin.denied')), decide(revokeGrant, aRevocation(opening))]),
+    ],
+    ["an operator's stops of one task", (all, { decide }) => all.map((opening) => decide(endTasks, stopOf(opening)))],
+    ["people's stops of one task", (all, { decide }) => all.map((opening) => decide(endOwnTasks, stopOf(opening)))],
+  ] as const satisfies readonly (readonly [string, (all: readonly TaskOpening[], by: Decisions) => unknown])[]) {
+    it(`share a transaction and its statements: ${what}`, async () => {
+      const connections = counting(oneConnection());
+      const decisions = decidingOver(connections);
+      for (const tasks of [2, limits.BATCH_SIZE / 2]) {
+        const openings = [];
+        for (let nth = 0; nth < tasks; nth++) openings.push(await openedTask(storage));
+        await Promise.all(decideAll(openings, decisions));
+        for (const { task, entry } of openings) {
+          const facts = await storage.tasks.tokenFacts(entry.jti as never, task.taskId);
+          expect(facts?.taskState.kind).to.equal('revoked');
+        }
+      }
+      await connections.close();
+      const { statements } = connections;
+      expect(statements, 'transactions').to.have.length(2);
+      expect(statements[1]).to.equal(statements[0]);
+    });
+  }
+
+  it('have a transaction each if they record the act of an operator', async () => {
+    const connections = counting(oneConnection());
+    const { decide } = decidingOver(connections);
+    const openings = [await openedTask(storage), await openedTask(storage)];
+    await Promise.all(
+      openings.map((opening) => decide(endTasks, { ...stopOf(opening), act: anAct('DELETE /admin/tasks/{id}') })),
+    );
+    await connections.close();
+    expect(connections.statements).to.have.length(openings.length);
   });
 
   it('change nothing and throw StorageUnavailable beyond their time limit, and succeed with more time', async function () {
@@ -264,6 +301,45 @@ describe('decisions that end tasks on Postgres', () => {
     const connectionString = String(database.settings['Service:Database:ConnectionString']);
     return openConnections({ connectionString, poolSize: 1, limits: within }, capturedLog());
   }
+
+  /** Counts the statements of each transaction. */
+  function counting(connections: Connections) {
+    const statements: number[] = [];
+    const counted = (run: Run, nth: number): Run => {
+      return (query, values) => {
+        statements[nth] = (statements[nth] ?? 0) + 1;
+        return run(query, values);
+      };
+    };
+    const begun = () => statements.push(0) - 1;
+    return {
+      ...connections,
+      statements,
+      transact: <Answer>(work: (run: Run) => Promise<Answer>) => {
+        const nth = begun();
+        return connections.transact((run) => work(counted(run, nth)));
+      },
+      readThenWrite: <Facts, Answer>(
+        read: (run: Run) => Promise<Facts>,
+        write: (send: (statement: Statement) => void, facts: Facts) => Answer,
+      ) => {
+        const nth = begun();
+        return connections.readThenWrite(
+          (run) => read(counted(run, nth)),
+          (send, facts) => {
+            const sent = (statement: Statement) => {
+              statements[nth] = (statements[nth] ?? 0) + 1;
+              send(statement);
+            };
+            return write(sent, facts);
+          },
+        );
+      },
+    };
+  }
+
+  const stopOf = ({ task: { taskId, sponsorKey } }: TaskOpening) =>
+    ({ selection: { kind: 'task', taskId, sponsorKey }, ...KILL }) as const;
 
   const decidingOver = (connections: ReturnType<typeof oneConnection>) =>
     postgresDecisions({ own: connections, operator: connections, person: connections, provider: connections });
