@@ -3,6 +3,7 @@
 import { earlierOf } from '../../domain/clocks.ts';
 import type { ApprovalId, SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import { type ApprovalSubject, type ApprovalTimes, approvalEntry } from './ask-approval.ts';
 import { decision, type Judgement } from './decision.ts';
@@ -22,6 +23,8 @@ export interface ApprovalAnswer {
   /** Seconds: how long a yes may be used. It is cut to the task. */
   readonly spend: number;
   readonly times: ApprovalTimes;
+  /** Appended instead of a yes: the person signed in too long ago. `undefined` if they may say yes. */
+  readonly tooOld?: LedgerEntry | undefined;
   /** Dates the record. */
   readonly at: Instant;
 }
@@ -33,8 +36,9 @@ export interface ApprovalAnswer {
  * - `other_words`: the person read other words than those that are stored.
  * - `not_waiting`: it was answered otherwise, or its time is up, or its task has ended, or a yes would be for an agent that
  *   is disabled.
+ * - `sign_in_too_old`: the yes needs a newer sign-in. That is recorded.
  */
-export type AnswerVerdict = 'granted' | 'refused' | 'not_found' | 'other_words' | 'not_waiting';
+export type AnswerVerdict = ('granted' | 'refused') | ('not_found' | 'other_words' | 'not_waiting') | 'sign_in_too_old';
 
 /** Of two answers, or of an answer and an end of the task, the first one decides: both lock the row of the task. */
 export const answerApproval = decision({
@@ -44,13 +48,14 @@ export const answerApproval = decision({
   asks: questionsOf,
 
   judge: (answer, facts): Judgement<AnswerVerdict> => {
-    const { about, approvalId, at, spend, times } = answer;
+    const { about, approvalId, at, spend, times, tooOld } = answer;
     const verdict = judgeAnswer(answer, facts);
     const { approval, task } = facts;
     if (approval?.state !== 'pending' || task === undefined || (verdict !== 'granted' && verdict !== 'refused')) {
       return { verdict, effects: [] };
     }
     const isYes = verdict === 'granted';
+    if (isYes && tooOld !== undefined) return { verdict: 'sign_in_too_old', effects: recorded([tooOld]) };
     const expiresAt = isYes ? earlierOf(plusSeconds(times.latest, spend), task.expiresAt) : approval.expiresAt;
     const entry = approvalEntry(isYes ? 'approval.granted' : 'approval.refused', about, approval, at);
     return {
@@ -61,6 +66,9 @@ export const answerApproval = decision({
       ],
     };
   },
+
+  denial: ({ tooOld }, verdict) =>
+    verdict === 'sign_in_too_old' && tooOld ? { event: tooOld.event, reason: 'approver_not_fresh' } : undefined,
 });
 
 function questionsOf({ approvalId, about: { agentId, taskId } }: ApprovalAnswer) {

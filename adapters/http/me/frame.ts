@@ -33,6 +33,9 @@ ${body}
   );
 }
 
+/** A person hears of an approval that waits within seconds. Other pages renew themselves less often (renewal.js). */
+const RENEW_MS = 4000;
+
 interface Content {
   readonly title: string;
   /** The title as the page shows it. */
@@ -51,7 +54,7 @@ export function pageOfPerson(view: PersonView, language: Language, content: Cont
 <p><img src="${base}${assets.mark.path}" alt=""><span data-signed-in>${words.signedInAs(named(view.person))}</span></p>
 <div data-signed-in>${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}</div>
 </header>
-<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}">
+<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}"${view.hearsApprovals && html` data-renew-ms="${RENEW_MS}"`}>
 <h1>${heading}</h1>
 <div role="status">${notice !== undefined && html`<p class="banner good">${words.notice(notice)}</p>`}</div>
 <p class="banner warn" id="offline" role="status" hidden>${words.offline}</p>

@@ -13,7 +13,7 @@ import type {
 import type { MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
-import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
+import { parseAgentId, parseApprovalId, parseTaskId } from '../../../domain/identifiers.ts';
 import { isSignInDated } from '../../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../../domain/sponsors/me-person.ts';
 import { serveAssets } from '../browser/assets.ts';
@@ -24,8 +24,10 @@ import type { BrowserSession } from '../browser/session.ts';
 import { readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
 import { agentAddress, POSITION_FIELDS, renderAgent } from './agent-page.ts';
+import { renderApproval } from './approval-page.ts';
+import { COMMITMENT, DECISION, type MyApprovals, readAnswer } from './approval-routes.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
-import { meCookies } from './cookies.ts';
+import { approvalAddress, approvalSignIn, meCookies } from './cookies.ts';
 import { renderEnded } from './ended-page.ts';
 import { type MeSurface, parseAfter } from './me-router.ts';
 import { renderResume } from './message-page.ts';
@@ -76,10 +78,13 @@ export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   });
 
   const show =
-    (answer: (asked: Asked, request: Request, response: Response) => Promise<void>): RequestHandler =>
+    (
+      answer: (asked: Asked, request: Request, response: Response) => Promise<void>,
+      signIn: (request: Request) => string = () => '/me/sign-in',
+    ): RequestHandler =>
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
-      const session = await sessionOfPage(guard, request, response);
+      const session = await sessionOfPage({ ...guard, signIn: `${base}${signIn(request)}` }, request, response);
       if (session !== undefined) await answer(asked(session), request, response);
     };
 
@@ -119,8 +124,28 @@ export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   );
   router.post('/pause', act(pause));
   router.post('/resume', act(resume));
+  if (surface.approvals !== undefined) serveApprovalPage(surface.approvals);
   router.use(answerFaults(surface.log, base));
   return router;
+
+  function serveApprovalPage(approvals: MyApprovals): void {
+    const signIn = ({ params }: Request) => {
+      const approvalId = parseApprovalId(String(params.approvalId));
+      return approvalId === undefined ? '/me/sign-in' : approvalSignIn(approvalId, 'any');
+    };
+    const open = show((asked, request, response) => showApproval(asked, approvals, request, response), signIn);
+    router.get('/approvals/:approvalId', (request, response, next) =>
+      wantsPage(request) ? open(request, response, next) : next(),
+    );
+    router.get('/approvals/:approvalId/answer', (request, response, next) => {
+      if (request.headers.authorization !== undefined || !wantsPage(request)) next();
+      else redirect(response, `${base}/me/approvals/${encodeURIComponent(request.params.approvalId)}`);
+    });
+    router.post(
+      '/approvals/:approvalId/answer',
+      act<{ approvalId: string }>((asked, { approvalId }, field) => answer(asked, approvals, approvalId, field)),
+    );
+  }
 }
 
 interface Asked {
@@ -139,6 +164,8 @@ type Outcome =
 
 const UNKNOWN_TASK: Message = { status: 404, kind: 'unknown_task' };
 
+const UNKNOWN_APPROVAL: Message = { status: 404, kind: 'unknown_approval' };
+
 const taskOf = (text: string): MyStopSelection | undefined => {
   const taskId = parseTaskId(text);
   return taskId && { kind: 'task', taskId };
@@ -156,16 +183,20 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   if (query.errors.length > 0) return refuseAddress(asked, response);
   const isFirst = after === undefined;
   const live = surface.agents(person, { after, limit: AGENTS_PER_PAGE, listsTasks: FEW_TASKS });
-  const [agents, ended, pause, mayResume] = await Promise.all([
+  const [agents, ended, pause, mayResume, waiting, mayApprove] = await Promise.all([
     live,
     // Read after the live tasks: a task that ends meanwhile is then on the page twice, never missing.
     live.then(() => (isFirst ? surface.endedTasks(person, { after: undefined, limit: LATEST_ENDED }) : undefined)),
     surface.pauseOf(person),
     surface.mayResume(person),
+    isFirst ? surface.approvals?.list(person) : undefined,
+    surface.approvals?.mayApprove(person),
   ]);
   const view: MeView = {
     ...personView(asked, request, response),
     reach: options.reach,
+    waiting: waiting ?? [],
+    mayApprove: mayApprove === true,
     agents,
     isFirst,
     ended,
@@ -201,7 +232,11 @@ async function showEnded(asked: Asked, request: Request, response: Response): Pr
     .send(renderEnded({ ...personView(asked, request, response), ended }, languageOf(request)));
 }
 
-function personView({ session, person, base, options }: Asked, request: Request, response: Response): PersonView {
+function personView(
+  { surface, session, person, base, options }: Asked,
+  request: Request,
+  response: Response,
+): PersonView {
   const { scopeWords, sessionTtl, clock } = options;
   return {
     base,
@@ -211,7 +246,21 @@ function personView({ session, person, base, options }: Asked, request: Request,
     sessionTtl,
     notice: flash.take(request, response),
     scopeWords,
+    hearsApprovals: surface.approvals !== undefined,
   };
+}
+
+async function showApproval(asked: Asked, approvals: MyApprovals, request: Request, response: Response): Promise<void> {
+  const { person, base } = asked;
+  const approvalId = parseApprovalId(String(request.params.approvalId));
+  const approval = approvalId && (await approvals.find(person, approvalId));
+  if (approval === undefined) return answerNotice(response, { ...UNKNOWN_APPROVAL, base });
+  const view = {
+    ...personView(asked, request, response),
+    approval,
+    mayApprove: await approvals.mayApprove(person),
+  };
+  response.set(FORM_PAGE_HEADERS).send(renderApproval(view, languageOf(request)));
 }
 
 async function showResume(
@@ -241,6 +290,27 @@ async function stop({ surface, person }: Asked, selection: MyStopSelection | und
   const outcome = selection && (await surface.stop(person, selection));
   if (outcome?.kind !== 'ended') return { kind: 'refused', notice: UNKNOWN_TASK };
   return { kind: 'done', notice: { kind: 'stopped', amount: outcome.tasks }, to };
+}
+
+async function answer({ person }: Asked, approvals: MyApprovals, text: string, field: FormField): Promise<Outcome> {
+  const approvalId = parseApprovalId(text);
+  const given = readAnswer({ [DECISION]: field(DECISION) ?? '', [COMMITMENT]: field(COMMITMENT) ?? '' });
+  if ('errors' in given) return { kind: 'refused', notice: { status: 400, kind: 'malformed' } };
+  if (approvalId === undefined) return { kind: 'refused', notice: UNKNOWN_APPROVAL };
+  const verdict = await approvals.answer(person, { approvalId, ...given });
+  switch (verdict) {
+    case 'granted':
+      return { kind: 'done', notice: { kind: 'approved', amount: 0 } };
+    case 'refused':
+      return { kind: 'done', notice: { kind: 'declined', amount: 0 } };
+    case 'sign_in_too_old':
+      return { kind: 'done', to: approvalAddress(approvalId) };
+    case 'not_found':
+      return { kind: 'refused', notice: UNKNOWN_APPROVAL };
+    case 'other_words':
+    case 'not_waiting':
+      return { kind: 'refused', notice: { status: 409, kind: verdict } };
+  }
 }
 
 async function pause({ surface, person }: Asked): Promise<Outcome> {

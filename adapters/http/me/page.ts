@@ -4,6 +4,7 @@ import type { MyAgent } from '../../../application/me/my-agents.ts';
 import type { MyTask } from '../../../application/me/my-tasks.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
 import { agentAddress } from './agent-page.ts';
+import { waitingApprovals } from './approval-page.ts';
 import { endedAddress } from './ended-page.ts';
 import { form, pageLinks, pageOfPerson, texts } from './frame.ts';
 import { resumeButton } from './message-page.ts';
@@ -17,7 +18,7 @@ export function renderMe(view: MeView, language: Language): string {
   const words = texts[language];
   const { base, agents, isFirst } = view;
   const renewed = html`${banners(view, words, language)}
-${liveAgents(view, words, language)}
+${waitingApprovals(view, words, language)}${liveAgents(view, words, language)}
 ${pageLinks([
   isFirst ? undefined : [`${base}/me`, words.back],
   agents.nextAfter && [`${base}/me?after=${agents.nextAfter}`, words.moreAgents],

@@ -71,6 +71,8 @@ const CONTRACT: Readonly<Record<string, readonly number[]>> = {
   stopMyAgent: [200, 401, 403, 503],
   pauseMyAgents: [200, 401, 403, 404, 503],
   resumeMyAgents: [204, 401, 403, 404, 409, 503],
+  listMyApprovals: [200, 401, 503],
+  answerMyApproval: [200, 400, 401, 403, 404, 409, 415, 503],
   readMyRecords: [200, 400, 401, 503],
   proveMyRecord: [200, 401, 404, 410, 500, 503],
   receiveLogout: [200, 400, 404, 503],

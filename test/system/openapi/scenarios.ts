@@ -5,6 +5,7 @@
  */
 
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
+import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import { type Answer, type Mandate, recordsOf } from '../../support/mandate.ts';
 import { type Changes, ME_AUDIENCE } from '../../support/openapi/send-example.ts';
 
@@ -78,8 +79,21 @@ async function pushed({ mandate, transmitter }: World, person: string): Promise<
 }
 
 /** A person with one record. */
-function asHedy({ mandate }: World, changes: Changes = {}): Scenario {
-  const token = mandate.provider.mintAccessToken({ sub: 'hedy', aud: ME_AUDIENCE });
+/** The approval of a new task of another person than that of the examples. */
+async function approvalOfHedy({ mandate, agent, asking }: World): Promise<TaskApproval> {
+  await mandate.admin('DELETE', '/admin/sponsors/hedy/tasks');
+  const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub: 'hedy' })).body;
+  return mandate.approval(String((await asks(mandate, token, asking.request(taskId))).body.approval_id));
+}
+
+async function answeredByHedy(world: World, body: object = {}, claims: object = {}, given?: TaskApproval) {
+  const { approvalId, commitment } = given ?? (await approvalOfHedy(world));
+  const signedIn = { auth_time: world.mandate.clock.seconds(), ...claims };
+  return asHedy(world, { path: { approval_id: approvalId }, body: { commitment, ...body } }, signedIn);
+}
+
+function asHedy({ mandate }: World, changes: Changes = {}, claims: object = {}): Scenario {
+  const token = mandate.provider.mintAccessToken({ sub: 'hedy', aud: ME_AUDIENCE, ...claims });
   return sent({ ...changes, headers: { authorization: `Bearer ${token}` } });
 }
 
@@ -175,6 +189,21 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ headers: { authorization: `Bearer ${token}` } });
   },
   'resumeMyAgents 204': nothing,
+  async 'listMyApprovals 200 waiting'(world) {
+    await approvalOfHedy(world);
+    return asHedy(world);
+  },
+  'answerMyApproval 200 yes': (world) => answeredByHedy(world),
+  'answerMyApproval 200 no': (world) => answeredByHedy(world, { decision: 'refuse' }),
+  'answerMyApproval 400 invalid_fields': (world) => answeredByHedy(world, { decision: 'always' }),
+  'answerMyApproval 401 approver_not_fresh': (world) => answeredByHedy(world, {}, { auth_time: undefined }),
+  'answerMyApproval 404 unknown_approval': nothing,
+  'answerMyApproval 409 other_words': (world) => answeredByHedy(world, { commitment: 'a'.repeat(64) }),
+  async 'answerMyApproval 409 not_waiting'(world) {
+    const approval = await approvalOfHedy(world);
+    await world.mandate.answer(approval.approvalId, 'approve');
+    return answeredByHedy(world, { decision: 'refuse' }, {}, approval);
+  },
   async 'readMyRecords 200 page'(world) {
     await world.agent.exchangeFor({ sub: 'hedy' });
     return asHedy(world);

@@ -1,16 +1,16 @@
 // Renews the parts of a page, while the page is visible. Every page works without this script.
 //
 // Parts have `data-renewed` and an id. The element with `data-renew-from` holds them, and names the address that answers
-// with the same parts: its own address if the value is empty. Its `data-session-ms` says that a renewal counts as a use of
+// with the same parts: its own address if the value is empty. Its `data-renew-ms` is the time between two requests. Its `data-session-ms` says that a renewal counts as a use of
 // the session, and after how long without use the session ends.
 
-const RENEW_EVERY_MS = 15_000;
 /** A page that nobody has touched for so long waits until its session is over: renewing it would prolong the session. */
 const ATTENDED_MS = 5 * 60_000;
-/** Less than the time between two requests: a later one must not hide that the service does not answer. */
-const ANSWER_MS = 10_000;
-
 const holder = document.querySelector('[data-renew-from]');
+const renewEveryMs = Number(holder.dataset.renewMs ?? 15_000);
+/** Less than the time between two requests: a later one must not hide that the service does not answer. */
+const answerMs = Math.min(10_000, renewEveryMs - 500);
+
 const offline = document.querySelector('#offline');
 
 let touchedAt = Date.now();
@@ -21,7 +21,7 @@ function renewLater() {
   clearTimeout(timer);
   const { sessionMs } = holder.dataset;
   const isAttended = sessionMs === undefined || Date.now() - touchedAt < ATTENDED_MS;
-  timer = setTimeout(renew, isAttended ? RENEW_EVERY_MS : Number(sessionMs) + RENEW_EVERY_MS);
+  timer = setTimeout(renew, isAttended ? renewEveryMs : Number(sessionMs) + renewEveryMs);
 }
 
 async function renew() {
@@ -39,7 +39,7 @@ async function renew() {
 
 async function ask() {
   const address = holder.dataset.renewFrom || location.href;
-  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) });
+  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(answerMs) });
   // The redirect to the sign-in.
   if (answer.type === 'opaqueredirect' || answer.status === 401) return 'session_over';
   return answer.ok ? answer.text() : 'none';

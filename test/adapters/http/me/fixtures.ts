@@ -69,20 +69,31 @@ export function aCrowdedView(changes: Partial<MeView> = {}): MeView {
 
 /** The second page of the tasks of an agent with many. */
 export function anAgentView(changes: Partial<AgentView> = {}): AgentView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords } = aView();
+  const { base, person, formToken, sessionTtl, notice, scopeWords, hearsApprovals } = aView();
   const tasks = ['THR1', 'THR2'].map((end) => aTask({ taskId: makeTaskId(`01JDCK0000000000000000${end}`) }));
   const [first = aTask()] = tasks;
   const position = { of: first.taskId, after: first.taskId };
   const shown = { agent: first, live: 993, tasks, nextAfter: first.taskId };
-  return { base, person, now, formToken, sessionTtl, notice, scopeWords, position, shown, ...changes };
+  return { base, person, now, formToken, sessionTtl, notice, scopeWords, hearsApprovals, position, shown, ...changes };
 }
 
 /** Page after page of ended tasks. */
 export function anEndedView(changes: Partial<EndedView> = {}): EndedView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords } = aView();
+  const { base, person, formToken, sessionTtl, notice, scopeWords, hearsApprovals } = aView();
   const { tasks } = aBusyView().ended ?? { tasks: [] };
   const nextAfter = { taskId: aTask().taskId, endedAt: now };
-  return { base, person, now, formToken, sessionTtl, notice, scopeWords, ended: { tasks, nextAfter }, ...changes };
+  return {
+    base,
+    person,
+    now,
+    formToken,
+    sessionTtl,
+    notice,
+    scopeWords,
+    hearsApprovals,
+    ended: { tasks, nextAfter },
+    ...changes,
+  };
 }
 
 export function aView(changes: Partial<MeView> = {}): MeView {
@@ -90,6 +101,9 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     base: '',
     person: 'ada',
     now,
+    waiting: [],
+    mayApprove: true,
+    hearsApprovals: false,
     agents: agentsOf([aTask()]),
     isFirst: true,
     ended: endedOf([anEndedTask()]),
