@@ -30,7 +30,7 @@ export interface Task {
    * `fetch` with the task's token, to the task's origins only. If a person has to approve the call, it is repeated until
    * then (`onApproval` of `startTask`).
    *
-   * @throws as `token()`; TypeError; as `fetch`; ApprovalRequired, if nobody has approved the call so far
+   * @throws as `token()`; TypeError; as `fetch`; ApprovalRequired, if the person has not answered so far
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**

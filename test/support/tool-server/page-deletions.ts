@@ -74,7 +74,7 @@ export function deletesPagesAfterApprovals(name: string, database: TestDatabase,
     expect((await remove(token, 'minutes')).slice(0, 2)).to.deep.equal([403, 'approval_refused']);
   });
 
-  it('asks nobody for a token that does not allow the call', async () => {
+  it('asks no person for a token that does not allow the call', async () => {
     const [wrongScope, good] = [await tokenWith('jira:read'), await tokenWith()];
     const lines = await mandate.recorded(async () => {
       expect((await remove(wrongScope))[0]).to.equal(403);

@@ -239,7 +239,8 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
     if (answer.kind === 'not_active') return refused('not_active', answer);
   }
 
-  // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended.
+  // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
+  // approval it may: no person is asked about a call that it refuses.
   try {
     const reason = await request.lastCheck?.(claims);
     if (reason !== undefined) return refused(reason);

@@ -244,7 +244,7 @@ for (const [name, start] of [
       ['JSON of another media type', BODY, 'text/plain', 'malformed_body', 400],
       ['over 1 MiB', `"${'x'.repeat(1024 * 1024)}"`, 'application/json', 'body_too_long', 413],
     ] as const) {
-      it(`is refused with ${reason} for a body with ${what}, and nobody is asked`, async () => {
+      it(`is refused with ${reason} for a body with ${what}, and no person is asked`, async () => {
         const answer = await call(body, { type: [['Content-Type', type]] });
         expect([answer.status, answer.json.reason, answer.json.error]).to.deep.equal([
           status,

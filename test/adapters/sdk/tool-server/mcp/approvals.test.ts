@@ -158,7 +158,7 @@ describe('A call of an MCP tool that a person approves', () => {
     }
     const text = `{"arguments":{"amount":12,"note":"a/b","to":"Bob\u00e9\u2028"},"audience":"${AUDIENCE}","tool":"pay"}`;
     const expected = createHash('sha256').update(text).digest('base64url');
-    // The line separator cannot be shown, so this policy's text is refused: nobody is asked.
+    // The line separator cannot be shown, so this policy's text is refused: no person is asked.
     expect(approvals.asked).to.deep.equal([]);
     await start({ ...PAY, approval: () => ({ title: 'Pay' }) });
     await send({ name: 'pay', arguments: { to: 'Bob\u00e9\u2028', amount: 12, note: 'a/b' } });
@@ -217,7 +217,7 @@ describe('A call of an MCP tool that a person approves', () => {
     expect(await kindOf({ [CAPABILITIES]: url })).to.deep.equal([undefined, true]);
   });
 
-  it('is decided by authorize first, so that nobody is asked about arguments that are refused anyway', async () => {
+  it('is decided by authorize first, so that no person is asked about arguments that are refused anyway', async () => {
     await start({ ...PAY, authorize: ({ to }) => to !== 'Eve' });
     expect((await send({ name: 'pay', arguments: { to: 'Eve', amount: 1 } })).status).to.equal(403);
     expect(approvals.asked).to.deep.equal([]);
