@@ -158,6 +158,36 @@ for (const database of databases) {
       expect([code, bank.paid]).to.deep.equal([401, []]);
     });
 
+    it('do not run if the answer that granted them was lost, and then ask the person again', async () => {
+      const task = await started();
+      let isLost = false;
+      const losing = createToolServer({
+        issuer: mandate.issuer,
+        audience: JIRA,
+        approvalKey: { jwk: { ...key.privateJwk } },
+        now: () => mandate.clock.now() / 1000,
+        onAccess: () => undefined,
+        async fetch(input, init) {
+          const answer = await fetch(input, init);
+          if (isLost) throw new Error('The connection was cut.');
+          return answer;
+        },
+      });
+      const other = await startPayingMcp(losing);
+      closing.push(() => other.stop());
+      const client = await connected(client1(other.endpoint, () => task.token()));
+      const waiting = await client.call(ARGS);
+      await mandate.answer(idIn(waiting.text), 'approve');
+      isLost = true;
+      const recorded = await events(() => client.call(ARGS).catch(({ code }) => expect(code).to.equal(503)));
+      expect(recorded).to.deep.equal([['approval.used', 'allow']]);
+      isLost = false;
+      expect((await client.call(ARGS)).text).to.include('was used');
+      mandate.clock.advance(10);
+      expect(idIn((await client.call(ARGS)).text)).not.to.equal(idIn(waiting.text));
+      expect(other.paid).to.deep.equal([]);
+    });
+
     it('of a web framework make task.fetch wait until the person has answered', async () => {
       const app = express();
       const protect = expressProtection(toolServer);
