@@ -21,7 +21,7 @@ RUN npm ci --omit=dev \
     && find node_modules/better-sqlite3/build -type f ! -path '*/Release/better_sqlite3.node' -delete \
     && node -e "new (require('better-sqlite3'))(':memory:').close()"
 
-# The sources, compiled to dist. The compiler needs no install script of a package.
+# The sources, checked by the compiler and bundled to dist. Neither needs an install script of a package.
 FROM ${BUILD_IMAGE} AS compiled
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
@@ -31,6 +31,7 @@ COPY domain domain
 COPY application application
 COPY adapters adapters
 COPY composition composition
+COPY scripts/bundle.mjs scripts/bundle.mjs
 RUN npm run build && chmod 0755 dist/composition/main.js
 
 FROM ${RUN_IMAGE}

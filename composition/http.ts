@@ -37,7 +37,7 @@ import { revokeToken } from '../application/token/revoke.ts';
 import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
 import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
 import type { Parts } from './parts.ts';
-import { lifetimeRules } from './settings/lifetime-rules.ts';
+import { registrationRules } from './settings/registration-rules.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 
 export function httpSurfaces(parts: Parts): HttpSurfaces {
@@ -172,8 +172,8 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
 function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSurfaces['admin'] {
   const { settings, agentKeys, clock, clockWatch, log } = parts;
   const issuer = settings['Service:Issuer'];
-  const knowsMayActNames = settings['Service:UpstreamIdp:MayAct'] !== 'ignore';
-  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer, knowsMayActNames } };
+  const rules = registrationRules(settings);
+  const registration = { clock, agentKeys, rules };
   return actedOn(parts.storage, named?.explain, (storage) => {
     const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
     const service = { ...registration, decisions: storage, agents };
@@ -182,7 +182,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
     return {
       ...access,
       issuer,
-      knowsMayActNames,
+      knowsMayActNames: rules.knowsMayActNames,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),

@@ -23,39 +23,55 @@ export function refuseMissingFile(settings: SettingsSection<'Service:Database'>)
   }
 }
 
+type StorageSettings = SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>;
+
 /**
  * @param isServed whether a service opens it
  * @throws StartupError if a SQLite file or a certificate file cannot be read. An unreachable Postgres server is no error
  */
-export async function openStorage(
-  settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
-  surroundings: StorageSurroundings,
-  isServed = false,
-): Promise<Storage> {
+export type OpenStorage = (surroundings: StorageSurroundings, isServed?: boolean) => Promise<Storage>;
+
+/** Loads the code of the configured database, and opens nothing. */
+export async function loadStorage(settings: StorageSettings): Promise<OpenStorage> {
   const chosen = databaseChoice(settings);
   if (chosen.provider === 'postgres') {
     const { openPostgres } = await import('../adapters/storage/postgres/open.ts');
-    await refuseUnusableConnection(chosen, 'serving');
-    return openPostgres(
-      {
-        connectionString: chosen.connectionString.reveal(),
-        migrationConnectionString: chosen.migrationConnectionString.reveal(),
-        monthsAhead: settings['Service:Audit:Partitions:MonthsAhead'],
-      },
-      surroundings,
-    );
+    return async (surroundings) => {
+      await refuseUnusableConnection(chosen, 'serving');
+      return openPostgres(
+        {
+          connectionString: chosen.connectionString.reveal(),
+          migrationConnectionString: chosen.migrationConnectionString.reveal(),
+          loadMigrating: () => import('../adapters/storage/postgres/apply-migrations.ts'),
+          monthsAhead: settings['Service:Audit:Partitions:MonthsAhead'],
+        },
+        surroundings,
+      );
+    };
   }
   const { openSqlite } = await import('../adapters/storage/sqlite/open.ts');
-  try {
-    return await openSqlite({ path: chosen.path, isServed }, surroundings);
-  } catch (error) {
-    const { driverFault } = await import('../adapters/storage/sqlite/driver-fault.ts');
-    const fault = driverFault(error);
-    // The file is not the problem then, and the sentence says everything.
-    if (fault !== 'driver_not_installed') surroundings.log.error('the database file could not be opened', error);
-    if (fault !== undefined) throw new StartupError([DRIVER_FAULTS[fault]]);
-    const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
-    const problem = UNOPENED[await unopenedFile(chosen.path, error)];
-    throw new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);
-  }
+  return async (surroundings, isServed = false) => {
+    try {
+      return await openSqlite({ path: chosen.path, isServed }, surroundings);
+    } catch (error) {
+      throw await unopenedStorage(chosen.path, error, surroundings);
+    }
+  };
+}
+
+/** Opens the configured database for a command. @throws StartupError as {@link OpenStorage} */
+export async function openStorage(settings: StorageSettings, surroundings: StorageSurroundings): Promise<Storage> {
+  const open = await loadStorage(settings);
+  return open(surroundings);
+}
+
+async function unopenedStorage(path: string, error: unknown, { log }: StorageSurroundings): Promise<StartupError> {
+  const { driverFault } = await import('../adapters/storage/sqlite/driver-fault.ts');
+  const fault = driverFault(error);
+  // The file is not the problem then, and the sentence says everything.
+  if (fault !== 'driver_not_installed') log.error('the database file could not be opened', error);
+  if (fault !== undefined) return new StartupError([DRIVER_FAULTS[fault]]);
+  const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
+  const problem = UNOPENED[await unopenedFile(path, error)];
+  return new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);
 }

@@ -27,8 +27,8 @@ import { loadClientSecret } from './files/client-secret.ts';
 import { sharedKeyFiles } from './files/key-files.ts';
 import { loadNoteSigner, loadSigningKeys } from './files/signing.ts';
 import { listen } from './listen.ts';
-import { openMetrics, publishOnPort } from './metrics.ts';
-import { openStorage, refuseMissingFile } from './open-storage.ts';
+import { openMetrics, type Published, publishOnPort } from './metrics.ts';
+import { loadStorage, type OpenStorage, refuseMissingFile } from './open-storage.ts';
 import type { Parts } from './parts.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
 import { remarkOn } from './remarks.ts';
@@ -85,7 +85,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const { signingKeys, noteSigner } = files;
   remarkOn(settings, log);
   refuseMissingFile(settings);
-  const opening = openDatabase(settings, { clock, log, databaseClock });
+  const open = await loadStorage(settings);
+  const opening = openDatabase(open, { clock, log, databaseClock });
   // Load most of the code while the database opens: opening waits for another thread or another machine.
   const loading = loadCode(settings);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
@@ -129,26 +130,29 @@ interface Running {
 async function run(parts: Parts, { httpApp, metrics, isThere, lingerMs, timeLimits }: Running): Promise<Service> {
   const { settings, log, opened, jobs, trustedChain, transparencyLog, recordStream, console: consoleApp } = parts;
   const keySets = [parts.providerKeys, parts.transmitterKeys, parts.operatorKeys];
-  // With a sink, set queueing before the first request: otherwise the sink misses this instance's first records.
-  const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
-  // Before the first pass, so that the process remembers the ledger as it was at the start.
-  if (isThere) await answers(examined(trustedChain), NOT_EXAMINED, log);
-  if (isThere && transparencyLog !== undefined) await answers(transparencyLog.start(), NO_LOG, log);
-  metrics?.observe(parts.observed);
-  const published = metrics && (await publishOnPort(settings, metrics));
+  // Fetch the keys while the database is examined. A slow or unreachable provider delays readiness, not the start.
+  for (const keys of keySets) void keys?.start();
+  void parts.approvalKeys?.start();
+  let queueingIsSet = false;
+  let published: Published | undefined;
   const servers: HttpServer[] = [];
   try {
+    // With a sink, set queueing before the first request: otherwise the sink misses this instance's first records.
+    queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
+    // Before the first pass, so that the process remembers the ledger as it was at the start.
+    if (isThere) await answers(examined(trustedChain), NOT_EXAMINED, log);
+    if (isThere && transparencyLog !== undefined) await answers(transparencyLog.start(), NO_LOG, log);
+    metrics?.observe(parts.observed);
+    published = metrics && (await publishOnPort(settings, metrics));
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
     servers.push(await listen(settings, { ...httpApp(parts.surfaces), log, ...limits }));
     if (consoleApp !== undefined) servers.push(await listenForConsole(settings, { ...consoleApp, log, ...limits }));
   } catch (error) {
+    for (const keys of keySets) keys?.stop();
     await Promise.all(servers.map((server) => server.stop(0)));
     await published?.close();
     throw error;
   }
-  // A slow or unreachable provider delays readiness, not the start.
-  for (const keys of keySets) void keys?.start();
-  void parts.approvalKeys?.start();
   const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
   const { host = settings.HOST, port = settings.PORT } = servers[0]?.address ?? {};
   log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
@@ -205,10 +209,10 @@ async function loadCode(settings: Settings) {
 
 /** @throws StartupError for a schema that is not current */
 async function openDatabase(
-  settings: Settings,
+  open: OpenStorage,
   surroundings: StorageSurroundings,
 ): Promise<{ readonly opened: Storage; readonly isThere: boolean }> {
-  const opened = await openStorage(settings, surroundings, true);
+  const opened = await open(surroundings, true);
   try {
     const isThere = await answers(refuseOldSchema(opened), 'the database does not answer yet', surroundings.log);
     return { opened, isThere };

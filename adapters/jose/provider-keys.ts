@@ -11,7 +11,7 @@ import type { Network, Problem } from '../../application/ports/network.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
-import { secondsBetween } from '../../domain/instant.ts';
+import { secondsBetween, toSeconds } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type Fetch, fetchedKeys, type Waiting } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -39,7 +39,10 @@ const PUBLISHED = {
   maxBytes: 256 * 1024,
   httpsOnly: false,
 } as const;
-/** Agents present a subject token many times. An entry is two short strings. */
+/**
+ * Agents present a subject token many times, so its signature is remembered. With more tokens the oldest are forgotten: an
+ * entry takes some 100 bytes, and a lost one costs one more verification.
+ */
 const MAX_VERIFIED = 10_000;
 
 type KeyOwner = 'identity provider' | 'transmitter';
@@ -54,7 +57,8 @@ export function providerKeys(
 ): RefreshedProviderKeys {
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys((trace) => fetchWithIssuer(metadata, fetch, trace), clock, AGES);
-  // A token's hash, and the fingerprint of the key that signed it. The entry is valid while that key is published.
+  // A token's hash, and the fingerprint of the key that signed it. The entry is valid while that key is published and the
+  // token has not expired. It says nothing about the claims, which the caller checks each time.
   const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
@@ -64,12 +68,17 @@ export function providerKeys(
       const digest = hash('sha256', jws.text, 'base64url');
       const fingerprint = verified.get(digest);
       const held = published.held(trace);
-      if (held !== undefined && fingerprint !== undefined && isPublished(held.ring, fingerprint)) {
-        return { kind: 'verified', ...held.issuers };
+      const { expiry = 0 } = jws.claims;
+      const hasExpired = expiry <= toSeconds(clock.now());
+      if (fingerprint !== undefined) {
+        if (held !== undefined && !hasExpired && isPublished(held.ring, fingerprint)) {
+          return { kind: 'verified', ...held.issuers };
+        }
+        verified.delete(digest);
       }
       const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace, among);
       if (verdict.kind !== 'verified') return verdict;
-      verified.set(digest, verdict.key.fingerprint);
+      if (!hasExpired) verified.set(digest, verdict.key.fingerprint);
       return { kind: 'verified', ...verdict.keys.issuers };
     };
 

@@ -12,34 +12,42 @@ import {
 import { monotonicFactory } from 'ulid';
 import type { Digest, Hash, Randomness, Sealing } from '../../application/ports/runtime.ts';
 
-/** Random bytes are drawn in blocks: sixteen calls of the generator per ULID would cost more than the ULID. */
+/** Random bytes are drawn in blocks: a call of the generator costs more than a ULID, or than the text of a secret. */
 const POOL_BYTES = 4096;
 
 /** A draw is an unsigned 32-bit number. */
 const DRAW_RANGE = 2 ** 32;
 
 export function systemRandomness(): Randomness {
-  const ulid = monotonicFactory(pooledFractions());
+  const take = randomPool();
+  // Each fraction takes one random byte, so it selects each of 32 characters with the same probability.
+  const ulid = monotonicFactory(() => (take(1)[0] ?? 0) / 256);
   return {
     ulid: () => ulid(),
-    secret: (size) => randomBytes(size).toString('base64url'),
+    secret(size) {
+      const bytes = take(size);
+      const secret = bytes.toString('base64url');
+      // The pool stays in memory. It must not keep secrets that were given out.
+      bytes.fill(0);
+      return secret;
+    },
     // `randomInt` reads from a pool that Node fills: a number costs a tenth of a call of the generator.
     draws: (count) => Array.from({ length: count }, () => randomInt(DRAW_RANGE)),
   };
 }
 
-/** Each fraction takes one random byte, so it selects each of 32 characters with the same probability. */
-function pooledFractions(): () => number {
-  const pool = new Uint8Array(POOL_BYTES);
+/** Takes the next bytes of the pool, each once. @param size at most POOL_BYTES */
+function randomPool(): (size: number) => Buffer {
+  const pool = Buffer.alloc(POOL_BYTES);
   let next = POOL_BYTES;
-  return () => {
-    if (next === POOL_BYTES) {
+  return (size) => {
+    if (size > POOL_BYTES) throw new RangeError('the pool has fewer random bytes');
+    if (next + size > POOL_BYTES) {
       randomFillSync(pool);
       next = 0;
     }
-    const byte = pool[next] ?? 0;
-    next += 1;
-    return byte / 256;
+    next += size;
+    return pool.subarray(next - size, next);
   };
 }
 

@@ -17,6 +17,11 @@ export interface CollectorOptions<Item> {
   /** The maximum number of batches under way. */
   readonly underWay: number;
   /**
+   * This many waiting items begin a batch at once, and fewer at the end of the event loop turn. Under load a turn serves all
+   * requests that have arrived. The database then works meanwhile. By default all wait for the end of the turn.
+   */
+  readonly atOnce?: number;
+  /**
    * The keys that the item uses. If two items use the same key, and one of them exclusively, they do not run at once. The
    * later one waits for a later batch, and items behind it may run first. Items that both use the key `inTurn` may share a
    * batch. All other items keep their order.
@@ -33,7 +38,8 @@ export interface Use {
   readonly inTurn?: boolean;
 }
 
-export function collector<Item>({ size, underWay, uses = () => [], perform }: CollectorOptions<Item>): Collector<Item> {
+export function collector<Item>(options: CollectorOptions<Item>): Collector<Item> {
+  const { size, underWay, atOnce = Number.POSITIVE_INFINITY, uses = () => [], perform } = options;
   const waiting: Item[] = [];
   /** The exclusive and the shared keys of the batches under way. */
   const exclusive = new Set<string>();
@@ -66,7 +72,8 @@ export function collector<Item>({ size, underWay, uses = () => [], perform }: Co
       else if (shared.get(key) === 1) shared.delete(key);
       else shared.set(key, (shared.get(key) ?? 0) - 1);
     }
-    schedule();
+    if (waiting.length >= atOnce) start();
+    else schedule();
     if (waiting.length > 0 || running > 0) return;
     for (const resolve of whenIdle) resolve();
     whenIdle = [];
@@ -100,7 +107,9 @@ export function collector<Item>({ size, underWay, uses = () => [], perform }: Co
   return {
     submit(item) {
       waiting.push(item);
-      schedule();
+      // Only the item that makes them enough: more wait if too many batches are under way, or their keys are in use.
+      if (waiting.length === atOnce) start();
+      else schedule();
     },
 
     drained: () =>

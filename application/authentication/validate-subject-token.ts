@@ -46,15 +46,24 @@ export async function readSubjectToken(
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<{ readonly person: TokenPerson; readonly claims: Claims }>> {
-  const { providerKeys, clock, sharedTime } = validation;
+  const { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim, refuseBound, scopeClaim } =
+    validation;
   const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer, accessTokenIssuer = issuer } = signature;
-  const latest = await sharedTime.latest();
-  const expected = { ...validation, issuer: accessTokenIssuer, now: clock.now(), latest };
-  const verdict = judgeSubjectToken(jws.claims, expected);
+  // Listed, because `validation` is the whole use case of an exchange: a copy of it would cost more than the checks.
+  const verdict = judgeSubjectToken(jws.claims, {
+    issuer: accessTokenIssuer,
+    audience,
+    foreignAudience,
+    sponsorKeyClaim,
+    refuseBound,
+    scopeClaim,
+    latest: await sharedTime.latest(),
+    now: clock.now(),
+  });
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.
     const [first = 'subject_malformed'] = verdict.faults;

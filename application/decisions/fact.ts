@@ -26,8 +26,8 @@ export interface Facts {
   /** Whether the agent is registered and enabled. */
   agent_enabled: Fact<AgentId, boolean>;
   /**
-   * Whether another agent has one of these names in its `may_act_names`, or the id of this agent as a `sub` there, or has
-   * one of these as its id.
+   * Whether these names conflict with another agent. It has one of them in its `may_act_names`, its id is the `sub` of one,
+   * or it has the id of this agent as a `sub`.
    */
   agent_name_taken: Fact<{ readonly agentId: AgentId; readonly names: readonly MayActName[] }, boolean>;
   /** Whether any task of the agent is stored, live or ended. */

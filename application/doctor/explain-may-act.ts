@@ -4,6 +4,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import { judgeMayAct, type MayAct, type MayActMode, readMayAct } from '../../domain/sponsors/may-act.ts';
 import type { Claims } from '../../domain/tokens/claims.ts';
+import { textMember } from '../../domain/tokens/strict-json.ts';
 import { type Finding, failed, ok, skipped } from './examine.ts';
 import { quoteSafely } from './quote.ts';
 
@@ -12,6 +13,8 @@ export interface MayActSources {
   readonly mayAct: MayActMode;
   /** The issuers whose actors can be agents of the service, as far as they are known. */
   readonly actorIssuers: readonly string[];
+  /** `Service:UpstreamIdp:SponsorKeyClaim`. */
+  readonly sponsorKeyClaim: string;
   /** All registered agents; `undefined` if the database does not answer. */
   readonly agents: () => Promise<readonly Agent[] | undefined>;
 }
@@ -34,7 +37,7 @@ export async function explainMayAct(sources: MayActSources, claims: Claims): Pro
     case 'malformed':
       return {
         finding: failed(
-          'may_act is no object that has a sub or a client_id of 1 to 256 characters.',
+          'may_act is malformed: it must be an object with a sub, a client_id or both, each a text of 1 to 256 characters.',
           'See what the provider writes into it (RFC 8693 section 4.4).',
         ),
         reason: 'subject_malformed',
@@ -50,7 +53,8 @@ export async function explainMayAct(sources: MayActSources, claims: Claims): Pro
         reason: 'actor_not_named',
       };
     case 'read': {
-      const said = describeMayAct(reading.mayAct);
+      const ofPerson = [claims.subject, textMember(claims.json, sources.sponsorKeyClaim)];
+      const said = describeMayAct(reading.mayAct, ofPerson);
       const agents = await sources.agents();
       if (agents === undefined) return { finding: skipped(`${said} The database does not answer.`), reason: undefined };
       const named = agents.filter((agent) => judgeMayAct(mode, claims, agent, actorIssuers) === undefined);
@@ -66,10 +70,12 @@ export async function explainMayAct(sources: MayActSources, claims: Claims): Pro
   }
 }
 
-function describeMayAct({ sub, clientId, issuer }: MayAct): string {
+/** @param ofPerson the claims that name the token's person: a provider may name the person as the actor, and no finding does */
+function describeMayAct({ sub, clientId, issuer }: MayAct, ofPerson: readonly (string | undefined)[]): string {
+  const quote = (name: string) => (ofPerson.includes(name) ? 'of the person' : quoteSafely(name));
   const parts = [
-    ...(sub === undefined ? [] : [`sub ${quoteSafely(sub)}`]),
-    ...(clientId === undefined ? [] : [`client_id ${quoteSafely(clientId)}`]),
+    ...(sub === undefined ? [] : [`sub ${quote(sub)}`]),
+    ...(clientId === undefined ? [] : [`client_id ${quote(clientId)}`]),
     ...(issuer === undefined ? [] : [`iss ${typeof issuer === 'string' ? quoteSafely(issuer) : 'that is no text'}`]),
   ];
   return `may_act has ${parts.join(', ')}.`;

@@ -38,7 +38,7 @@ import { statePurpose } from './state-purpose.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
-  /** The assertion of the agent that will act, by whichever parameter it came. */
+  /** The assertion of the acting agent: `actor_token`, or with `Service:Exchange:ClientIsActor` a sole `client_assertion`. */
   readonly actorToken: string | undefined;
   /** Some OAuth libraries send a `client_assertion` in addition to the `actor_token`. */
   readonly clientAssertion: string | undefined;
@@ -80,7 +80,9 @@ export async function exchangeToken(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent.
-    const asking = await authenticateBoth({ ...service, agents }, request, { about: requested, trace });
+    const { agentKeys, clock, sharedTime, audiences } = service;
+    const authentication = { agents, agentKeys, clock, sharedTime, audiences };
+    const asking = await authenticateBoth(authentication, request, { about: requested, trace });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>

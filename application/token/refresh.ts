@@ -54,7 +54,9 @@ export async function refreshToken(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-    const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested, trace });
+    const { agentKeys, clock, sharedTime, audiences } = service;
+    const authentication = { agents, agentKeys, clock, sharedTime, audiences };
+    const asking = await authenticateAgent(authentication, credentials, { about: requested, trace });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 

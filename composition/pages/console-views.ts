@@ -12,7 +12,7 @@ import { listNewestCheckpoints } from '../../application/ledger/query.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import type { Parts } from '../parts.ts';
 import { statusListReach } from '../settings/alternatives.ts';
-import { lifetimeRules } from '../settings/lifetime-rules.ts';
+import { registrationRules } from '../settings/registration-rules.ts';
 
 /**
  * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.
@@ -21,9 +21,8 @@ const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 
 export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
-  const lifetimes = lifetimeRules(settings);
-  const knowsMayActNames = settings['Service:UpstreamIdp:MayAct'] !== 'ignore';
-  const rules = { lifetimes, issuer: settings['Service:Issuer'], knowsMayActNames };
+  const rules = registrationRules(settings);
+  const { lifetimes } = rules;
   const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
   return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),

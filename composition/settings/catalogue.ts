@@ -329,7 +329,7 @@ export const catalogue = {
   'Service:Exchange:ClientIsActor': defaulted(
     'false',
     boolean(),
-    'Whether an exchange may leave out `actor_token`. Then the agent that authenticates by `client_assertion` is the actor, as most OAuth libraries send it. If both are sent, both must be of one agent.',
+    'Whether an exchange may leave out `actor_token`, as most OAuth libraries do. The actor is then the agent that `client_assertion` authenticates. If both are sent, both must be of one agent.',
   ),
   'Service:Exchange:AudienceParameter': defaulted(
     'false',

@@ -6,11 +6,10 @@
 import { MAX_SECONDS } from '../duration.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 import type { Registration } from './agent.ts';
-import type { MayActName } from './may-act-name.ts';
 import type { RegistrationRules } from './registration.ts';
 import { isSameRegistration } from './registration.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
-import { carriedFields, type RegistrationPatch } from './registration-patch.ts';
+import { CLEARED, carriedFields, type RegistrationPatch } from './registration-patch.ts';
 
 /** Has every required field, so that an agent that the server does not have can be registered from it. */
 export interface Declaration extends RegistrationPatch {
@@ -24,7 +23,6 @@ export interface Declaration extends RegistrationPatch {
   readonly maxTokenTtl?: number | undefined;
   readonly jwksUri?: string | undefined;
   readonly jwks?: JsonObject | undefined;
-  readonly mayActNames?: readonly MayActName[] | undefined;
 }
 
 /**
@@ -57,7 +55,7 @@ export function draftOf(declaration: Declaration): RegistrationDraft {
     highRiskAudiences: declaration.highRiskAudiences ?? [],
     jwksUri: declaration.jwksUri,
     jwks: declaration.jwks,
-    mayActNames: declaration.mayActNames,
+    mayActNames: declaration.mayActNames === CLEARED ? undefined : declaration.mayActNames,
     enabled: declaration.enabled ?? true,
   };
 }

@@ -11,7 +11,7 @@ import { namesAgent } from '../identifiers.ts';
 import { isScopeToken } from '../scope.ts';
 import type { AgentKeySource } from './agent.ts';
 import { checkJwkSet } from './key-set.ts';
-import { type MayActName, mayActNameText } from './may-act-name.ts';
+import { MAX_MAY_ACT_LENGTH, type MayActName, mayActNameText } from './may-act-name.ts';
 import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
 /** Fits on one line of an operator's screen. */
@@ -22,8 +22,6 @@ const MAX_SCOPES = 1000;
 const MAX_AUDIENCES = 1000;
 /** An agent is a few clients of the identity provider, if more than one. */
 const MAX_MAY_ACT_NAMES = 16;
-/** As long as the longest `sub` of a subject token. */
-const MAX_MAY_ACT_NAME_LENGTH = 256;
 /** Control characters and line breaks: screens, logs and databases do not show them as sent. */
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /** An error response names at most this many items of a list, so that a bad list cannot make it huge. */
@@ -77,13 +75,13 @@ export function mayActNameProblems(names: readonly MayActName[] | undefined): re
 function mayActNameProblem({ sub, clientId }: MayActName): string | undefined {
   if (sub === undefined && clientId === undefined) return 'must have sub, client_id or both';
   if (![sub, clientId].every((text) => text === undefined || isMayActText(text)))
-    return `must be 1 to ${MAX_MAY_ACT_NAME_LENGTH} characters in each member, none of them a control character`;
+    return `must be 1 to ${MAX_MAY_ACT_LENGTH} characters in each member, none of them a control character`;
   // Every agent has this name already. Another agent's would let this agent use tokens that name the other.
   return sub !== undefined && namesAgent(sub) ? 'must not have a sub that begins with agent:' : undefined;
 }
 
 function isMayActText(text: string): boolean {
-  return text !== '' && text.length <= MAX_MAY_ACT_NAME_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
+  return text !== '' && text.length <= MAX_MAY_ACT_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
 }
 
 function itemProblems<Item>(items: readonly Item[], problem: (item: Item) => string | undefined): readonly string[] {

@@ -6,11 +6,14 @@
 
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 
-/** At least one of the two. All that a name has must match. */
+/** It has at least one of the two. All members of a registered name must match. */
 export interface MayActName {
   readonly sub: string | undefined;
   readonly clientId: string | undefined;
 }
+
+/** The maximum length of each member, here and in `may_act`: that of the `sub` of a subject token. */
+export const MAX_MAY_ACT_LENGTH = 256;
 
 const MEMBERS = ['sub', 'client_id'];
 

@@ -185,20 +185,20 @@ const GENERATOR = 65537;
 const LARGEST_PRIME = 701;
 
 /** For each odd prime, the residues that are powers of 65537. */
-const fingerprint: readonly { readonly prime: bigint; readonly powers: ReadonlySet<bigint> }[] = oddPrimes().map(
+const fingerprint: readonly { readonly prime: bigint; readonly powers: ReadonlySet<number> }[] = oddPrimes().map(
   (prime) => ({ prime: BigInt(prime), powers: powersOfGenerator(prime) }),
 );
 
 /** Whether the modulus can be factored although it looks sound: it has a small prime factor or matches the ROCA fingerprint. */
 export function isWeakModulus(modulus: bigint): boolean {
   if (modulus % 2n === 0n) return true;
-  const residues = fingerprint.map(({ prime, powers }) => ({ residue: modulus % prime, powers }));
-  return residues.some(({ residue }) => residue === 0n) || residues.every(({ residue, powers }) => powers.has(residue));
+  const residues = fingerprint.map(({ prime, powers }) => ({ residue: Number(modulus % prime), powers }));
+  return residues.some(({ residue }) => residue === 0) || residues.every(({ residue, powers }) => powers.has(residue));
 }
 
-function powersOfGenerator(prime: number): ReadonlySet<bigint> {
-  const powers = new Set<bigint>();
-  for (let power = 1; !powers.has(BigInt(power)); power = (power * GENERATOR) % prime) powers.add(BigInt(power));
+function powersOfGenerator(prime: number): ReadonlySet<number> {
+  const powers = new Set<number>();
+  for (let power = 1; !powers.has(power); power = (power * GENERATOR) % prime) powers.add(power);
   return powers;
 }
 

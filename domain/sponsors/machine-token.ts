@@ -24,8 +24,9 @@ const KEYCLOAK_PREFIX = 'service-account-';
  */
 export function machineMark(claims: JsonObject): MachineMark | undefined {
   const sub = textMember(claims, 'sub');
-  const clients = CLIENT_CLAIMS.map((name) => textMember(claims, name)).filter((client) => client !== undefined);
-  if (clients.some((client) => sub === client || sub === client + AUTH0_SUFFIX)) return 'sub_is_client';
+  const isSub = (client: string | undefined) =>
+    client !== undefined && (sub === client || sub === client + AUTH0_SUFFIX);
+  if (CLIENT_CLAIMS.some((name) => isSub(textMember(claims, name)))) return 'sub_is_client';
   const grants = member(claims, 'gty');
   if ((Array.isArray(grants) ? grants : [grants]).some((grant) => MACHINE_GRANTS.includes(grant))) return 'gty';
   if (textMember(claims, 'idtyp') === 'app') return 'idtyp';

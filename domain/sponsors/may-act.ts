@@ -4,6 +4,7 @@
  */
 
 import type { Registration } from '../agents/agent.ts';
+import { MAX_MAY_ACT_LENGTH, type MayActName } from '../agents/may-act-name.ts';
 import type { DenialReason } from '../denial.ts';
 import { agentSubject } from '../identifiers.ts';
 import type { Claims } from '../tokens/claims.ts';
@@ -12,10 +13,8 @@ import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 /** `honour` heeds the claim if the token has it; `require` also refuses a token without it. */
 export type MayActMode = 'ignore' | 'honour' | 'require';
 
-/** The actor that the claim names. It has a `sub`, a `clientId` or both. */
-export interface MayAct {
-  readonly sub: string | undefined;
-  readonly clientId: string | undefined;
+/** The actor that the claim names. */
+export interface MayAct extends MayActName {
   /** Of any type: only a text can be an issuer's. */
   readonly issuer: Json | undefined;
 }
@@ -24,8 +23,6 @@ export type MayActReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'read'; readonly mayAct: MayAct };
-
-const MAX_NAME_LENGTH = 256;
 
 /** Reads the claim. A null member is an absent one (supplement "Subject tokens"). Ignores members with other names. */
 export function readMayAct({ json }: Pick<Claims, 'json'>): MayActReading {
@@ -39,7 +36,7 @@ export function readMayAct({ json }: Pick<Claims, 'json'>): MayActReading {
 }
 
 function isNameOrAbsent(value: Json | undefined): value is string | undefined {
-  return value === undefined || (typeof value === 'string' && value.length >= 1 && value.length <= MAX_NAME_LENGTH);
+  return value === undefined || (typeof value === 'string' && value.length >= 1 && value.length <= MAX_MAY_ACT_LENGTH);
 }
 
 /** @param issuers those whose actors can be agents of this service */

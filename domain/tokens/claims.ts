@@ -20,11 +20,20 @@ export interface Claims {
 
 /** `undefined` if a date is unusable. */
 export function readClaims(json: JsonObject): Claims | undefined {
-  const dates = [dateIn(json, 'exp'), dateIn(json, 'nbf'), dateIn(json, 'iat')];
-  if (dates.includes('unusable')) return undefined;
-  const [expiry, notBefore, issuedAt] = dates as readonly (number | undefined)[];
-  const [issuer, subject, tokenId] = [textMember(json, 'iss'), textMember(json, 'sub'), textMember(json, 'jti')];
-  return { issuer, subject, audience: audienceIn(json), expiry, notBefore, issuedAt, tokenId, json };
+  const expiry = dateIn(json, 'exp');
+  const notBefore = dateIn(json, 'nbf');
+  const issuedAt = dateIn(json, 'iat');
+  if (expiry === 'unusable' || notBefore === 'unusable' || issuedAt === 'unusable') return undefined;
+  return {
+    issuer: textMember(json, 'iss'),
+    subject: textMember(json, 'sub'),
+    audience: audienceIn(json),
+    expiry,
+    notBefore,
+    issuedAt,
+    tokenId: textMember(json, 'jti'),
+    json,
+  };
 }
 
 /** A NumericDate must be a safe integer: JSON.parse reads 1e400 as Infinity, which never expires. */

@@ -55,10 +55,10 @@ type ReadObject = (bytes: Uint8Array) => JsonObject | undefined;
 function readClaimsSet(text: string, read: ReadObject): CompactJws | undefined {
   const envelope = readJwsEnvelope(text, read);
   if (envelope === undefined) return undefined;
-  const { payload, ...jws } = envelope;
+  const { algorithm, keyId, type, payload } = envelope;
   const json = read(payload);
   const claims = json && readClaims(json);
-  return claims && { ...jws, claims };
+  return claims && { text, algorithm, keyId, type, claims };
 }
 
 /** Like {@link readCompactJws}, for a JWS whose payload need not be a claims set. */

@@ -46,10 +46,12 @@ export function withoutNulls(object: JsonObject): JsonObject {
 }
 
 /**
- * One pass over the strings, brackets and commas; JSON.parse checks the rest. Every string is decoded, so that `"a"` and
- * `"\u0061"` count as the same name, and a lone surrogate is found.
+ * One pass over the strings, brackets and commas; JSON.parse checks the rest. In a text with escapes every string is decoded,
+ * so that `"a"` and `"\u0061"` count as the same name, and a lone surrogate is found.
  */
 function hasUnambiguousMembers(text: string): boolean {
+  if (!text.isWellFormed()) return false;
+  const hasEscapes = text.includes('\\');
   // The names seen so far in each open object; undefined for an array.
   const open: (Set<string> | undefined)[] = [];
   let expectsName = false;
@@ -74,12 +76,11 @@ function hasUnambiguousMembers(text: string): boolean {
       case 0x22: {
         const end = endOfString(text, at);
         if (end === undefined) return false;
-        const value = decodeString(text.slice(at, end + 1));
-        if (value === undefined || !value.isWellFormed()) return false;
-        const names = open.at(-1);
-        if (expectsName && names !== undefined) {
-          if (names.has(value)) return false;
-          names.add(value);
+        const names = expectsName ? open.at(-1) : undefined;
+        if (names !== undefined || hasEscapes) {
+          const value = decodeString(text.slice(at, end + 1));
+          if (value === undefined || !value.isWellFormed() || names?.has(value)) return false;
+          names?.add(value);
           expectsName = false;
         }
         at = end;

@@ -94,6 +94,12 @@ describe('A start of the service', function () {
     ]);
   });
 
+  it('loads no query builder for Postgres, which only a migration needs', async () => {
+    const loaded = await loadedBy(new URL('adapters/storage/postgres/open.ts', root).href);
+    expect(loaded).to.include('adapters/storage/postgres/migrate.ts');
+    expect(loaded.filter((url) => /node_modules\/(?!(?:pg|postgres)-?[\w-]*\/|xtend\/)/.test(url))).to.deep.equal([]);
+  });
+
   it('loads no SQLite driver and no query builder in the main thread', async () => {
     const loaded = await loadedBy(new URL('adapters/storage/sqlite/open.ts', root).href);
     expect(loaded).to.include('adapters/storage/sqlite/worker/rpc.ts');

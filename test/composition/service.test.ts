@@ -130,3 +130,24 @@ describe('A service with a sink', () => {
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);
   });
 });
+
+describe('A service that starts', () => {
+  it('asks for the keys of the identity provider while it waits for the database', async () => {
+    const database = await sqliteFile.fresh();
+    const other = await database.outside?.();
+    if (other === undefined) throw new Error('the database can not be reached from outside');
+    await other.sql('begin immediate');
+    const provider = await startLoopback((request, response) => {
+      void other.sql('rollback');
+      answering('', 503)(request, response);
+    });
+    const kept = { ...sqliteFile, fresh: async () => database };
+    const settings = { 'Service:UpstreamIdp:Issuer': provider.url };
+    await withService(startMandate({ database: kept, settings }), async ({ log }) => {
+      // The database was locked until the first request to the provider.
+      expect(log.lines.join()).not.to.include('could not store yet');
+    });
+    await other.close();
+    await provider.close();
+  });
+});

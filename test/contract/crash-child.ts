@@ -1,11 +1,11 @@
 /** Opens and ends tasks in a loop and prints their ids, until its parent process kills it. */
 
-import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { TENFOLD_LIMITS } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { openPostgres } from '../support/open-postgres.ts';
 import { withMethods } from '../support/storage.ts';
 import { anOpening, aRevocation, registeredAgent } from './storage-fixtures.ts';
 

@@ -6,8 +6,10 @@ import { runner } from '../support/other-languages/languages.ts';
 import { describePrograms, PAGE, programUnder } from '../support/pages/any-oauth-library.ts';
 import { blocksRunBy } from '../support/pages/run-by.ts';
 
+/** The code of an error that the page names. */
+const NOT_CONFORM = 'OAUTH_RESPONSE_IS_NOT_CONFORM';
 const node = runner([process.execPath]);
-const curl = { heading: 'curl', file: 'agent.sh', run: runner(['bash']) };
+const curl = { heading: 'curl', file: 'agent.sh', run: runner(['bash']), messageOf503: 'temporarily_unavailable' };
 
 describe(`${PAGE}, "Any OAuth library"`, () => {
   it('has the commands that this test runs under curl', () => {
@@ -18,8 +20,8 @@ describe(`${PAGE}, "Any OAuth library"`, () => {
 
 describePrograms(
   [
-    { heading: 'openid-client', file: 'openid-client.mjs', run: node },
-    { heading: 'oauth4webapi', file: 'oauth4webapi.mjs', run: node },
+    { heading: 'openid-client', file: 'openid-client.mjs', run: node, messageOf503: NOT_CONFORM },
+    { heading: 'oauth4webapi', file: 'oauth4webapi.mjs', run: node, messageOf503: NOT_CONFORM },
     curl,
   ],
   databases,

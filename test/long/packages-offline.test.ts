@@ -74,34 +74,33 @@ describe('Packages:', () => {
   }
 
   describe('the service mandate', () => {
-    it('contains only compiled code, the schemas and the OpenAPI document, and no library', async () => {
+    it('contains only bundled code, its source maps, the assets, the schemas and the OpenAPI document', async () => {
       const files = await filesIn(packed('mandate').folder);
-      const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
-      expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
-        ...['LICENSE', 'README.md', 'package.json'],
-        ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
-        ...['me/assets/me.css', 'browser/assets/mark.svg', 'browser/assets/pages.css'].map(
-          (path) => `dist/adapters/http/${path}`,
-        ),
-        ...['console.css', 'records.css', 'views.css']
-          .map((name) => `console/assets/${name}`)
-          .map((path) => `dist/adapters/http/${path}`),
-        'adapters/http/openapi.json',
-      ]);
-      const sources = await Promise.all(
-        LAYERS.map(async (layer) => (await filesIn(join(root, layer))).map((file) => `${layer}/${file}`)),
+      const bundle = /^dist\/composition\/(?:[\w-]+-[A-Z0-9]{8}|main|worker\/main|worker\/check-pages)\.js(?:\.map)?$/;
+      expect(files).to.include.members(
+        ['main', 'worker/main', 'worker/check-pages'].map((name) => `dist/composition/${name}.js`),
       );
-      // The audit commands verify bundles with the code of @mandate/audit.
-      const ofAudit = ['audit/bundle', 'audit/signatures', 'arguments'].map((name) => `adapters/sdk/${name}.ts`);
-      const own = sources
-        .flat()
-        .filter((file) => file.endsWith('.ts') && (!file.startsWith('adapters/sdk/') || ofAudit.includes(file)));
-      expect(files.filter((file) => file.endsWith('.js'))).to.have.members([
-        'dist/adapters/http/me/assets/me.js',
-        'dist/adapters/http/browser/assets/renewal.js',
-        ...['stream.js', 'verify.js'].map((name) => `dist/adapters/http/console/assets/${name}`),
-        ...own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),
+      expect(files.filter((file) => !bundle.test(file))).to.have.members([
+        ...['LICENSE', 'README.md', 'package.json', 'adapters/http/openapi.json'],
+        ...['postgres', 'sqlite', 'composition/sqlite'].map((folder) => `dist/${folder}/schema.sql`),
+        ...['console.css', 'mark.svg', 'me.css', 'me.js', 'pages.css', 'records.css', 'renewal.js', 'stream.js']
+          .concat('verify.js', 'views.css')
+          .map((name) => `dist/composition/assets/${name}`),
       ]);
+    });
+
+    it('names the source of each line of its bundle, and no source of a test or a package', async () => {
+      const { folder } = packed('mandate');
+      const maps = (await filesIn(folder)).filter((file) => file.endsWith('.map'));
+      const sources = await Promise.all(
+        maps.map(async (map) => {
+          const named: readonly string[] = JSON.parse(await readFile(join(folder, map), 'utf8')).sources;
+          return named.map((source) => join(dirname(map), source));
+        }),
+      );
+      expect(sources.flat()).to.include.members(['composition/main.ts', 'adapters/storage/sqlite/worker/main.ts']);
+      const ours = new RegExp(`^(?:${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.ts$`);
+      expect(sources.flat().filter((source) => !ours.test(source))).to.deep.equal([]);
     });
 
     it('exports no module, only the OpenAPI document: it is a program', () => {

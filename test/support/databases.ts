@@ -8,7 +8,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { LIMITS, type Limits, type LimitsByUse } from '../../adapters/storage/postgres/limits.ts';
-import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import type { StorageSurroundings } from '../../adapters/storage/storage.ts';
@@ -18,6 +17,7 @@ import { NOON } from './domain-fixtures.ts';
 import { byLength } from './length.ts';
 import { memoryFolder } from './memory-folder.ts';
 import { movedClock } from './moved-clock.ts';
+import { openPostgres } from './open-postgres.ts';
 import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.ts';
 import { type Storage, withMethods } from './storage.ts';
 

@@ -190,12 +190,23 @@ describe('Agent files', () => {
         1,
         'second: refused\n  may_act_names: Another agent has one of these names, or has one as its agent_id, or has this agent_id as a name.\n1 agent: 1 refused.\n',
       ]);
+      // Without the field the service keeps the names. `null` removes them: then they are free.
+      expect((await applyThere(write(registration('named')))).out).to.include('named: unchanged\n');
+      const none = write(registration('named', { may_act_names: null }));
+      expect((await applyThere(none)).out).to.include('named: changed: may_act_names\n');
+      expect((await applyThere(none)).out).to.include('named: unchanged\n');
+      expect((await applyThere(write(registration('second', names('other'))))).out).to.include('second: created\n');
+      const bare = write(registration('third', { may_act_names: null }));
+      expect((await applyThere(bare)).out).to.include('third: created\n');
     });
     await heeding.stop();
     expect(records).to.deep.equal([
       ['agent.registered', 'named', 'allow', null],
       ['agent.updated', 'named', 'allow', 'changed:may_act_names'],
       ['agent.registered', 'second', 'deny', 'may_act_name_taken'],
+      ['agent.updated', 'named', 'allow', 'changed:may_act_names'],
+      ['agent.registered', 'second', 'allow', null],
+      ['agent.registered', 'third', 'allow', null],
     ]);
   });
 

@@ -243,6 +243,57 @@ for (const database of databases) {
       await refused(neither, 'invalid_request', 'The parameter resource is missing.', NOBODY);
     });
 
+    it('keep to may_act, to purposes and to status lists as other agents do', async () => {
+      const strict = mandate.another({
+        'Service:UpstreamIdp:MayAct': 'require',
+        'Service:UpstreamIdp:RefuseBoundTokens': 'true',
+        'Service:Tasks:Purpose': 'require',
+        'Service:StatusLists:Enabled': 'true',
+      });
+      await withService(strict, async (at) => {
+        const exchange = (claims: object, form: Form = {}) =>
+          at.post(
+            '/oauth2/token',
+            agent.exchangeForm({
+              ...byClient(agent.assertion()),
+              resource: undefined,
+              audience: JIRA,
+              purpose: 'Answer the issues',
+              subject_token: agent.subjectToken({ may_act: { sub: agent.id }, ...claims }),
+              ...form,
+            }),
+          );
+        const other = { may_act: { sub: 'another-agent' } };
+        const assertion = agent.assertion();
+        const names = { agent_id: agent.id, sponsor: 'ada', audience: JIRA };
+        // What is wrong with each request, the first check that refuses it last.
+        const refusals: readonly (readonly [claims: object, form: Form, error: string, about: object])[] = [
+          [{}, { scope: 'jira:admin' }, 'invalid_scope', { ...names, reason: 'scope_intersection_empty' }],
+          [other, { scope: 'jira:admin' }, 'access_denied', { ...names, reason: 'actor_not_named' }],
+          [{ ...other, cnf: { jkt: 'x' } }, {}, 'invalid_grant', { ...names, reason: 'subject_bound_to_key' }],
+          [other, { purpose: 'a\nb', client_assertion: assertion }, 'invalid_request', NOBODY],
+          [other, { audience: 'a b', purpose: 'a\nb', client_assertion: assertion }, 'invalid_request', NOBODY],
+        ];
+        for (const [claims, form, error, about] of refusals) {
+          const { answer, lines } = await sent(() => exchange(claims, form));
+          expect([answer.status, answer.body.error], answer.text).to.deep.equal([400, error]);
+          expect(lines).to.have.lengthOf(1);
+          expect(lines[0]).to.include({ event: 'token.denied', task_id: null, ...about });
+        }
+        // A malformed request did not use up the assertion.
+        const { answer, lines } = await sent(() => exchange({}, { client_assertion: assertion }));
+        expect(answer.status, answer.text).to.equal(200);
+        expect(decodeJwt(String(answer.body.access_token))).to.have.nested.property('status.status_list.idx');
+        const task = [agent.id, 'ada', answer.body.task_id];
+        expect(fieldsOf(lines, 'event', 'agent_id', 'sponsor', 'task_id')).to.deep.equal([
+          ['token.issued', ...task],
+          ['purpose.stated', ...task],
+        ]);
+        const form = agent.refreshForm(String(answer.body.refresh_token), { resource: undefined });
+        expect((await at.post('/oauth2/token', form)).body.task_id).to.equal(answer.body.task_id);
+      });
+    });
+
     it('renew with audience, with resource, or with neither', async () => {
       const issued = await agent.exchange();
       const grant = String(issued.body.refresh_token);

@@ -18,6 +18,7 @@ import {
   shapeSentences,
   UNKNOWN_FIELD,
 } from '../../../domain/agents/registration-draft.ts';
+import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { findExcess, readYaml, type YamlLimits, type YamlMapping, type YamlReading } from './yaml-documents.ts';
@@ -200,7 +201,7 @@ function declaredAgent(mapping: YamlMapping): ReadAgent {
     }
     return value;
   };
-  const declaration = {
+  const declaration: Declaration = {
     agentId: read('agent_id', text) ?? '',
     displayName: read('display_name', text) ?? '',
     sponsorRequired: read('sponsor_required', boolean) ?? DEFAULT_SPONSOR_REQUIRED,
@@ -212,7 +213,7 @@ function declaredAgent(mapping: YamlMapping): ReadAgent {
     highRiskAudiences: read('high_risk_audiences', texts),
     jwksUri: read('jwks_uri', text),
     jwks: read('jwks', object),
-    mayActNames: read('may_act_names', readMayActNames),
+    mayActNames: read('may_act_names', names),
     enabled: read('enabled', boolean),
   };
   return { declaration, problems };
@@ -240,4 +241,9 @@ function object(value: Json): JsonObject | undefined {
 
 function texts(value: Json): readonly string[] | undefined {
   return isTextList(value) ? value : undefined;
+}
+
+/** As in a `PATCH`, null removes the stored names. */
+function names(value: Json): RegistrationPatch['mayActNames'] {
+  return value === null ? CLEARED : readMayActNames(value);
 }

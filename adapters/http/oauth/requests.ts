@@ -50,7 +50,7 @@ export function parseTokenRequest(form: Form, optional: OptionalParameters): Out
 function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
   const subjectToken = form.get('subject_token');
   const scopeText = form.get('scope');
-  // Some libraries always send a client_assertion. At an exchange the agent must authenticate with the actor_token.
+  // Some libraries always send a client_assertion. Without the setting, only an actor_token authenticates an exchange.
   const clientIsActor = form.has('client_assertion') && !form.has('actor_token');
   if (clientIsActor && !optional.clientIsActor) return missing('actor_token');
   if (subjectToken === undefined) return missing('subject_token');

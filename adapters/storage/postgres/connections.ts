@@ -10,6 +10,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Rows } from '../rows/column.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import { isIndexTaken } from './faults.ts';
+import { inOnePacket } from './hosts.ts';
 import { ATTEMPTS, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 
@@ -137,13 +138,13 @@ async function inTwoRoundTrips<Facts, Answer>(
   committed: Committed,
 ): Promise<Answer> {
   return orRolledBack(connection, async () => {
-    const facts = await pipelined(async (track) => {
+    const facts = await pipelined(connection, async (track) => {
       track(connection.query(BEGIN));
       return read((query, values) => track(send(connection, query, values)));
     });
     const statements: pg.QueryConfig[] = [];
     const answer = write(({ query, values }) => statements.push(describe(query, values)), facts);
-    await pipelined(async (track) => {
+    await pipelined(connection, async (track) => {
       const results = statements.map((statement) => track(connection.query(statement)));
       expectCommitted(await track(connection.query('commit')));
       for (const { rows } of await Promise.all(results)) {
@@ -162,7 +163,7 @@ type Track = <Answered extends Promise<unknown>>(answered: Answered) => Answered
  * all later ones with 25P02, which does not name the cause.
  * @param work passes each answer to `track`, in the order in which it sends the statements
  */
-async function pipelined<Answer>(work: (track: Track) => Promise<Answer>): Promise<Answer> {
+async function pipelined<Answer>(connection: pg.PoolClient, work: (track: Track) => Promise<Answer>): Promise<Answer> {
   const sent: Promise<unknown>[] = [];
   const track: Track = (answered) => {
     // Marks the rejection as handled, and no more: the loop below throws it, or the error of an earlier statement.
@@ -171,7 +172,7 @@ async function pipelined<Answer>(work: (track: Track) => Promise<Answer>): Promi
     return answered;
   };
   try {
-    return await work(track);
+    return await inOnePacket(connection, () => work(track));
   } finally {
     for (const answered of sent) await answered;
   }

@@ -10,7 +10,7 @@ import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
-import { type Collector, collector, type Use } from '../collector.ts';
+import { type Collector, type CollectorOptions, collector, type Use } from '../collector.ts';
 import type { DecisionOutcomes } from '../decision-outcomes.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { statementsOf } from './effects.ts';
@@ -20,6 +20,7 @@ import { keyedLimiter } from './keyed-limiter.ts';
 import { type Lateness, lateness, type Waiting as WaitingCall } from './late.ts';
 import {
   BATCH_SIZE,
+  BATCHED_AT_ONCE,
   BATCHES_UNDER_WAY,
   CONNECTIONS_PER_AGENT,
   CONNECTIONS_PER_PERSON,
@@ -121,20 +122,23 @@ export function postgresDecisions(
     }
   }
 
-  function batchesOf(underWay: number, decide: DecideBatch): Collector<Waiting> {
+  function batchesOf(
+    limits: Pick<CollectorOptions<Waiting>, 'underWay' | 'atOnce'>,
+    decide: DecideBatch,
+  ): Collector<Waiting> {
     const late = lateness(waitMs);
     const perform = (batch: readonly Waiting[]) => together(batch, late, decide);
-    return collector({ size: BATCH_SIZE, underWay, uses: lockedKeys, perform });
+    return collector({ ...limits, size: BATCH_SIZE, uses: lockedKeys, perform });
   }
 
-  const batches = batchesOf(BATCHES_UNDER_WAY, (batch) =>
+  const batches = batchesOf({ underWay: BATCHES_UNDER_WAY, atOnce: BATCHED_AT_ONCE }, (batch) =>
     connections.own.readThenWrite(
       (run) => lockAndRead(run, batch, databaseClock),
       (send, read) => judgeAndWrite(send, batch, read),
     ),
   );
   const stopsOf = (use: 'operator' | 'person', underWay: number) =>
-    batchesOf(underWay, (batch) =>
+    batchesOf({ underWay }, (batch) =>
       connections[use].transact((run) => decideBatchStepByStep(beforeDeadline(run), batch, databaseClock)),
     );
   /** Stops of one task. They use the connections of switches, so they never wait for those of requests. */

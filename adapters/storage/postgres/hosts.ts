@@ -1,5 +1,6 @@
 /** Which host of the connection string the next connection goes to. All pools of a process share it. */
 
+import { Socket } from 'node:net';
 import pg from 'pg';
 
 export interface Hosts {
@@ -35,21 +36,48 @@ export function hosts(list: readonly [string, ...string[]]): Hosts {
 export abstract class HostClient extends pg.Client {
   /** The connection string of its host. */
   abstract readonly uri: string;
+  /** Over TLS, the driver writes to another socket, which encrypts. */
+  abstract readonly socket: Socket;
+}
+
+/**
+ * Sends the statements that `work` sends at once as one packet. The driver would write each statement by itself: a system call
+ * of this process for each, and one of the server. Over TLS it does.
+ */
+export function inOnePacket<Answer>(client: pg.ClientBase, work: () => Answer): Answer {
+  if (!(client instanceof HostClient)) return work();
+  client.socket.cork();
+  try {
+    return work();
+  } finally {
+    client.socket.uncork();
+  }
 }
 
 /**
  * The option `Client` of a pool.
  *
  * @param connectMs how long one host may take to accept a connection
+ * @param opened is called with the socket of each connection
  */
-export function clientOf(known: Hosts, connectMs: number): new (config?: pg.ClientConfig) => HostClient {
+export function clientOf(
+  known: Hosts,
+  connectMs: number,
+  opened: (socket: Socket) => void,
+): new (
+  config?: pg.ClientConfig,
+) => HostClient {
   return class extends HostClient {
     readonly uri: string;
+    readonly socket: Socket;
 
     constructor(config: pg.ClientConfig = {}) {
       const uri = known.current();
-      super({ ...config, connectionString: uri, connectionTimeoutMillis: connectMs });
+      const socket = new Socket();
+      super({ ...config, connectionString: uri, connectionTimeoutMillis: connectMs, stream: () => socket });
       this.uri = uri;
+      this.socket = socket;
+      opened(socket);
     }
   };
 }

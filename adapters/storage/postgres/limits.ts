@@ -150,8 +150,11 @@ export const SILENT_QUESTIONS = 2;
  */
 export const BATCH_SIZE = 16;
 
-/** While one batch waits for its commit, the next one reads its facts and is judged. */
-export const BATCHES_UNDER_WAY = 2;
+/** While one batch waits for its commit, the next ones read their facts and are judged. */
+export const BATCHES_UNDER_WAY = 3;
+
+/** This many decisions do not wait for others, so that Postgres works while the process serves further requests. */
+export const BATCHED_AT_ONCE = 8;
 
 /** Tasks that one statement ends or records. Longer lists would block the event loop as JSON. */
 export const ENDED_AT_ONCE = 5_000;

@@ -6,8 +6,8 @@
  * a frozen server. Errors are classified (errors.ts), and explained in sentences (faults.ts).
  *
  * A decision (decide.ts) takes its locks (locks.ts), reads facts (facts.ts, live-tasks.ts), writes effects
- * (effects.ts) and appends records (append.ts), all in one transaction. Queries run through ask.ts. migrate.ts and
- * serving-role.ts create the schema and its privileges. archives.ts and restores.ts serve `mandate audit-archive` and
+ * (effects.ts) and appends records (append.ts), all in one transaction. Queries run through ask.ts. migrate.ts,
+ * apply-migrations.ts and serving-role.ts create the schema and its privileges. archives.ts and restores.ts serve `mandate audit-archive` and
  * `mandate after-restore`.
  */
 
@@ -18,6 +18,7 @@ import { transparencyLog } from '../queries/log.ts';
 import { queryPorts } from '../queries/ports.ts';
 import { sweeping } from '../queries/sweeping.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
+import type { MigrationOptions } from './apply-migrations.ts';
 import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
@@ -41,7 +42,7 @@ import {
   REVOKING_POOL_SIZE,
   WATCH_HOSTS_MS,
 } from './limits.ts';
-import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
+import { createPartitions, readSchemaStatus } from './migrate.ts';
 import { missingPartitions } from './missing-partitions.ts';
 import { postgresOutbox } from './outbox.ts';
 import type { ServingPool } from './pool.ts';
@@ -63,6 +64,8 @@ export interface PostgresOptions {
   readonly poolSize?: number | undefined;
   /** The time limits; LIMITS unless a test needs others. */
   readonly limits?: LimitsByUse | undefined;
+  /** Loads the code of `migrate`, and with it Knex (apply-migrations.ts). A service never calls it. */
+  readonly loadMigrating: () => Promise<{ migratePostgres(options: MigrationOptions): Promise<readonly string[]> }>;
   /** The number of months after the current one for which `migrate` creates partitions. */
   readonly monthsAhead?: number | undefined;
 }
@@ -174,6 +177,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       if (servingRole === undefined) throw new Error('Postgres did not name the serving role');
       const now = clock.now();
       const migration = { connectionString: migrationConnectionString, servingRole, now, monthsAhead };
+      const { migratePostgres } = await options.loadMigrating();
       return orRefusal('migrating', () => migratePostgres(migration));
     },
     afterRestore: (request) => orRefusal('migrating', () => afterRestore(migrationConnectionString, request, log)),

@@ -6,7 +6,7 @@
  * taken for the answer to the next call.
  */
 
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
@@ -126,7 +126,10 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
 function driverPool({ poolSize, limits, isThere, serving }: PoolOptions, known: Hosts, log: Log) {
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
-    Client: clientOf(known, limits.acquire / known.count),
+    Client: clientOf(known, limits.acquire / known.count, (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }),
     application_name: 'mandate',
     types: columnTypes,
     keepAlive: true,
@@ -137,12 +140,6 @@ function driverPool({ poolSize, limits, isThere, serving }: PoolOptions, known: 
     query_timeout: limits.query,
     // In pipeline mode, pg closes a connection only after all answers. A call that the watchdog aborted gets no answer.
     pipeline: isThere === undefined,
-    stream: () => {
-      const socket = new Socket();
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
-      return socket;
-    },
   });
   pool.on('error', (error) => log.warn('an idle database connection failed', { detail: error.message }));
   // The pool listens for errors only while the connection is idle. A query in progress rejects with the same error.

@@ -52,4 +52,22 @@ describe('systemRandomness', () => {
     expect(new Set(secrets).size).to.equal(secrets.length);
     expect(randomness.secret(16)).to.have.length(22);
   });
+
+  it('uses every byte of a secret evenly, also where a block of random bytes ends within a secret', () => {
+    const randomness = systemRandomness();
+    const counts = new Uint32Array(256);
+    for (let made = 0; made < 3000; made += 1) {
+      randomness.ulid();
+      for (const byte of Buffer.from(randomness.secret(1 + (made % 67)), 'base64url'))
+        counts[byte] = (counts[byte] ?? 0) + 1;
+    }
+    // Each value is expected about 398 times, with a standard deviation of 20. A byte that was given out twice would be 0.
+    for (const count of counts) expect(count).to.be.within(278, 518);
+  });
+
+  it('makes no secret of more bytes than it draws at once', () => {
+    const randomness = systemRandomness();
+    expect(Buffer.from(randomness.secret(4096), 'base64url')).to.have.length(4096);
+    expect(() => randomness.secret(4097)).to.throw(RangeError);
+  });
 });

@@ -66,6 +66,55 @@ describe('The collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'def', 'gh']);
   });
 
+  it('begins a batch of enough items within the turn, and another as soon as one ends', async () => {
+    const collected = collecting({ size: 4, underWay: 2, atOnce: 2 });
+    for (const item of 'abcdefg') collected.submit(item);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['ab', 'cd']);
+    finish[0]?.();
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['ab', 'cd', 'efg']);
+    await submitAll(collected, 'h');
+    await end(1);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['ab', 'cd', 'efg', 'h']);
+    await end(2);
+    await end(3);
+    await collected.drained();
+    expect(collected.waiting()).to.equal(0);
+  });
+
+  it('leaves fewer items to the end of the turn', async () => {
+    const collected = collecting({ size: 4, atOnce: 3 });
+    collected.submit('a');
+    collected.submit('b');
+    expect(batches).to.deep.equal([]);
+    await nextTurn();
+    expect(batches).to.deep.equal([['a', 'b']]);
+  });
+
+  it('examines items whose keys are in use once, and begins what came behind them', async () => {
+    let examined = 0;
+    const collected = collecting({
+      size: 3,
+      underWay: 2,
+      atOnce: 2,
+      uses: (item) => {
+        examined += 1;
+        return byLetter(item);
+      },
+    });
+    await submitAll(collected, 'A');
+    examined = 0;
+    for (const item of 'AAAAAA') collected.submit(item);
+    // Once as two of them waited, and never for those behind them.
+    expect(examined).to.equal(2);
+    await submitAll(collected, 'b');
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['A', 'b']);
+    await end(0);
+    await end(1);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['A', 'b', 'A']);
+  });
+
   /** The key of a letter is its lowercase form. Uppercase letters use it exclusively, lowercase letters share it. */
   const byLetter = (item: string) => [{ key: item.toLowerCase(), exclusive: item === item.toUpperCase() }];
 

@@ -11,7 +11,7 @@ describe('compareDeclarations', () => {
   const declared: Declaration = { ...fields, jwksUri: 'https://keys.example/jwks.json' };
 
   async function compare(mayActNames: Declaration['mayActNames'], knowsMayActNames: boolean) {
-    const declaration = { ...declared, mayActNames };
+    const declaration: Declaration = { ...declared, mayActNames };
     const verdict = judgeRegistration(draftOf(declaration), CERTAIN_RULES);
     if (verdict.kind === 'invalid') throw new Error(JSON.stringify(verdict.errors));
     const judged = [{ declaration, registration: verdict.registration }];

@@ -41,6 +41,8 @@ describe('The catalogue of decisions', () => {
       refuse_operator: 'shared',
       refuse_pause: 'shared',
       renew_grant: 'shared',
+      // It ends one task, as often as exchanges open one.
+      revoke_grant: 'shared',
       revoke_single_token: 'shared',
       spend_assertion: 'shared',
       // These touch more rows, or lock a person or an agent exclusively.
@@ -57,7 +59,6 @@ describe('The catalogue of decisions', () => {
       lift_block: 'own',
       // An act is recorded in a transaction of one decision: it names the first record of the transaction.
       record_act: 'own',
-      revoke_grant: 'own',
       // These may end many tasks, or are switches: they have their own connections.
       end_some_tasks: 'operator',
       end_tasks: 'operator',

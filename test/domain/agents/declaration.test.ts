@@ -9,6 +9,7 @@ import {
   registrationFields,
 } from '../../../domain/agents/declaration.ts';
 import { judgeRegistration } from '../../../domain/agents/registration.ts';
+import { CLEARED } from '../../../domain/agents/registration-patch.ts';
 import { P256_KEY } from '../../support/registrations.ts';
 
 const declaration: Declaration = {
@@ -54,6 +55,7 @@ describe('A declaration', () => {
     [{ jwks: { keys: [{ ...P256_KEY, kid: 'other' }] } }, ['jwks']],
     [{ jwks: undefined, jwksUri: 'https://keys.example/jwks.json' }, ['jwks_uri']],
     [{ mayActNames: [{ sub: '7f3c', clientId: undefined }] }, ['may_act_names']],
+    [{ mayActNames: CLEARED }, ['may_act_names']],
     [{ enabled: true }, ['enabled']],
     [{ enabled: true, maxTaskTtl: 600, displayName: 'Other' }, ['display_name', 'max_task_ttl', 'enabled']],
   ];

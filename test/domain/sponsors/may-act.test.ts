@@ -38,6 +38,7 @@ describe('may_act of a subject token', () => {
     ['the registered sub beside a client_id that the name does not have', { sub: 'admin@example.com', client_id: 'x' }],
     ['the registered client_id alone', { client_id: 'jira-portal' }],
     ['the registered client_id beside a sub that the name does not have', { sub: 'x', client_id: 'jira-portal' }],
+    ['the registered client_id beside our name of another agent', { sub: 'agent:other', client_id: 'jira-portal' }],
     ['a sub of 256 characters', { sub: long }],
     ['null members', { sub: 'jira-triage', client_id: null, iss: null }],
     ['a null sub beside a client_id', { sub: null, client_id: 'jira-portal' }],

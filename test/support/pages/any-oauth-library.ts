@@ -21,6 +21,8 @@ export interface Client {
   /** The name of the file to which the test writes the program. */
   readonly file: string;
   readonly run: RunProgram;
+  /** A part of its message after a 503. */
+  readonly messageOf503: string;
 }
 
 /** The one block of code under a heading. */
@@ -45,7 +47,12 @@ export function describePrograms(clients: readonly Client[], databases: readonly
         mandate = await startMandate({
           database,
           issuer: 'own-address',
-          settings: { 'Service:Exchange:ClientIsActor': 'true', 'Service:Exchange:AudienceParameter': 'true' },
+          settings: {
+            'Service:Exchange:ClientIsActor': 'true',
+            'Service:Exchange:AudienceParameter': 'true',
+            // Each refusal has its own record.
+            'Service:Audit:Aggregation:Enabled': 'false',
+          },
         });
         folder = await mkdtemp(join(tmpdir(), 'any-oauth-library-'));
         // The programs import the packages that are installed here.
@@ -62,10 +69,15 @@ export function describePrograms(clients: readonly Client[], databases: readonly
       });
 
       /** Runs a program with a subject token that has these claims. */
-      async function runFor(claims: Readonly<Record<string, string>>, { heading, file, run }: Client) {
+      async function runFor(
+        claims: Readonly<Record<string, string>>,
+        { heading, file, run }: Client,
+        agentId?: string,
+      ) {
         const path = join(folder, file);
         await writeFile(path, programUnder(heading).text);
-        return run(path, { ...environment, SUBJECT_TOKEN: mandate.provider.mintAccessToken(claims) });
+        const agent = agentId === undefined ? {} : { AGENT_ID: agentId };
+        return run(path, { ...environment, ...agent, SUBJECT_TOKEN: mandate.provider.mintAccessToken(claims) });
       }
 
       for (const client of clients) {
@@ -95,6 +107,16 @@ export function describePrograms(clients: readonly Client[], databases: readonly
           expect(fieldsOf(lines, 'event', 'agent_id', 'reason')).to.deep.equal([
             ['token.denied', environment.AGENT_ID, 'subject_audience_mismatch'],
           ]);
+        });
+
+        it(`${client.heading} reports a 503, and prints no token and no assertion`, async () => {
+          const { id } = await mandate.agent({ jwks: undefined, jwks_uri: await mandate.keyServer.unusedUri() });
+          const lines = await mandate.recorded(async () => {
+            const { code, output, errors } = await runFor({}, client, id);
+            expect(code).not.to.equal(0);
+            expect(`${output}${errors}`).to.include(client.messageOf503).and.not.match(JWT);
+          });
+          expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'actor_keys_unavailable']]);
         });
       }
     });

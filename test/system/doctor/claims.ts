@@ -99,7 +99,20 @@ export function testClaims(explained: Explained): void {
         'failed',
         /iss that is no text\. The token is for no registered agent\.$/,
       ],
-      ['honour', { may_act }, 'failed', /^may_act is no object that has/],
+      // A provider that names the person in place of an actor: `explain` refuses a finding that names the person.
+      ['honour', { sub: 'ada-the-person' }, 'failed', /^may_act has sub of the person\. The token is for no /],
+      [
+        'honour',
+        { sub: 'object-of-ada', client_id: 'kc' },
+        'failed',
+        /^may_act has sub of the person, client_id "kc"\. /,
+      ],
+      [
+        'honour',
+        { may_act },
+        'failed',
+        /^may_act is malformed: .* a sub, a client_id or both, each a text of 1 to 256/,
+      ],
     ] as const;
     for (const [mode, claim, status, sentence] of cases) {
       const changes = { 'Service:UpstreamIdp:MayAct': mode };

@@ -2,10 +2,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { openPostgres } from '../../../adapters/storage/postgres/open.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { movedClock } from '../../support/moved-clock.ts';
+import { openPostgres } from '../../support/open-postgres.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../support/postgres-server.ts';
 import { withMethods } from '../../support/storage.ts';
 

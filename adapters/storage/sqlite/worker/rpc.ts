@@ -1,11 +1,13 @@
 /**
- * Calls methods of a worker thread over `postMessage`. The requests of one event loop turn share a message. So do the
- * responses, because a message costs more than its contents.
+ * Calls methods of a worker thread over `postMessage`. The requests of one event loop turn share a message, or as many of them
+ * as the thread takes in a batch: it then works while this thread goes on with its turn. The responses share a message too,
+ * because a message costs more than its contents.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { BATCH_SIZE } from '../limits.ts';
 import { deserializeError, type SerializedError, serializeError } from './errors.ts';
 
 /** A message to the thread is a list of requests. */
@@ -64,6 +66,7 @@ export async function connectTo(worker: Worker): Promise<Client> {
   };
 
   const send = messageBatcher<Request>(
+    BATCH_SIZE,
     (requests) => worker.postMessage(requests),
     setImmediate,
     (request, error) => {
@@ -152,6 +155,7 @@ export type Methods = Readonly<Record<string, (...args: never[]) => Promise<unkn
 export async function serve(port: MessagePort, open: () => Promise<Served>): Promise<void> {
   // With `nextTick`, the responses of one batch are sent before the next batch begins.
   const send = messageBatcher<Response>(
+    Number.POSITIVE_INFINITY,
     (responses) => port.postMessage(responses),
     process.nextTick,
     (response, error) => {
@@ -202,11 +206,13 @@ export async function serve(port: MessagePort, open: () => Promise<Served>): Pro
 }
 
 /**
+ * @param most this many items are sent at once
  * @param post sends a list of items; throws if one of them cannot be cloned
  * @param soon schedules the sending
  * @param refuse handles an item that cannot be cloned
  */
 function messageBatcher<Item>(
+  most: number,
   post: (items: readonly Item[]) => void,
   soon: (flush: () => void) => void,
   refuse: (item: Item, error: unknown) => void,
@@ -223,6 +229,7 @@ function messageBatcher<Item>(
 
   const flush = (): void => {
     const batch = items;
+    if (batch.length === 0) return;
     items = [];
     try {
       post(batch);
@@ -233,6 +240,8 @@ function messageBatcher<Item>(
   };
 
   return (item) => {
-    if (items.push(item) === 1) soon(flush);
+    const waiting = items.push(item);
+    if (waiting === 1) soon(flush);
+    else if (waiting === most) flush();
   };
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { describeFileProblem, readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
 import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, draftOf } from '../../../../domain/agents/declaration.ts';
+import { CLEARED } from '../../../../domain/agents/registration-patch.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
 import { agentFolder, changed, good, judge, SECRET, withLine, withValue } from './agent-files.ts';
 
@@ -42,6 +43,8 @@ describe('Agent files', () => {
       mayActNames: undefined,
       enabled: undefined,
     });
+    const none = await readAgentFiles([write('none.yaml', withLine('may_act_names: null'))], judge);
+    expect(none.kind === 'sound' && none.agents[0]?.declaration).to.include({ mayActNames: CLEARED });
   });
 
   it('contain one or more agents in order, with comments, anchors and an empty last document', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DatabaseRefusal } from '../../../../adapters/storage/database-refusal.ts';
-import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
+import { migratePostgres } from '../../../../adapters/storage/postgres/apply-migrations.ts';
 import { instantFromMillis } from '../../../../domain/instant.ts';
 import { aRenewal, openedTask } from '../../../contract/storage-fixtures.ts';
 import {

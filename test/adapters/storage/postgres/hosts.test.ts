@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { migratePostgres } from '../../../../adapters/storage/postgres/apply-migrations.ts';
 import { openPostgresArchives } from '../../../../adapters/storage/postgres/archives.ts';
 import { openPostgresCondition } from '../../../../adapters/storage/postgres/condition.ts';
 import { hostsOf } from '../../../../adapters/storage/postgres/connection-string.ts';
@@ -10,8 +11,6 @@ import { type Connections, openConnections } from '../../../../adapters/storage/
 import { primaryOf } from '../../../../adapters/storage/postgres/find-primary.ts';
 import { hosts } from '../../../../adapters/storage/postgres/hosts.ts';
 import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
-import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
-import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { openPostgresLedger } from '../../../../adapters/storage/postgres/open-ledger.ts';
 import { runCommand } from '../../../../composition/commands/run-command.ts';
 import { freePort } from '../../../../scripts/free-port.ts';
@@ -21,6 +20,7 @@ import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../supp
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { listen } from '../../../support/listening.ts';
+import { openPostgres } from '../../../support/open-postgres.ts';
 import { startPostgresPair } from '../../../support/postgres-pair.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
 import { thrownBy } from '../../../support/thrown-by.ts';

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { partitionOf } from '../../../../adapters/storage/postgres/migrate.ts';
-import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { type Instant, instantFromMillis } from '../../../../domain/instant.ts';
 import { anEntry, aRenewal, ledgerOf, openedTask } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
@@ -10,6 +9,7 @@ import {
   freshDatabase,
   type OutsideConnection,
 } from '../../../support/databases.ts';
+import { openPostgres } from '../../../support/open-postgres.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 
 const NEW_YEARS_EVE = instantFromMillis(Date.parse('2031-12-31T23:59:59.999Z'));

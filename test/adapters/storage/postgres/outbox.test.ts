@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { openConnections } from '../../../../adapters/storage/postgres/connections.ts';
 import { DRAINING_LIMITS, SERVING_LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
-import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import { anEntry, ledgerOf } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { openPostgres } from '../../../support/open-postgres.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 
 describe('draining the outbox on Postgres', () => {

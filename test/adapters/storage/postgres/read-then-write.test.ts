@@ -114,6 +114,28 @@ describe('a transaction in two round trips', () => {
     await expectClean();
   });
 
+  it('sends its reads in one packet, once all of them are there', async () => {
+    const clock = { name: 'clock', text: 'select clock_timestamp() as at' };
+    // The proxy would wait with this thread.
+    const direct = connect(Number(uri.port));
+    const blockedMs = 200;
+    try {
+      await direct.run(clock);
+      const [first, second] = await direct.readThenWrite(
+        (run) => {
+          const earlier = run<{ at: number }>(clock);
+          // Without a packet of both, Postgres answers the first statement meanwhile.
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockedMs);
+          return Promise.all([earlier, run<{ at: number }>(clock)]);
+        },
+        (_, read) => read.map(({ rows }) => rows[0]?.at),
+      );
+      expect(Number(second) - Number(first)).to.be.within(0, (blockedMs * 1000) / 2);
+    } finally {
+      await direct.close();
+    }
+  });
+
   it('reads within its transaction, also if one read waits for another', async () => {
     const asking = { name: 'transaction', text: 'select now() as began' };
     const { began, later } = await connections.readThenWrite(

@@ -3,11 +3,11 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { seal } from '../../../contract/minimal-sealer.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { openPostgres } from '../../../support/open-postgres.ts';
 
 const connectionString = process.env.DATABASE ?? '';
 const storage = await openPostgres({ connectionString }, { clock: { now: () => NOON }, log: capturedLog() });

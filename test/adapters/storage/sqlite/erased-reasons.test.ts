@@ -1,4 +1,4 @@
-/** An erased reason, and a deleted purpose, leaves no trace in the file of SQLite, which by default keeps deleted text in free space. */
+/** Erased reasons and deleted purposes leave no trace in the file of SQLite, which by default keeps deleted text in free space. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,13 +1,13 @@
 /** A primary with a standby behind a proxy, and two replicas of the service that reach the database through it. */
 
 import { expect } from 'chai';
-import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { runCommand } from '../../../support/command-process.ts';
 import type { TestDatabase } from '../../../support/databases.ts';
 import { type FailoverProxy, failoverProxy } from '../../../support/failover-proxy.ts';
 import { type Mandate, type RegisteredAgent, startMandate } from '../../../support/mandate.ts';
 import { movedClock } from '../../../support/moved-clock.ts';
+import { openPostgres } from '../../../support/open-postgres.ts';
 import { type PostgresPair, startPostgresPair } from '../../../support/postgres-pair.ts';
 import { sharedSigningKey } from '../../../support/shared-signing-key.ts';
 import { withMethods } from '../../../support/storage.ts';

@@ -33,10 +33,25 @@ describe('A database worker', () => {
       post(message);
     };
     worker.on('message', () => received++);
-    const numbers = Array.from({ length: 50 }, (_, nth) => nth);
+    const numbers = Array.from({ length: 15 }, (_, nth) => nth);
     const answers = await Promise.all(numbers.map((nth) => call('echo', nth)));
     expect(answers).to.deep.equal(numbers.map((nth) => [nth]));
     expect({ sent, received }).to.deep.equal({ sent: 1, received: 1 });
+  });
+
+  it('sends sixteen calls at once, so that the thread works while this one goes on with its turn', async () => {
+    const { call, worker } = running;
+    const sent: number[] = [];
+    const post = worker.postMessage.bind(worker);
+    worker.postMessage = (message: readonly unknown[]) => {
+      sent.push(message.length);
+      post(message);
+    };
+    const numbers = Array.from({ length: 50 }, (_, nth) => nth);
+    const answers = Promise.all(numbers.map((nth) => call('echo', nth)));
+    expect(sent).to.deep.equal([16, 16, 16]);
+    expect(await answers).to.deep.equal(numbers.map((nth) => [nth]));
+    expect(sent).to.deep.equal([16, 16, 16, 2]);
   });
 
   it('returns results in the order in which calls end', async () => {

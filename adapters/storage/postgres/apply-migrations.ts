@@ -1,0 +1,96 @@
+/**
+ * `mandate migrate` on Postgres: schema, ledger partitions and the serving role's privileges in one transaction. Only this
+ * file loads Knex: a service does not need it (`PostgresOptions.loadMigrating`).
+ */
+
+import createKnex, { type Knex } from 'knex';
+import type { Instant } from '../../../domain/instant.ts';
+import { DatabaseRefusal } from '../database-refusal.ts';
+import { applyMigrations, silentKnex } from '../rows/migrations.ts';
+import { bindInstant } from './column-types.ts';
+import { asUnavailable } from './errors.ts';
+import { primaryOf } from './find-primary.ts';
+import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
+import { LOCK } from './locks.ts';
+import { migrationsIn } from './migrate.ts';
+import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
+import { refuseSharedSessions } from './shared-sessions.ts';
+
+export interface MigrationOptions {
+  /** Connects as the role that will own the schema. */
+  readonly connectionString: string;
+  /** The role that the service connects as. Nothing is granted if it owns the schema. */
+  readonly servingRole: string;
+  readonly now: Instant;
+  readonly monthsAhead: number;
+}
+
+/** The oldest server version that the functions and partitions support. */
+const OLDEST_SERVER = 150_000;
+
+export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
+  const connectionString = await primaryOf(options.connectionString, 'migrating');
+  await refuseSharedSessions(connectionString, 'migrating');
+  const knex = createKnex({
+    client: 'pg',
+    connection: {
+      connectionString,
+      application_name: 'mandate migrate',
+      connectionTimeoutMillis: SERVING_LIMITS.acquire,
+    },
+    acquireConnectionTimeout: SERVING_LIMITS.acquire,
+    pool: { min: 0, max: 1 },
+    log: silentKnex,
+  });
+  try {
+    return await knex.transaction((transaction) => migrateIn(transaction, options));
+  } catch (error) {
+    throw asUnavailable(error, connectionString);
+  } finally {
+    await knex.destroy();
+  }
+}
+
+async function migrateIn(transaction: Knex.Transaction, options: MigrationOptions): Promise<readonly string[]> {
+  await transaction.raw(`set local lock_timeout to ${MIGRATION_LOCK_LIMIT_MS}`);
+  await transaction.raw(`select pg_advisory_xact_lock(${LOCK.migration}, 0)`);
+  const schema = await schemaOf(transaction);
+  await refuseUnfit(transaction);
+  const statement = await closingBefore(transaction, schema, options.servingRole);
+  if (statement !== undefined) throw new DatabaseRefusal('role_may_create', 'serving', { statement });
+  const applied = await applyMigrations(transaction, schema, migrationsIn(identifier(schema)));
+  await transaction.raw(`select ${identifier(schema)}.create_ledger_partitions(?::timestamptz, ?::integer)`, [
+    bindInstant(options.now),
+    options.monthsAhead,
+  ]);
+  await grantToServingRole(transaction, schema, options.servingRole);
+  return applied;
+}
+
+/** Such characters would end a literal or a function's body in the files of migrations, or be a parameter for Knex. */
+const UNUSABLE_IN_FILES = /["'$%?\\]/;
+
+/**
+ * Returns the schema that the owner's search path begins with, and takes it out of the search path: no object of another
+ * role in it can be called instead of one of Postgres. From here on each name of ours is written with the schema.
+ *
+ * @throws DatabaseRefusal
+ */
+async function schemaOf(transaction: Knex.Transaction): Promise<string> {
+  const { rows } = await transaction.raw('select current_schema()::text as schema');
+  const { schema }: { schema: string | null } = rows[0];
+  if (schema === null) throw new DatabaseRefusal('no_schema', 'migrating');
+  if (UNUSABLE_IN_FILES.test(schema)) throw new DatabaseRefusal('unusable_schema_name', 'migrating');
+  await transaction.raw('set local search_path = pg_catalog, pg_temp');
+  return schema;
+}
+
+/** @throws DatabaseRefusal */
+async function refuseUnfit(transaction: Knex.Transaction): Promise<void> {
+  const { rows } = await transaction.raw(
+    "select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding",
+  );
+  const { version, encoding }: { version: number; encoding: string } = rows[0];
+  if (version < OLDEST_SERVER) throw new DatabaseRefusal('server_too_old', 'migrating');
+  if (encoding !== 'UTF8') throw new DatabaseRefusal('encoding_not_utf8', 'migrating');
+}
