@@ -12,18 +12,18 @@ import type { ApprovalLine, ApprovalWords } from './approval.ts';
 
 /** Characters of the compact form. In scripts of several bytes a character, a description must stay below its limits. */
 export const MAX_REQUEST = 8 * 1024;
-const REQUEST_TYPE = 'approval-request+jwt';
+export const REQUEST_TYPE = 'approval-request+jwt';
 
 /** A person reads it at a glance, on a phone. */
-const MAX_TITLE = 120;
-const MAX_LABEL = 40;
-const MAX_VALUE = 200;
-const MAX_LINES = 10;
+export const MAX_TITLE = 120;
+export const MAX_LABEL = 40;
+export const MAX_VALUE = 200;
+export const MAX_LINES = 10;
 const MAX_JTI = 256;
 const SHA256_BYTES = 32;
 
 /** Seconds: a tool server makes a request for each call, and sends it at once. */
-const MAX_LIFETIME_SECONDS = 60;
+export const MAX_LIFETIME_SECONDS = 60;
 
 /** The claims of a request. Untrusted until the signature has been verified. */
 export interface ApprovalRequest extends ApprovalWords {
@@ -102,6 +102,6 @@ function readLine(value: Json): ApprovalLine | undefined {
 const NOT_IN_LINE = /[\p{Cc}\u2028\u2029]/u;
 
 /** 1 to `max` characters of one line, not all of them white space. */
-function isLine(text: string, max: number): boolean {
+export function isLine(text: string, max: number): boolean {
   return text.length <= max && text.trim() !== '' && !NOT_IN_LINE.test(text);
 }

@@ -1,6 +1,7 @@
 /**
- * The errors of `@mandate/agent`. A program must distinguish three cases: the task is over for the agent (stop), the
- * control plane is temporarily unavailable (retry later), the request is refused (change it). An error holds nothing of a
+ * The errors of `@mandate/agent`. A program must distinguish four cases: the task is over for the agent (stop), the
+ * control plane is temporarily unavailable (retry later), the request is refused (change it), a person has to approve the
+ * call (repeat it afterwards). An error holds nothing of a
  * request. Of an answer it holds codes of a fixed form, and the control plane's sentence.
  */
 
@@ -51,6 +52,23 @@ export class NotNow extends Error {
   constructor(what: string, retryAfterMs: number) {
     checkArguments('new NotNow', { what, retryAfterMs }, optionsOf({ what: text, retryAfterMs: milliseconds }));
     super(`${what} Try again in ${Math.ceil(retryAfterMs / 1000)} s.`);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A person has to approve the call. After that, the same call goes through once. */
+export class ApprovalRequired extends Error {
+  override readonly name = 'ApprovalRequired';
+  /** The control plane's page where the person approves or refuses the call. Show it to the person. */
+  readonly approvalUri: string;
+  /** Milliseconds to wait before the call is repeated. */
+  readonly retryAfterMs: number;
+
+  constructor(approvalUri: string, retryAfterMs: number) {
+    const given = { approvalUri, retryAfterMs };
+    checkArguments('new ApprovalRequired', given, optionsOf({ approvalUri: text, retryAfterMs: milliseconds }));
+    super(`A person has to approve this call: ${approvalUri}`);
+    this.approvalUri = approvalUri;
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -56,10 +56,13 @@ describe('the quickstart', function () {
   after(() => stage?.clear());
 
   it('runs to its last chapter, which verifies the ledger', () => {
-    expect(told.chapters).to.have.lengthOf(16);
+    expect(told.chapters).to.have.lengthOf(17);
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
     for (const reason of [
       ...reasons,
+      'approval_required',
+      'approval_spent',
+      'approval_refused',
       'sponsor_stopped',
       'operator_kill_switch',
       'task_revoked',

@@ -4,6 +4,7 @@
  */
 
 import { withTimeout } from '../../http-answer.ts';
+import { hasPrototypeMember } from '../core/call-digest.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 
@@ -57,11 +58,6 @@ async function decide(authorize: AuthorizeArguments, args: Record<string, unknow
   return answer;
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function hasPrototypeMember(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeMember);
 }

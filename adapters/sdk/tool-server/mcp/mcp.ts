@@ -13,12 +13,14 @@ import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../
 import { checkMiddleware } from '../core/options.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
+import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './approval.ts';
 import { messageOfHeaders, type ProtocolFault, readJsonBody, readMessage } from './message.ts';
 import { checkMcpOptions, type McpProtectionOptions } from './options.ts';
 import { resourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
-import { type Asked, toolPolicies } from './tool-policies.ts';
+import { type Asked, type Needed, toolPolicies } from './tool-policies.ts';
 
+export type { DescribeCall, McpCall } from '../core/approval-text.ts';
 export type { AuthorizeArguments, ToolCall } from './argument-check.ts';
 export type { McpProtectionOptions } from './options.ts';
 export type { McpToolPolicy } from './tool-policies.ts';
@@ -88,7 +90,7 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
   // 1. The tool or method. Without a bearer token, the body is not read.
   const isStranger = bearerToken(authorization) === undefined;
   const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
-  const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
+  const { approval, ...needed }: Needed =
     asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
   let fault = asked?.kind === 'fault' ? asked : undefined;
 
@@ -96,6 +98,7 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
   const session = presentedSession(request);
   const access = await toolServer.authorize({
     ...needed,
+    ...(approval && { approval: approval.check }),
     authorization,
     headers: request.headers,
     objection: (claims) => {
@@ -111,6 +114,7 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
     if (fault?.status === 413) response.setHeader('Connection', 'close');
     const isKnown = access.reason === 'unknown_tool';
     if (fault !== undefined && isKnown) answerFault(response, fault);
+    else if (isLackOfApproval(access)) answerLackOfApproval(response, request.body, access);
     else {
       // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
       const named = isStranger ? namedBefore(request) : undefined;
@@ -122,6 +126,8 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
 
   // 3. The request as the SDK and the tools see it.
   const { claims } = access;
+  const approved = approval?.arguments();
+  if (approved !== undefined) request.body = approvedMessage(request.body, approved);
   const id = session === undefined ? undefined : sessions.idOf(session, claims);
   if (id !== undefined) replaceSession(request, id);
   sessions.mark(response, claims);

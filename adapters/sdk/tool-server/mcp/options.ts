@@ -10,8 +10,10 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
+import { APPROVAL, checkApprovalKey } from '../core/http-approval.ts';
 import { toolServerMade } from '../core/options.ts';
 import { POLICY, type RoutePolicy } from '../core/policy.ts';
+import { MAX_BODY_BYTES } from '../core/read-body.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 import type { McpToolPolicy } from './tool-policies.ts';
 
@@ -26,13 +28,11 @@ export interface McpProtectionOptions {
   readonly authorizeTimeoutMs?: number;
 }
 
-/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
-const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 /** A call waits for `authorize`, and clients time out after a minute. */
 const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
 const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
 
-const TOOL: Checks<McpToolPolicy> = { ...POLICY, authorize: optional(callable) };
+const TOOL: Checks<McpToolPolicy> = { ...POLICY, authorize: optional(callable), approval: APPROVAL };
 
 const OPTIONS = optionsOf({
   tools: recordOf(optionsOf(TOOL)),
@@ -47,9 +47,12 @@ export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOpti
     ...toolServerMade(toolServer, 'toolServer'),
     ...OPTIONS(options, name),
   ]);
+  for (const [name, { approval }] of Object.entries(given.tools)) {
+    checkApprovalKey(`mcpProtection: tools.${name}`, toolServer, approval);
+  }
   return {
     methods: {},
-    maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+    maxBodyBytes: MAX_BODY_BYTES,
     authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
     ...withoutAbsent(given),
   };

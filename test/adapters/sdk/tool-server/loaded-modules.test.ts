@@ -19,14 +19,23 @@ describe('The product', () => {
     ['adapters/sdk/tool-server/fastify/fastify.ts', ['fastify']],
     [
       'adapters/sdk/tool-server/mcp/mcp.ts',
-      ['argument-check', 'mcp', 'message', 'options', 'resource-metadata', 'session-ownership', 'tool-policies'],
+      [
+        'approval',
+        'argument-check',
+        'mcp',
+        'message',
+        'options',
+        'resource-metadata',
+        'session-ownership',
+        'tool-policies',
+      ],
     ],
   ] as const) {
     it(`${entry} loads itself, jose and the token parts of the domain, and nothing of the service`, async () => {
       const loaded = await loadedBy(entry);
       expect(loaded).to.include(entry);
       const expected =
-        /^(domain\/(agents|tasks|tokens|\w+\.ts$|trim-ows\.ts$)|node_modules\/jose\/|node:|adapters\/sdk\/(tool-server\/core\/)?[\w-]+\.ts$)/;
+        /^(domain\/(agents|approvals|tasks|tokens|\w+\.ts$|trim-ows\.ts$)|node_modules\/jose\/|node:|adapters\/sdk\/(tool-server\/core\/)?[\w-]+\.ts$)/;
       const folder = entry.slice(0, entry.lastIndexOf('/'));
       expect(loaded.filter((url) => !expected.test(url))).to.have.members(own.map((name) => `${folder}/${name}.ts`));
     });

@@ -1,0 +1,85 @@
+/** What a person reads before they approve a call: a title, and lines of a label and a value each. */
+
+import type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
+import { isLine, MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
+import { checkArguments, listOf, must, optional, optionsOf } from '../../arguments.ts';
+import { withTimeout } from '../../http-answer.ts';
+import type { TaskTokenClaims } from './claims.ts';
+
+/** The control plane refuses control characters and line breaks. Its page shows bidirectional characters as visible signs. */
+export interface ApprovalText {
+  /** At most 120 characters. */
+  readonly title: string;
+  /** At most 10. Labels have at most 40 characters, values at most 200. */
+  readonly lines?: readonly ApprovalLine[];
+}
+
+/** A call that a person has to approve, of a web framework. It is frozen, with all that it holds. */
+export interface HttpCall {
+  /** This server. */
+  readonly audience: string;
+  readonly method: string;
+  /** The path with its query, as the client sent it. */
+  readonly target: string;
+  /** The parsed JSON of the body, which the handler gets as `request.body`; `undefined` without a body. */
+  readonly body: unknown;
+  readonly claims: TaskTokenClaims;
+}
+
+/** A call of an MCP tool that a person has to approve. It is frozen, with all that it holds. */
+export interface McpCall {
+  /** This server. */
+  readonly audience: string;
+  readonly tool: string;
+  /** The arguments that the tool gets. They are not checked against the tool's schema. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly claims: TaskTokenClaims;
+}
+
+/** Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval. */
+export type DescribeCall<Call> = (call: Call) => ApprovalText | Promise<ApprovalText>;
+
+/** Agents wait for the answer, and clients time out after a minute. */
+const DESCRIBE_TIMEOUT_MS = 5000;
+
+const shown = (most: number) =>
+  must(
+    `be a text of 1 to ${most} characters that is not blank, without control characters and line breaks`,
+    (value) => {
+      return typeof value === 'string' && value.isWellFormed() && isLine(value, most);
+    },
+  );
+
+const LINES = listOf(optionsOf({ label: shown(MAX_LABEL), value: shown(MAX_VALUE) }));
+
+const TEXT = optionsOf({
+  title: shown(MAX_TITLE),
+  lines: optional((value, name) =>
+    Array.isArray(value) && value.length > MAX_LINES
+      ? [`${name} must be a list of at most ${MAX_LINES} lines`]
+      : LINES(value, name),
+  ),
+});
+
+/**
+ * The checked text of a call.
+ *
+ * @param call is frozen
+ * @throws Error without a part of the call: if `describe` throws, is late, or returns a text that cannot be shown
+ */
+export async function approvalText<Call>(describe: DescribeCall<Call>, call: Call): Promise<Required<ApprovalText>> {
+  const late = () => new Error(`approval did not answer within ${DESCRIBE_TIMEOUT_MS} ms.`);
+  const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call), late);
+  checkArguments('approval', text, TEXT);
+  const { title, lines = [] } = text;
+  return { title, lines: lines.map(({ label, value }) => ({ label, value })) };
+}
+
+async function described<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText> {
+  try {
+    return await describe(call);
+  } catch {
+    // The cause is dropped, because it may quote the call.
+    throw new Error('approval threw an error.');
+  }
+}

@@ -1,0 +1,111 @@
+/** `task.fetch` and a tool server whose calls a person has to approve. */
+
+import { expect } from 'chai';
+import { ApprovalRequired, type StartTask, type Task } from '../../../../adapters/sdk/agent/agent.ts';
+import { libraryForSuite } from '../../../support/agents/agent-library.ts';
+import { JIRA } from '../../../support/mandate.ts';
+import { thrownBy } from '../../../support/thrown-by.ts';
+
+describe('The agent library, when a person has to approve a call,', () => {
+  const library = libraryForSuite();
+  /** The requests that the tool server got. */
+  let called: { readonly method: string | undefined; readonly body: unknown }[];
+  /** The tool server's next answers; after the last one, 200. */
+  let answers: (() => Response)[];
+
+  const uri = (id = 'apr_a') => `${library.mandate.issuer}/me/approvals/${id}`;
+  const lacking = (approval: string, headers: object = { 'retry-after': '5' }, reason = 'approval_required') => {
+    const body = { error: reason, error_description: 'A person has to.', reason, approval_uri: approval };
+    return () =>
+      new Response(JSON.stringify(body), { status: 403, headers: { 'content-type': 'application/json', ...headers } });
+  };
+  beforeEach(() => {
+    called = [];
+    answers = [];
+    library.requests.answer = async (url, init, pass) => {
+      if (!url.startsWith(JIRA)) return pass();
+      called.push({ method: init?.method, body: init?.body });
+      return answers.shift()?.() ?? new Response('done');
+    };
+  });
+  const started = (options: Pick<StartTask, 'onApproval' | 'approvalTimeoutMs'> = {}): Promise<Task> =>
+    library.agent.startTask({
+      subjectToken: library.mandate.provider.mintAccessToken({ exp: library.mandate.clock.seconds() + 7200 }),
+      resource: JIRA,
+      scope: ['jira:read'],
+      ...options,
+    });
+  const pay = (task: Task, body: RequestInit['body'] = '{"to":"Bob"}') =>
+    task.fetch(JIRA, { method: 'POST', body: body ?? null });
+
+  it('throws ApprovalRequired with the page of the control plane', async () => {
+    answers = [lacking(uri())];
+    const error = await thrownBy(pay(await started()));
+    expect(error).to.be.instanceOf(ApprovalRequired).and.include({ approvalUri: uri(), retryAfterMs: 5000 });
+    expect(called).to.have.lengthOf(1);
+  });
+
+  it('tells it once for each address, and repeats the same call until it goes through', async () => {
+    answers = [lacking(uri()), lacking(uri(), {}), lacking(uri('apr_b'), { 'retry-after': '3' })];
+    const told: string[] = [];
+    const task = await started({ onApproval: async (approval) => void told.push(approval) });
+    expect(await (await pay(task)).text()).to.equal('done');
+    expect(told).to.deep.equal([uri(), uri('apr_b')]);
+    expect(called).to.deep.equal(Array(4).fill({ method: 'POST', body: '{"to":"Bob"}' }));
+    expect(library.slept).to.deep.equal([5000, 1000, 3000]);
+  });
+
+  it('waits no longer than its time limit', async () => {
+    answers = Array.from({ length: 9 }, () => lacking(uri()));
+    const task = await started({ onApproval: () => undefined, approvalTimeoutMs: 12_000 });
+    expect(await thrownBy(pay(task))).to.be.instanceOf(ApprovalRequired);
+    expect([called.length, library.slept]).to.deep.equal([3, [5000, 5000]]);
+  });
+
+  it('stops waiting with its signal, with an error of onApproval, and when the task has ended', async () => {
+    const stopped = new AbortController();
+    answers = Array.from({ length: 9 }, () => lacking(uri()));
+    const task = await started({ onApproval: () => stopped.abort(new Error('enough')) });
+    const { signal } = stopped;
+    expect(await thrownBy(task.fetch(JIRA, { signal }))).to.have.property('message', 'enough');
+    const faulty = await started({ onApproval: () => Promise.reject(new Error('no screen')) });
+    expect(await thrownBy(pay(faulty))).to.have.property('message', 'no screen');
+    const ending: Task = await started({ onApproval: () => ending.end() });
+    expect(await thrownBy(pay(ending))).to.have.property('name', 'TaskOver');
+    expect(called).to.have.lengthOf(3);
+  });
+
+  it('does not wait with a body that can be sent only once, or is sent differently each time', async () => {
+    const task = await started({ onApproval: () => undefined });
+    for (const body of [new Blob(['{}']).stream(), new FormData()]) {
+      answers = [lacking(uri())];
+      const init = { method: 'POST', body, duplex: 'half' };
+      expect(await thrownBy(task.fetch(JIRA, init as RequestInit))).to.be.instanceOf(ApprovalRequired);
+    }
+    expect([called.length, library.slept]).to.deep.equal([2, []]);
+  });
+
+  it('returns every other answer as it came, also one that names a page elsewhere', async () => {
+    const told: string[] = [];
+    const task = await started({ onApproval: (approval) => void told.push(approval) });
+    const json = { 'content-type': 'application/json' };
+    for (const other of [
+      lacking('https://other.example/me/approvals/apr_a'),
+      lacking(`${library.mandate.issuer}.other.example/me/approvals/apr_a`),
+      lacking(uri(), {}, 'approval_refused'),
+      lacking(uri(), { 'content-type': 'text/html' }),
+      () => new Response(`{"x":"${'x'.repeat(9000)}"}`, { status: 403, headers: json }),
+      () => new Response('{"reason":', { status: 403, headers: json }),
+      () =>
+        new Response(JSON.stringify({ reason: 'approval_required', approval_uri: uri() }), {
+          status: 401,
+          headers: json,
+        }),
+    ]) {
+      answers = [other];
+      const answer = await pay(task);
+      expect([answer.status, await answer.text()]).to.deep.equal([other().status, await other().text()]);
+    }
+    expect([told, library.slept]).to.deep.equal([[], []]);
+  });
+});
