@@ -34,6 +34,7 @@ export interface ApprovalRequest extends ApprovalWords {
   readonly taskId: TaskId;
   readonly digest: string;
   readonly issuedAt: Instant;
+  readonly notBefore: Instant | undefined;
   readonly expiresAt: Instant;
 }
 
@@ -54,7 +55,11 @@ export function readApprovalRequest(text: string, audience: string): ApprovalReq
   const lines = readLines(member(json, 'lines'));
   if (taskId === undefined || digest === undefined || lines === undefined) return undefined;
   if (title === undefined || !isLine(title, MAX_TITLE)) return undefined;
-  const times = { issuedAt: instantFromSeconds(issuedAt), expiresAt: instantFromSeconds(expiry) };
+  const times = {
+    issuedAt: instantFromSeconds(issuedAt),
+    notBefore: claims.notBefore === undefined ? undefined : instantFromSeconds(claims.notBefore),
+    expiresAt: instantFromSeconds(expiry),
+  };
   return { jws, issuer, jti, taskId, digest, title, lines, ...times };
 }
 
@@ -64,14 +69,15 @@ export function readApprovalRequest(text: string, audience: string): ApprovalReq
  * @param latest the later of two clocks. It decides when a request is past (supplement "Clocks")
  */
 export function isInTime(
-  { issuedAt, expiresAt }: Pick<ApprovalRequest, 'issuedAt' | 'expiresAt'>,
+  { issuedAt, notBefore, expiresAt }: Pick<ApprovalRequest, 'issuedAt' | 'notBefore' | 'expiresAt'>,
   { now, latest }: { readonly now: Instant; readonly latest: Instant },
 ): boolean {
   const soonest = plusSeconds(now, CLOCK_SKEW_SECONDS);
   return (
     plusSeconds(expiresAt, CLOCK_SKEW_SECONDS) > latest &&
     expiresAt <= plusSeconds(soonest, MAX_LIFETIME_SECONDS) &&
-    issuedAt <= soonest
+    issuedAt <= soonest &&
+    (notBefore === undefined || notBefore <= soonest)
   );
 }
 
