@@ -150,7 +150,7 @@ describe("The person's page", () => {
     const seen = `</blockquote><script>document.title="owned"</script>\\u{2069}\\u{202e}\\u{200b}`;
     const lines = [...Array(10)].map(() => ({ label: hostile.slice(0, 40), value: `Answer: yes ${hostile}` }));
     for (const render of [
-      (approval: TaskApproval) => renderMe(aView({ waiting: [approval] }), 'en'),
+      (approval: TaskApproval) => renderMe(aView({ waiting: [approval], hearsApprovals: true }), 'en'),
       (approval: TaskApproval) => renderApproval(anApprovalView({ approval }), 'en'),
     ]) {
       const page = await open(render(anApproval({ title: hostile, lines })));
@@ -173,7 +173,7 @@ describe("The person's page", () => {
   it('shows nothing of approvals where tool servers may ask for none', () => {
     for (const language of languages) {
       for (const page of [renderMe(aBusyView(), language), renderAgent(anAgentView(), language)]) {
-        expect(page).not.to.match(/approval|data-renew-ms|id="waiting"/);
+        expect(page).not.to.match(/approval|data-renew-ms|data-version|id="waiting"/);
       }
     }
   });
