@@ -1,6 +1,6 @@
 /** Compares docs/approvals.md with the code, and follows its commands. */
 
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -40,7 +40,9 @@ describe('docs/approvals.md', () => {
   it('leads from a key to a payment that the person approved, with the outputs that it shows', async function () {
     this.timeout(120_000);
     const folder = await mkdtemp(join(tmpdir(), 'mandate-approvals-page-'));
-    for (const name of ['docs', 'node_modules', 'package.json']) await symlink(join(root, name), join(folder, name));
+    // The programs run as in a clone, and write their files elsewhere.
+    const clone = (await readdir(root)).filter((name) => !name.startsWith('.'));
+    for (const name of clone) await symlink(join(root, name), join(folder, name));
     const audience = `http://127.0.0.1:${await freePort()}`;
     const terminal = openTerminal(folder);
     const [makeKey, serve, pay] = blocksRunBy('test/docs/approvals.test.ts', 'docs/approvals.md').map(
