@@ -158,6 +158,10 @@ describe("The person's page", () => {
       const quotation = page.locator('blockquote');
       expect(await quotation.locator('strong').textContent()).to.equal(seen);
       expect(await quotation.locator('dd').allTextContents()).to.deep.equal(lines.map(() => `Answer: yes ${seen}`));
+      const widths = await quotation
+        .locator('dd')
+        .evaluateAll((all) => all.map((value) => value.clientWidth / (value.closest('dl')?.clientWidth ?? 0)));
+      expect(Math.min(...widths)).to.be.at.least(0.5);
       // No word of the tool server is elsewhere, but for the hidden names of the two buttons.
       expect(await page.getByText('owned').count()).to.equal(
         await page.locator('blockquote, .hidden').getByText('owned').count(),
