@@ -70,8 +70,19 @@ export const SPENT_FOR_SECONDS = 10;
 
 /** The page on which the person answers. */
 export function approvalUri(issuer: string, approvalId: ApprovalId): string {
-  return `${issuer}/me/approvals/${approvalId}`;
+  return `${issuer}${PAGES}${approvalId}`;
 }
+
+/**
+ * Whether the text is the address of such a page. The libraries show no other text to a person: another page of the issuer
+ * might lead elsewhere, and control characters might change what a terminal shows.
+ */
+export function isApprovalUri(issuer: string, text: string): boolean {
+  const pages = `${issuer}${PAGES}`;
+  return text.startsWith(pages) && /^[\w-]+$/.test(text.slice(pages.length));
+}
+
+const PAGES = '/me/approvals/';
 
 /** The `detail` of the records `approval.…`. It has no words. */
 export function approvalDetail({ approvalId, digest, commitment }: ApprovalNames): string {

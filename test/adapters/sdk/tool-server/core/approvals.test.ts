@@ -8,7 +8,11 @@ import express from 'express';
 import fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import type { HttpCall } from '../../../../../adapters/sdk/tool-server/core/approval-text.ts';
-import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type {
+  CallToApprove,
+  ToolServer,
+  ToolServerOptions,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import {
   claimsOf,
   expressProtection,
@@ -220,9 +224,11 @@ for (const [name, start] of [
       ]);
       plane.answerApproval = (_, response) => response.socket?.destroy();
       expect(await reasonOf()).to.equal('approval_unavailable');
-      const elsewhere = { state: 'pending', approval_uri: 'https://other.example/me/approvals/1', interval: 5 };
-      plane.answerApproval = answering(elsewhere);
-      expect(await reasonOf()).to.equal('approval_unavailable');
+      const page = approvals.uri('a');
+      for (const elsewhere of ['https://other.example/me/approvals/apr_a', `${plane.issuer}/me`, `${page}?to=x`]) {
+        plane.answerApproval = answering({ state: 'pending', approval_uri: elsewhere, interval: 5 });
+        expect(await reasonOf()).to.equal('approval_unavailable');
+      }
       expect(errors).to.deep.equal([]);
       for (const status of [400, 404]) {
         plane.answerApproval = answering({ error: 'invalid_request' }, status);
@@ -232,7 +238,7 @@ for (const [name, start] of [
         'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
         'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
       ]);
-      expect(events.map(({ reason }) => reason)).to.deep.equal(Array(5).fill('approval_unavailable'));
+      expect(events.map(({ reason }) => reason)).to.deep.equal(Array(7).fill('approval_unavailable'));
       expect(handled).to.deep.equal([]);
     });
 
@@ -276,7 +282,7 @@ for (const [name, start] of [
       [
         'returns nothing',
         () => undefined,
-        'approval: the argument must be an object; title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
+        'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
       ],
       [
         'returns a line break',
@@ -367,3 +373,47 @@ for (const [name, start] of [
     }
   });
 }
+
+describe('A call that a person approves, without a framework', () => {
+  const fixture = planeForEachTest(() => NOW);
+  const DIGEST = sha256('DELETE /payments/7');
+
+  it('is asked for with the given digest and text, or refused if they are none, before a person is asked', async () => {
+    const approvals = await fakeApprovals(fixture.plane, () => NOW);
+    const errors: string[] = [];
+    const options = { now: () => NOW * 1000, onError: (error: unknown) => void errors.push((error as Error).message) };
+    const asking = fixture.toolServer({ ...options, approvalKey: { jwk: { ...approvals.key.privateJwk } } });
+    const reasonOf = async (call: object, toolServer = asking) => {
+      const access = await toolServer.authorize({
+        route: 'delete_payment',
+        policy: toolServer.policy({ scope: ['jira:read'] }),
+        token: fixture.plane.token(),
+        approval: async () => call as CallToApprove,
+      });
+      return access.kind === 'refused' ? access.reason : null;
+    };
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' })).to.equal('approval_required');
+    expect(approvals.asked.map(({ claims }) => [claims.digest, claims.title, claims.lines])).to.deep.equal([
+      [DIGEST, 'Delete', []],
+    ]);
+    approvals.approve(DIGEST);
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' })).to.equal(null);
+    for (const digest of ['Bob', `${DIGEST}=`, createHash('sha256').update('Bob').digest('hex'), undefined]) {
+      expect(await reasonOf({ digest, title: 'Delete' })).to.equal('policy_unavailable');
+    }
+    expect(await reasonOf({ digest: DIGEST, title: 'Pay\nBob' })).to.equal('policy_unavailable');
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' }, fixture.toolServer(options))).to.equal('internal_error');
+    expect(errors).to.deep.equal([
+      ...Array(4).fill('approval: digest must be a SHA-256 in base64url.'),
+      'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
+      'createToolServer has no approvalKey, so no approval can be asked for.',
+    ]);
+    expect(approvals.asked).to.have.lengthOf(2);
+    expect(fixture.events.map(({ route, reason }) => [route, reason])).to.deep.equal(
+      ['approval_required', null, ...Array(5).fill('policy_unavailable'), 'internal_error'].map((reason) => [
+        'delete_payment',
+        reason,
+      ]),
+    );
+  });
+});
