@@ -3,6 +3,7 @@
  * page. The same call goes through once after the approval.
  */
 
+import { isApprovalUri } from '../../../domain/approvals/approval.ts';
 import { isJsonObject, parseStrictJson, textMember } from '../../../domain/tokens/strict-json.ts';
 import { withTimeout } from '../http-answer.ts';
 import { retryAfterMs } from './control-plane.ts';
@@ -61,7 +62,7 @@ async function lackOfApproval(
   if (!isJsonObject(body) || textMember(body, 'reason') !== 'approval_required') return undefined;
   const uri = textMember(body, 'approval_uri');
   // Only the control plane's page is shown to a person: a tool server could name any other.
-  if (uri === undefined || !uri.startsWith(`${issuer}/`) || !URL.canParse(uri)) return undefined;
+  if (uri === undefined || !isApprovalUri(issuer, uri)) return undefined;
   await answer.body?.cancel();
   return new ApprovalRequired(uri, retryAfterMs(answer.headers.get('retry-after'), clock.now()));
 }

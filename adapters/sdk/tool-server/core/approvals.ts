@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { isApprovalUri } from '../../../../domain/approvals/approval.ts';
 import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
 import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
@@ -93,7 +94,7 @@ function readAnswer(answer: PlaneAnswer | undefined, issuer: string): ApprovalAn
     case 'pending': {
       const uri = textMember(body, 'approval_uri');
       // The agent's client opens this address, or shows it to the person.
-      if (uri === undefined || !uri.startsWith(`${issuer}/`) || !URL.canParse(uri)) return unavailable;
+      if (uri === undefined || !isApprovalUri(issuer, uri)) return unavailable;
       return { kind: 'pending', uri, retryAfter: retryAfterOf(member(body, 'interval')) };
     }
     default:
