@@ -235,6 +235,7 @@ for (const database of databases) {
         ['approval_request_expired', jira.request(taskId, { iat: now + 61 })],
         ['approval_request_expired', jira.request(taskId, { nbf: now + 61 })],
         ['approval_request_expired', jira.request(taskId, { iat: now + 120, exp: now + 180 })],
+        ['approval_request_expired', jira.request(taskId, { nbf: now + 61 })],
         ['approval_not_for_task', jira.request(other.taskId)],
         ['approval_not_for_task', wiki.request(taskId)],
         ['approval_replayed', used],
