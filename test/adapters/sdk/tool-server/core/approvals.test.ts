@@ -244,7 +244,9 @@ for (const [name, start] of [
         'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
         'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
       ]);
-      expect(events.map(({ reason }) => reason)).to.deep.equal(Array(4 + elsewhere.length).fill('approval_unavailable'));
+      expect(events.map(({ reason }) => reason)).to.deep.equal(
+        Array(4 + elsewhere.length).fill('approval_unavailable'),
+      );
       expect(handled).to.deep.equal([]);
     });
 
