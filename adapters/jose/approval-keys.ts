@@ -7,7 +7,7 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { APPROVAL_KEY_RULES, readKeySet } from '../../domain/agents/key-set.ts';
 import type { JwkSet } from '../../domain/agents/public-key.ts';
 import { REMOTE_KEY_AGES, REMOTE_KEY_SET } from './agent-keys.ts';
-import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
+import { type FetchedKeys, fetchedKeys, type Waiting } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { type PublishedKeysRules, publishedKeys, verifyWithPublished } from './published-keys.ts';
 
@@ -44,6 +44,8 @@ export function approvalKeys(
   const sources = new Map(resources.map(({ audience, keys }) => [audience, sourceOf(keys, network, clock, log)]));
   const remote = [...sources.values()].flatMap((source) => (source.kind === 'remote' ? [source.keys] : []));
   const { algorithms } = APPROVAL_KEY_RULES;
+  // Introspection needs permits of the same limiter, and an agent can forge requests.
+  const waiting: Waiting = { count: 0 };
   return {
     async verify(audience, request, trace) {
       const source = sources.get(audience);
@@ -51,7 +53,7 @@ export function approvalKeys(
       const { kind } =
         source.kind === 'inline'
           ? await verifyWithRing(await source.ring, request, algorithms)
-          : await verifyWithPublished(source.keys, request, algorithms, trace);
+          : await verifyWithPublished(source.keys, request, algorithms, trace, waiting);
       return { kind };
     },
 

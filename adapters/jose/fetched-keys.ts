@@ -32,8 +32,8 @@ export interface FetchedKeys<Keys> {
 }
 
 /**
- * Counts the callers that wait for a fetch with a token that may be forged. Kill switches need permits of the same limiter.
- * While a source does not answer, forged tokens must not hold all of them.
+ * Counts the callers that wait for a fetch with a token that may be forged. Kill switches, or introspection, need permits of the
+ * same limiter. While a source does not answer, forged tokens must not hold all of them.
  */
 export interface Waiting {
   count: number;

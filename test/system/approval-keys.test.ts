@@ -2,8 +2,9 @@
 
 import { expect } from 'chai';
 import { databases, type TestDatabase } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { fieldsOf, JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import { fieldsOf, JIRA, type Mandate, startMandate, withService } from '../support/mandate.ts';
 import { type AskingServer, askingServer, asks, jwksOf } from '../support/tool-server/approval-request.ts';
 
 describe('The keys of a tool server that may ask for approvals', () => {
@@ -67,6 +68,33 @@ describe('The keys of a tool server that may ask for approvals', () => {
     expect(fieldsOf(lines, 'event', 'reason').at(-1)).to.deep.equal(['token.denied', 'approval_keys_unavailable']);
     expect((await asked(jira)).body.state).to.equal('pending');
     expect(await readiness()).to.equal('Healthy');
+  });
+
+  it('leave permits to introspection while their host does not answer', async () => {
+    const { answer: usual } = server;
+    status = 500;
+    const limits = { 'Service:Overload:ConcurrencyLimit': '10', 'Service:Overload:QueueLimit': '0' };
+    await withService(mandate.another(limits), async (narrow) => {
+      const { access_token: token, task_id: taskId } = (await (await narrow.agent()).exchange()).body;
+      server.answer = () => undefined;
+      narrow.clock.advance(31);
+      const before = narrow.log.lines.length;
+      let answered = 0;
+      const asked = Array.from({ length: 9 }, async () => {
+        const { status, body } = await asks(narrow, token, jira.request(taskId, { exp: narrow.clock.seconds() + 60 }));
+        answered += 1;
+        return [status, body.error_description];
+      });
+      // Four requests wait for the keys.
+      await eventually(() => answered === 5);
+      expect(narrow.log.lines.slice(before).join(), 'the fetch goes on').not.to.include('There are no new keys.');
+      expect((await narrow.introspect(String(token))).active).to.equal(true);
+      await server.close();
+      const sentence = "The tool server's keys could not be fetched. Retry the request.";
+      for (const answer of await Promise.all(asked)) expect(answer).to.deep.equal([503, sentence]);
+    });
+    server.answer = usual;
+    await server.reopen();
   });
 
   it('degrade the readiness of an instance that never got them', async () => {
