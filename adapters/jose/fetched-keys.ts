@@ -88,6 +88,13 @@ const MAX_PAUSE_SECONDS = 30;
 /** The longest heeded `Retry-After`. A longer one would outlast most outages. */
 const MAX_RETRY_AFTER_SECONDS = 300;
 
+/** Keys older than this make readiness `Degraded` (specification "Limits", key fetch staleness). */
+const STALE_SECONDS = 15 * 60;
+
+export function isStale(fetchedAt: Instant | undefined, clock: Clock): boolean {
+  return fetchedAt !== undefined && secondsBetween(fetchedAt, clock.now()) > STALE_SECONDS;
+}
+
 interface Failure {
   readonly startedAt: Instant;
   readonly endedAt: Instant;

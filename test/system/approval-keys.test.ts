@@ -7,6 +7,8 @@ import { answering, type Loopback, startLoopback } from '../support/loopback.ts'
 import { fieldsOf, JIRA, type Mandate, startMandate, withService } from '../support/mandate.ts';
 import { type AskingServer, askingServer, asks, jwksOf } from '../support/tool-server/approval-request.ts';
 
+const NO_KEYS = 'There are no usable keys of 1 of 1 tool servers: they cannot ask for approvals.';
+
 describe('The keys of a tool server that may ask for approvals', () => {
   let mandate: Mandate;
   let jira: AskingServer;
@@ -102,8 +104,26 @@ describe('The keys of a tool server that may ask for approvals', () => {
     const { body } = await another.untilReady({ accept: 'application/json' });
     expect((body.checks as Record<string, unknown>).approval_keys).to.deep.equal({
       status: 'Degraded',
-      detail: 'The keys of 1 of 1 tool servers could not be fetched: they cannot ask for approvals.',
+      detail: NO_KEYS,
     });
     await another.stop();
+  });
+
+  it('degrade the readiness if they are old, or none of them can be used', async () => {
+    [published, status] = [JSON.parse(jwksOf(jira)), 200];
+    await withService(mandate.another({}), async (another) => {
+      const check = async () => {
+        const { body } = await another.untilReady({ accept: 'application/json' });
+        return (body.checks as Record<string, { status: string; detail: string }>).approval_keys;
+      };
+      await eventually(async () => (await check())?.status === 'Healthy');
+      status = 500;
+      another.clock.advance(15 * 60 + 1);
+      const OLD = 'The keys of 1 of 1 tool servers were last fetched over 15 minutes ago.';
+      expect(await check()).to.deep.equal({ status: 'Degraded', detail: OLD });
+      [published, status] = [{ keys: [] }, 200];
+      another.clock.advance(31);
+      await eventually(async () => (await check())?.detail === NO_KEYS);
+    });
   });
 });
