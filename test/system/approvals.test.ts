@@ -233,7 +233,6 @@ for (const database of databases) {
         ['approval_signature_invalid', stranger.request(taskId, {}, { kid: jira.key.kid })],
         ['approval_request_expired', jira.request(taskId, { iat: now - 120, exp: now - 60 })],
         ['approval_request_expired', jira.request(taskId, { iat: now + 61 })],
-        ['approval_request_expired', jira.request(taskId, { nbf: now + 61 })],
         ['approval_request_expired', jira.request(taskId, { iat: now + 120, exp: now + 180 })],
         ['approval_request_expired', jira.request(taskId, { nbf: now + 61 })],
         ['approval_not_for_task', jira.request(other.taskId)],
