@@ -151,7 +151,7 @@ for (const database of databasesByLength) {
       mandate.clock.advance(-301);
       const records = await mandate.recorded(async () => {
         await late.getByRole('button', { name: /^Ja/ }).click();
-        await late.getByRole('heading', { name: 'So kann das nicht mehr beantwortet werden' }).waitFor();
+        await late.getByRole('heading', { name: 'Diese Antwort ist nicht möglich' }).waitFor();
       });
       expect(records).to.deep.equal([]);
       expect((await ask()).state).to.equal('refused');

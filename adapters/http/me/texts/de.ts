@@ -242,7 +242,7 @@ export const de: Texts = {
       action: 'Meine Aufgaben öffnen',
     },
     not_waiting: {
-      title: 'So kann das nicht mehr beantwortet werden',
+      title: 'Diese Antwort ist nicht möglich',
       text: 'Es wurde schon beantwortet, die Zeit ist abgelaufen, die Aufgabe ist beendet, oder ihr Agent ist abgeschaltet. Nichts wurde geändert. Nach einem Ja stoppen Sie die Aufgabe, um die Aktion zu verhindern.',
       action: 'Meine Aufgaben öffnen',
     },

@@ -229,7 +229,7 @@ export const en: Texts = {
       action: 'Open my tasks',
     },
     not_waiting: {
-      title: 'This can no longer be answered so',
+      title: 'This answer is not possible',
       text: 'It was answered before, its time is up, the task has ended, or its agent is turned off. Nothing was changed. After a yes, stop the task to prevent the action.',
       action: 'Open my tasks',
     },
