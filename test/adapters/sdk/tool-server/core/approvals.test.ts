@@ -332,6 +332,14 @@ for (const [name, start] of [
       });
     }
 
+    it('is refused with arguments_refused if the function returns false, and no person is asked', async () => {
+      await started({ ...policy, approval: async () => false as const });
+      const answer = await call();
+      expect([answer.status, answer.json.reason]).to.deep.equal([403, 'arguments_refused']);
+      expect([events.map(({ reason }) => reason), errors]).to.deep.equal([['arguments_refused'], []]);
+      expect([approvals.asked, handled]).to.deep.equal([[], []]);
+    });
+
     it('is asked for with a key in PEM and with a signer too', async () => {
       const { privateKey, kid } = approvals.key;
       const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
