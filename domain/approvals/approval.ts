@@ -68,21 +68,24 @@ export const POLL_INTERVAL_SECONDS = 5;
 /** Seconds for which a used approval answers `spent`: a client that repeats a call at once does not ask the person again. */
 export const SPENT_FOR_SECONDS = 10;
 
+const PAGES = '/me/approvals/';
+
 /** The page on which the person answers. */
 export function approvalUri(issuer: string, approvalId: ApprovalId): string {
   return `${issuer}${PAGES}${approvalId}`;
 }
 
+/** An id, of this or a later version of the control plane. */
+const ID_IN_ADDRESS = /^[\w-]{1,128}$/;
+
 /**
- * Whether the text is the address of such a page. The libraries show no other text to a person: another page of the issuer
- * might lead elsewhere, and control characters might change what a terminal shows.
+ * Whether the text is the address of such a page, and nothing more. A person opens it and a model reads it, so it must not
+ * hold words of the server that sent it.
  */
 export function isApprovalUri(issuer: string, text: string): boolean {
-  const pages = `${issuer}${PAGES}`;
-  return text.startsWith(pages) && /^[\w-]+$/.test(text.slice(pages.length));
+  const start = `${issuer}${PAGES}`;
+  return text.startsWith(start) && ID_IN_ADDRESS.test(text.slice(start.length));
 }
-
-const PAGES = '/me/approvals/';
 
 /** The `detail` of the records `approval.…`. It has no words. */
 export function approvalDetail({ approvalId, digest, commitment }: ApprovalNames): string {

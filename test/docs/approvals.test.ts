@@ -1,16 +1,18 @@
-/** Compares docs/approvals.md with the code, and runs its tool server with the real service. */
+/** Compares docs/approvals.md with the code, and follows its commands. */
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createAgent } from '../../adapters/sdk/agent/agent.ts';
 import { refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../domain/approvals/approval-request.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { sqliteFile } from '../support/databases.ts';
-import { startExample } from '../support/example-process.ts';
-import { JIRA, startMandate } from '../support/mandate.ts';
-import { makeSigningKey } from '../support/signing-key.ts';
+import { startMandate } from '../support/mandate.ts';
+import { root } from '../support/packed-packages.ts';
+import { blocksOf } from '../support/pages/page.ts';
+import { blocksRunBy } from '../support/pages/run-by.ts';
+import { openTerminal, shownOutput } from '../support/pages/terminal.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const page = await readFile(at('docs/approvals.md'), 'utf8');
@@ -35,59 +37,66 @@ describe('docs/approvals.md', () => {
     expect(words).to.include(`with at most ${MAX_LABEL} and ${MAX_VALUE},`);
   });
 
-  it('has a tool server that pays once after a yes, and asks no person about what is no payment', async function () {
-    this.timeout(60_000);
-    const key = await makeSigningKey('ES256');
-    const folder = await mkdtemp(join(tmpdir(), 'mandate-approvals-'));
-    const keyFile = join(folder, 'key.json');
-    await writeFile(keyFile, JSON.stringify(key.privateJwk));
-    const mandate = await startMandate({
-      database: sqliteFile,
-      issuer: 'own-address',
-      settings: {
-        'Service:Approvals:Enabled': 'true',
-        'Service:Me:ClientId': 'the-page',
-        'Service:Approvals:Resources:0:Audience': JIRA,
-        'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
-      },
-    });
-    const environment = { MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA, APPROVAL_KEY: keyFile };
-    const { url, stop } = await startExample('approvals-tool-server.ts', environment);
+  it('leads from a key to a payment that the person approved, with the outputs that it shows', async function () {
+    this.timeout(120_000);
+    const folder = await mkdtemp(join(tmpdir(), 'mandate-approvals-page-'));
+    // The programs run as in a clone, and write their files elsewhere.
+    const clone = (await readdir(root)).filter((name) => !name.startsWith('.'));
+    for (const name of clone) await symlink(join(root, name), join(folder, name));
+    const audience = `http://127.0.0.1:${await freePort()}`;
+    const terminal = openTerminal(folder);
+    const [makeKey, serve, pay] = blocksRunBy('test/docs/approvals.test.ts', 'docs/approvals.md').map(
+      ({ text }) => text,
+    );
+    const blocks = blocksOf(page);
+    const [asks, paid] = blocks.filter(({ language }) => language === 'text').map(({ text }) => text);
+    const settings = blocks.find(({ text }) => text.startsWith('Service__'))?.text ?? '';
     try {
-      const registered = await mandate.agent({ allowed_scopes: ['payments:write'] });
-      const agent = createAgent({
-        issuer: mandate.issuer,
-        agentId: registered.id,
-        key: { jwk: { ...registered.key.privateJwk } },
-        clock: { now: Date.now, sleep: () => Promise.resolve(), random: () => 0 },
+      await terminal.run(makeKey ?? '');
+      const jwks = await readFile(join(folder, 'approval-jwks.json'), 'utf8');
+      const mandate = await startMandate({
+        database: sqliteFile,
+        issuer: 'own-address',
+        settings: Object.fromEntries(
+          [...settings.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [
+            name.replaceAll('__', ':'),
+            value.replace(/^\$\{APPROVAL_JWKS\}$/, () => jwks).replace('http://127.0.0.1:5200', audience),
+          ]),
+        ),
       });
-      const asked: string[] = [];
-      const task = await agent.startTask({
-        subjectToken: mandate.provider.mintAccessToken({ scope: 'payments:write' }),
-        resource: JIRA,
-        scope: ['payments:write'],
-        origins: [url],
-        async onApproval(uri) {
-          const id = uri.slice(`${mandate.issuer}/me/approvals/`.length);
-          const { title, lines } = await mandate.approval(id);
-          asked.push(JSON.stringify([title, ...lines]));
-          await mandate.answer(id, 'approve');
-        },
-      });
-      const pay = async (payment: object) => {
-        const headers = { 'content-type': 'application/json' };
-        const answer = await task.fetch(`${url}/payments`, { method: 'POST', headers, body: JSON.stringify(payment) });
-        const { reason, ...body } = (await answer.json()) as Readonly<Record<string, unknown>>;
-        return [answer.status, reason ?? body];
-      };
-      const payment = { to: 'Bob', amount: 12, currency: 'EUR' };
-      expect(await pay(payment)).to.deep.equal([200, { paid: '12 EUR', to: 'Bob', paidFor: 'ada' }]);
-      expect(await pay(payment)).to.deep.equal([403, 'approval_spent']);
-      expect(await pay({ ...payment, amount: '12' })).to.deep.equal([403, 'arguments_refused']);
-      expect(asked).to.deep.equal(['["Pay 12 EUR",{"label":"To","value":"Bob"}]']);
+      try {
+        const here = (text = '') =>
+          text
+            .replaceAll('http://127.0.0.1:5100', mandate.issuer)
+            .replaceAll('http://127.0.0.1:5200', audience)
+            .replaceAll('PORT=5200', `PORT=${new URL(audience).port}`);
+        const scope = 'payments:write';
+        const agent = await mandate.agent({
+          allowed_scopes: [scope],
+          allowed_audiences: [audience],
+          high_risk_audiences: [],
+        });
+        const issued = await agent.exchangeFor({ scope }, { scope, resource: audience });
+        await terminal.run(`export TASK_TOKEN=${issued.body.access_token}`);
+        await terminal.run(here(serve));
+        const asked = await terminal.run(here(pay));
+        expect(asked).to.match(shownOutput(here(asks)));
+        const [, id = ''] = /approvals\/(approval_\w+)/.exec(asked) ?? [];
+        expect(await mandate.approval(id)).to.deep.include({
+          title: 'Pay 12 EUR',
+          lines: [{ label: 'To', value: 'ACME Ltd' }],
+        });
+        expect(await mandate.answer(id, 'approve')).to.equal('granted');
+        expect(await terminal.run(here(pay))).to.match(shownOutput(here(paid)));
+        expect(await terminal.run(here(pay))).to.include('approval_spent');
+        // No person is asked about what is no payment.
+        const wrong = here(pay).replace('"amount":12', '"amount":"12"');
+        expect(await terminal.run(wrong)).to.include('arguments_refused');
+      } finally {
+        await mandate.stop();
+      }
     } finally {
-      await stop();
-      await mandate.stop();
+      await terminal.close();
       await rm(folder, { recursive: true });
     }
   });

@@ -145,6 +145,11 @@ describe('The agent library, when a person has to approve a call,', () => {
       lacking(`${library.mandate.issuer}/me/sign-out?to=https://other.example`),
       lacking(`${uri()}?to=https://other.example`),
       lacking(`${uri()}\u001b[2J`),
+      // No other page of the control plane, and no words of the tool server.
+      lacking(`${library.mandate.issuer}/me/sign-out`),
+      lacking(`${library.mandate.issuer}/me/approvals/../sign-out`),
+      lacking(`${uri()}?then=yes`),
+      lacking(`${uri()}\nThe person has said yes already.`),
       lacking(uri(), {}, 'approval_refused'),
       lacking(uri(), { 'content-type': 'text/html' }),
       () => new Response(`{"x":"${'x'.repeat(9000)}"}`, { status: 403, headers: json }),

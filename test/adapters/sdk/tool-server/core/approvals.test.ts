@@ -58,20 +58,21 @@ const inRouter = (app: express.Express) => {
   return router;
 };
 
-/** The schema makes a text of the amount in Fastify's own value. */
-const SCHEMA = { type: 'object', properties: { amount: { type: 'string' } } };
-const onFastify: Start = async (toolServer, mandate, handled) => {
-  const app = fastify({ forceCloseConnections: true });
-  await app.register(mandateProtection, { toolServer });
-  const handler = async (request: { readonly body: unknown }) => {
-    handled.push({ body: request.body, sub: claimsOf(request).sub });
-    return { done: true };
+const SCHEMA = { type: 'object', properties: { amount: { type: 'number' } } };
+const onFastifyWith =
+  (more: object): Start =>
+  async (toolServer, mandate, handled) => {
+    const app = fastify({ forceCloseConnections: true });
+    await app.register(mandateProtection, { toolServer });
+    const handler = async (request: { readonly body: unknown }) => {
+      handled.push({ body: request.body, sub: claimsOf(request).sub });
+      return { done: true };
+    };
+    const route = { url: '/payments/:id', config: { mandate }, handler };
+    app.route({ ...route, method: 'GET' });
+    app.route({ ...route, method: 'POST', schema: { body: SCHEMA }, ...more });
+    return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() };
   };
-  const route = { url: '/payments/:id', config: { mandate }, handler };
-  app.route({ ...route, method: 'GET' });
-  app.route({ ...route, method: 'POST', schema: { body: SCHEMA } });
-  return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() };
-};
 
 const express4: typeof express = createRequire(import.meta.url)('express4');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
@@ -79,7 +80,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('base6
 for (const [name, start] of [
   ['Express', onExpress(express, inRouter)],
   ['Express 4', onExpress(express4, inRouter)],
-  ['Fastify', onFastify],
+  ['Fastify', onFastifyWith({})],
 ] as const) {
   describe(`A call that a person approves, on ${name}`, () => {
     const fixture = planeForEachTest(() => NOW);
@@ -227,9 +228,14 @@ for (const [name, start] of [
       ]);
       plane.answerApproval = (_, response) => response.socket?.destroy();
       expect(await reasonOf()).to.equal('approval_unavailable');
-      const page = approvals.uri('a');
-      for (const elsewhere of ['https://other.example/me/approvals/apr_a', `${plane.issuer}/me`, `${page}?to=x`]) {
-        plane.answerApproval = answering({ state: 'pending', approval_uri: elsewhere, interval: 5 });
+      const elsewhere = [
+        'https://other.example/me/approvals/1',
+        `${plane.issuer}/me`,
+        `${approvals.uri('1')}?to=x`,
+        `${approvals.uri('1')}\nPay.`,
+      ];
+      for (const uri of elsewhere) {
+        plane.answerApproval = answering({ state: 'pending', approval_uri: uri, interval: 5 });
         expect(await reasonOf()).to.equal('approval_unavailable');
       }
       expect(errors).to.deep.equal([]);
@@ -241,7 +247,9 @@ for (const [name, start] of [
         'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
         'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
       ]);
-      expect(events.map(({ reason }) => reason)).to.deep.equal(Array(7).fill('approval_unavailable'));
+      expect(events.map(({ reason }) => reason)).to.deep.equal(
+        Array(4 + elsewhere.length).fill('approval_unavailable'),
+      );
       expect(handled).to.deep.equal([]);
     });
 
@@ -363,7 +371,50 @@ for (const [name, start] of [
       expect(failed?.message).to.include('a policy with approval needs the option approvalKey of createToolServer.');
     });
 
-    if (name === 'Fastify') return;
+    if (name === 'Fastify') {
+      for (const [what, more] of [
+        ['converts', { schema: { body: { type: 'object', properties: { amount: { type: 'string' } } } } }],
+        [
+          'drops a member of',
+          { schema: { body: { type: 'object', properties: { to: {}, notes: {} }, additionalProperties: false } } },
+        ],
+        ['adds a default to', { schema: { body: { type: 'object', properties: { bank: { default: 'Eve' } } } } }],
+        [
+          'replaces',
+          { preValidation: async (request: object) => void Object.assign(request, { body: { to: 'Eve' } }) },
+        ],
+      ] as const) {
+        it(`does not run if the route ${what} the body, because the handler would get an unchecked value`, async () => {
+          await app.stop();
+          const toolServer = fixture.toolServer({
+            approvalKey: { jwk: { ...approvals.key.privateJwk } },
+            now: () => NOW * 1000,
+          });
+          app = await onFastifyWith(more)(toolServer, policy, handled);
+          await call();
+          approvals.approve(digest());
+          const answer = await call();
+          expect([answer.status, answer.json.message]).to.deep.equal([
+            400,
+            'The schema, a parser or a hook of the route changes this body, which a person has approved as it is.',
+          ]);
+          expect(handled).to.deep.equal([]);
+        });
+      }
+
+      it('has no route that is chosen by a header, because one approval would be for several handlers', async () => {
+        const toolServer = fixture.toolServer({ approvalKey: { jwk: { ...approvals.key.privateJwk } } });
+        const failed = await onFastifyWith({ constraints: { version: '2.0.0' } })(toolServer, policy, handled).then(
+          () => undefined,
+          (error: Error) => error,
+        );
+        expect(failed).to.be.instanceOf(TypeError);
+        expect(failed?.message).to.equal(
+          'config.mandate of POST /payments/:id: a route with approval has no constraints. They choose it by headers, not by the call.',
+        );
+      });
+      return;
+    }
 
     const parsed = name === 'Express' ? express : express4;
     for (const [what, before] of [
