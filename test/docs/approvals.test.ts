@@ -89,6 +89,9 @@ describe('docs/approvals.md', () => {
         expect(await mandate.answer(id, 'approve')).to.equal('granted');
         expect(await terminal.run(here(pay))).to.match(shownOutput(here(paid)));
         expect(await terminal.run(here(pay))).to.include('approval_spent');
+        // No person is asked about what is no payment.
+        const wrong = here(pay).replace('"amount":12', '"amount":"12"');
+        expect(await terminal.run(wrong)).to.include('arguments_refused');
       } finally {
         await mandate.stop();
       }

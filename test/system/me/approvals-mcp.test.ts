@@ -1,10 +1,16 @@
-/** The official MCP clients, unmodified, wait for a person who signs in at a real provider, reads the page, and answers. */
+/**
+ * The official MCP clients, unmodified: they get a token for the person, call a tool, and wait for the person, who signs in at
+ * a real provider, reads the page, and answers.
+ */
 
 import { expect } from 'chai';
+import { type Agent, createAgent } from '../../../adapters/sdk/agent/agent.ts';
+import { type McpAuthorization, mcpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
 import { createToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { freePort } from '../../../scripts/free-port.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
-import { fieldsOf, JIRA, type RegisteredAgent } from '../../support/mandate.ts';
+import { fieldsOf } from '../../support/mandate.ts';
 import {
   type PageWithProvider,
   type PersonBrowser,
@@ -23,16 +29,18 @@ for (const database of databasesByLength) {
   describe(`The official MCP clients and a person at the page, on ${database.name}`, function () {
     this.timeout(60_000);
     let running: PageWithProvider;
-    let agent: RegisteredAgent;
+    let agent: Agent;
     let bank: PayingMcp;
     let person: PersonBrowser;
     const closing: (() => Promise<unknown>)[] = [];
 
     before(async () => {
       const key = await makeSigningKey('ES256');
+      const port = await freePort();
+      const audience = `http://127.0.0.1:${port}/mcp`;
       running = await startWithPage(database, {
         'Service:Approvals:Enabled': 'true',
-        'Service:Approvals:Resources:0:Audience': JIRA,
+        'Service:Approvals:Resources:0:Audience': audience,
         'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
       });
       const { issuer, clock } = running.mandate;
@@ -40,13 +48,19 @@ for (const database of databasesByLength) {
       clock.advance(Math.round((Date.now() - clock.now() / 1000) / 1000));
       const toolServer = createToolServer({
         issuer,
-        audience: JIRA,
+        audience,
         approvalKey: { jwk: { ...key.privateJwk } },
         now: () => clock.now() / 1000,
         onAccess: () => undefined,
       });
-      bank = await startPayingMcp(toolServer);
-      agent = await running.mandate.agent();
+      bank = await startPayingMcp(toolServer, { port });
+      const registered = await running.mandate.agent({ allowed_audiences: [audience], high_risk_audiences: [] });
+      agent = createAgent({
+        issuer,
+        agentId: registered.id,
+        key: { jwk: { ...registered.key.privateJwk } },
+        clock: { now: () => clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
+      });
     });
     beforeEach(() => {
       bank.paid.length = 0;
@@ -60,9 +74,12 @@ for (const database of databasesByLength) {
       await running.stop();
     });
 
-    async function connected(connect: (token: () => Promise<string>) => Promise<Paying>): Promise<Paying> {
-      const { body } = await agent.exchange();
-      const client = await connect(async () => String(body.access_token));
+    async function connected(connect: (authorization: McpAuthorization) => Promise<Paying>): Promise<Paying> {
+      const { provider, clock } = running.mandate;
+      const subjectToken = provider.mintAccessToken({ exp: clock.seconds() + 3600 });
+      const authorization = mcpAuthorization({ agent, subjectToken, scope: ['jira:read'] });
+      closing.push(() => authorization.end());
+      const client = await connect(authorization);
       closing.push(() => client.close());
       return client;
     }
@@ -93,8 +110,8 @@ for (const database of databasesByLength) {
     it('get one answer from one call of SDK 2, which opens the page: paid after a yes, refused after a no', async () => {
       let decision: 'approve' | 'refuse' = 'approve';
       const opened: string[] = [];
-      const client = await connected((token) =>
-        client2(bank.endpoint, token, async (uri) => {
+      const client = await connected((authorization) =>
+        client2(bank.endpoint, authorization, async (uri) => {
           opened.push(uri);
           await answers(uri, decision, decision === 'approve' ? 'Pay 12 to Bob' : 'Pay 13 to Bob');
           return 'accept';
@@ -111,7 +128,7 @@ for (const database of databasesByLength) {
     });
 
     it('of SDK 1 get the address in an ordinary result, and the answer from the same call after the yes', async () => {
-      const client = await connected((token) => client1(bank.endpoint, token));
+      const client = await connected((authorization) => client1(bank.endpoint, authorization));
       const events = await recorded(async () => {
         const waiting = await client.call(ARGS);
         const [, uri = ''] = /waiting for (\S+); call again/.exec(waiting.text) ?? [];

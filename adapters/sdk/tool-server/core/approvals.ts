@@ -6,24 +6,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isApprovalUri } from '../../../../domain/approvals/approval.ts';
-import { MAX_LIFETIME_SECONDS, MAX_REQUEST, readDigest } from '../../../../domain/approvals/approval-request.ts';
+import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
 import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
-import { type Checks, checkArguments, must, optionsOf } from '../../arguments.ts';
+import { checkArguments } from '../../arguments.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
 import { type ApprovalKey, requestSigner } from './approval-key.ts';
-import { type ApprovalText, TEXT } from './approval-text.ts';
+import { CALL_TO_APPROVE, type CallToApprove } from './approval-text.ts';
 import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
-
-/** The call that a person has to approve: its digest, and its description. */
-export interface CallToApprove extends ApprovalText {
-  /** SHA-256 over all that the call does, in base64url. An approval is for this digest only. */
-  readonly digest: string;
-}
-
-const CALL = optionsOf({
-  digest: must('be a SHA-256 in base64url', (value) => typeof value === 'string' && readDigest(value) !== undefined),
-  ...TEXT,
-} satisfies Checks<CallToApprove>);
 
 export type ApprovalAnswer =
   /** The person approved this call, and it was not let through before. */
@@ -63,7 +52,7 @@ export function approvals({
 
   return {
     async ask({ text, taskId }, call, cause) {
-      checkArguments('approval', call, CALL);
+      checkArguments('approval', call, CALL_TO_APPROVE);
       const { digest, title, lines = [] } = call;
       const seconds = Math.floor(now() / 1000);
       const times = { iat: seconds, exp: seconds + MAX_LIFETIME_SECONDS };

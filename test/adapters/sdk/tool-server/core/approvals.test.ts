@@ -3,6 +3,8 @@
 import { createHash, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
 import fastify from 'fastify';
@@ -19,6 +21,7 @@ import {
   type HttpRoutePolicy,
 } from '../../../../../adapters/sdk/tool-server/express/express.ts';
 import { mandateProtection } from '../../../../../adapters/sdk/tool-server/fastify/fastify.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { closeServer, listen } from '../../../../support/listening.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
@@ -271,6 +274,25 @@ for (const [name, start] of [
       });
     }
 
+    it('is refused with one event if its body is compressed, or its connection is cut in the middle of the body', async () => {
+      expect(await reasonOf(BODY, { type: [...JSON_BODY, ['Content-Encoding', 'gzip']] })).to.equal('malformed_body');
+      const { port, hostname } = new URL(app.url);
+      const lines = [
+        `POST ${TARGET} HTTP/1.1`,
+        `Host: ${hostname}`,
+        `Authorization: Bearer ${fixture.plane.token()}`,
+        'Content-Type: application/json',
+        `Content-Length: ${BODY.length + 1}`,
+      ];
+      const socket = connect(Number(port), hostname);
+      await new Promise((sent) => socket.write(`${lines.join('\r\n')}\r\n\r\n${BODY}`, sent));
+      socket.destroy();
+      await eventually(() => events.length >= 2);
+      await setImmediate();
+      expect(events.map(({ reason, sub }) => [reason, sub])).to.deep.equal(Array(2).fill(['malformed_body', 'ada']));
+      expect([approvals.asked, described, handled]).to.deep.equal([[], [], []]);
+    });
+
     it('is not read and not asked for, if token or scope do not allow it', async () => {
       expect(await reasonOf(BODY, { claims: { scope: 'wiki:read' } })).to.equal('insufficient_scope');
       expect(await reasonOf(BODY, { claims: { aud: 'https://wiki.example' } })).to.equal('wrong_audience');
@@ -317,6 +339,14 @@ for (const [name, start] of [
         expect([events.length, approvals.asked, handled]).to.deep.equal([1, [], []]);
       });
     }
+
+    it('is refused with arguments_refused if the function returns false, and no person is asked', async () => {
+      await started({ ...policy, approval: async () => false as const });
+      const answer = await call();
+      expect([answer.status, answer.json.reason]).to.deep.equal([403, 'arguments_refused']);
+      expect([events.map(({ reason }) => reason), errors]).to.deep.equal([['arguments_refused'], []]);
+      expect([approvals.asked, handled]).to.deep.equal([[], []]);
+    });
 
     it('is asked for with a key in PEM and with a signer too', async () => {
       const { privateKey, kid } = approvals.key;
