@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import { toBytes } from '../../../../scripts/bench/load.ts';
 import { processProgram } from '../../../../scripts/bundled-programs.ts';
 import { withCleanup } from '../../../../scripts/cleanup.ts';
@@ -52,8 +53,10 @@ const KILLS: Readonly<Record<'sqlite' | 'postgres', Kill>> = {
     while (await Promise.race([write(), pause(300).then(() => false)]));
     const session = openSession([service.url]);
     const asked = session.send(request);
+    // Other transactions wait as well.
     const waiting = () =>
-      query("select 1 from pg_stat_activity where wait_event = 'SyncRep' and usename = 'mandate_serving'");
+      query(`select 1 from pg_stat_activity a join pg_locks l using (pid)
+        where a.wait_event = 'SyncRep' and l.locktype = 'advisory' and l.classid = ${LOCK.signal}`);
     while ((await waiting()).length === 0) await pause(20);
     await service.end('SIGKILL');
     expect((await asked).status).to.equal(0);
@@ -79,6 +82,7 @@ describe('A yes whose answer is lost', function () {
         const settings = {
           'Service:UpstreamIdp:Issuer': provider.issuer,
           'Service:UpstreamIdp:Audience': provider.audience,
+          'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
           ...approvalSettings(server),
         };
         const bed = await makeReplicas({ engine, program, replicas, issuer: ISSUER, settings, cleanup });
