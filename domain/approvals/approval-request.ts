@@ -33,7 +33,8 @@ export interface ApprovalRequest extends ApprovalWords {
   readonly jti: string;
   readonly taskId: TaskId;
   readonly digest: string;
-  readonly issuedAt: Instant;
+  /** The later one of `iat` and `nbf`. */
+  readonly startsAt: Instant;
   readonly expiresAt: Instant;
 }
 
@@ -43,7 +44,7 @@ export function readApprovalRequest(text: string, audience: string): ApprovalReq
   const jws = readCompactJws(text);
   if (jws === undefined || !hasType(jws, [REQUEST_TYPE]) || jws.algorithm !== 'ES256') return undefined;
   const { claims, keyId } = jws;
-  const { issuer, tokenId: jti, expiry, issuedAt, json } = claims;
+  const { issuer, tokenId: jti, expiry, issuedAt, notBefore, json } = claims;
   if (keyId === undefined || issuer === undefined || expiry === undefined || issuedAt === undefined) return undefined;
   if (claims.audience?.length !== 1 || claims.audience[0] !== audience) return undefined;
   // U+0000 cannot be stored.
@@ -54,7 +55,8 @@ export function readApprovalRequest(text: string, audience: string): ApprovalReq
   const lines = readLines(member(json, 'lines'));
   if (taskId === undefined || digest === undefined || lines === undefined) return undefined;
   if (title === undefined || !isLine(title, MAX_TITLE)) return undefined;
-  const times = { issuedAt: instantFromSeconds(issuedAt), expiresAt: instantFromSeconds(expiry) };
+  const starts = Math.max(issuedAt, notBefore ?? issuedAt);
+  const times = { startsAt: instantFromSeconds(starts), expiresAt: instantFromSeconds(expiry) };
   return { jws, issuer, jti, taskId, digest, title, lines, ...times };
 }
 
@@ -64,14 +66,14 @@ export function readApprovalRequest(text: string, audience: string): ApprovalReq
  * @param latest the later of two clocks. It decides when a request is past (supplement "Clocks")
  */
 export function isInTime(
-  { issuedAt, expiresAt }: Pick<ApprovalRequest, 'issuedAt' | 'expiresAt'>,
+  { startsAt, expiresAt }: Pick<ApprovalRequest, 'startsAt' | 'expiresAt'>,
   { now, latest }: { readonly now: Instant; readonly latest: Instant },
 ): boolean {
   const soonest = plusSeconds(now, CLOCK_SKEW_SECONDS);
   return (
     plusSeconds(expiresAt, CLOCK_SKEW_SECONDS) > latest &&
     expiresAt <= plusSeconds(soonest, MAX_LIFETIME_SECONDS) &&
-    issuedAt <= soonest
+    startsAt <= soonest
   );
 }
 
@@ -80,7 +82,8 @@ export function forgottenAt({ expiresAt }: Pick<ApprovalRequest, 'expiresAt'>): 
   return plusSeconds(expiresAt, CLOCK_SKEW_SECONDS);
 }
 
-function readDigest(text: string | undefined): string | undefined {
+/** `undefined` if the text is not a SHA-256 in base64url. */
+export function readDigest(text: string | undefined): string | undefined {
   return text !== undefined && decodeCanonical(text)?.length === SHA256_BYTES ? text : undefined;
 }
 

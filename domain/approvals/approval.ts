@@ -68,9 +68,23 @@ export const POLL_INTERVAL_SECONDS = 5;
 /** Seconds for which a used approval answers `spent`: a client that repeats a call at once does not ask the person again. */
 export const SPENT_FOR_SECONDS = 10;
 
+const PAGES = '/me/approvals/';
+
 /** The page on which the person answers. */
 export function approvalUri(issuer: string, approvalId: ApprovalId): string {
-  return `${issuer}/me/approvals/${approvalId}`;
+  return `${issuer}${PAGES}${approvalId}`;
+}
+
+/** An id, of this or a later version of the control plane. */
+const ID_IN_ADDRESS = /^[\w-]{1,128}$/;
+
+/**
+ * Whether the text is the address of such a page, and nothing more. A person opens it and a model reads it, so it must not
+ * hold words of the server that sent it.
+ */
+export function isApprovalUri(issuer: string, text: string): boolean {
+  const start = `${issuer}${PAGES}`;
+  return text.startsWith(start) && ID_IN_ADDRESS.test(text.slice(start.length));
 }
 
 /** The `detail` of the records `approval.…`. It has no words. */

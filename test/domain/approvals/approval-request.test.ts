@@ -55,12 +55,18 @@ describe('The request of a tool server for an approval', () => {
   });
 
   it('is in time for sixty seconds and the skew of a clock, by the later of two clocks', () => {
-    const request = { issuedAt: NOON, expiresAt: plusSeconds(NOON, 60) };
+    const request = { startsAt: NOON, expiresAt: plusSeconds(NOON, 60) };
     const at = (now: number, latest = now) => ({ now: plusSeconds(NOON, now), latest: plusSeconds(NOON, latest) });
     for (const seconds of [-60, 0, 60, 119]) expect(isInTime(request, at(seconds)), `${seconds}`).to.equal(true);
     for (const seconds of [-61, 120, 180]) expect(isInTime(request, at(seconds)), `${seconds}`).to.equal(false);
     expect(isInTime(request, at(119, 120)), 'the later clock decides when it is past').to.equal(false);
     expect(isInTime({ ...request, expiresAt: plusSeconds(NOON, 121) }, at(0)), 'too long a life').to.equal(false);
+    const startOf = (nbf?: number) => toSeconds(read({ nbf })?.startsAt ?? expect.fail());
+    expect([startOf(CLAIMS.iat + 5), startOf(CLAIMS.iat - 5), startOf()], 'its nbf counts too').to.deep.equal([
+      CLAIMS.iat + 5,
+      CLAIMS.iat,
+      CLAIMS.iat,
+    ]);
     expect(forgottenAt(request)).to.equal(plusSeconds(NOON, 120));
   });
 });

@@ -19,7 +19,11 @@ const log = seededSigner('log.example', ED25519, 'log');
 const FAR = '+012345-01-01T00:00:00.000Z';
 const LONG = 'x'.repeat(2_097_152);
 
-const WORDS = { salt: 'a-salt', title: 'Delete “é 😀”\u202e', lines: [{ label: 'Issue', value: '<b>"PAY-7"</b>' }] };
+const WORDS = {
+  salt: 'a-salt',
+  title: 'Delete “é 😀”\u202e',
+  lines: [{ label: 'Issue', value: '<b>"PAY-7"</b>; Amount: 1 EUR\u3164' }],
+};
 const TASK = 'task_01M31S7W68TMK7WDX8YKPSYT00';
 const DIGEST = 'RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o';
 

@@ -194,7 +194,7 @@ export const de: Texts = {
     approver_undated: {
       title: 'Sie können hier nicht Ja sagen',
       text: 'Um Ja zu sagen, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Ihre Organisation teilt nicht mit, wann das war. Nein sagen können Sie weiterhin. Bitte fragen Sie Ihre Administration.',
-      action: 'Neu anmelden',
+      action: 'Zurück zur Frage',
     },
     approver_not_fresh: {
       title: 'Melden Sie sich für ein Ja neu an',

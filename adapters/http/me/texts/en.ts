@@ -189,7 +189,7 @@ export const en: Texts = {
     approver_undated: {
       title: 'You cannot say yes here',
       text: 'To say yes, you must show that you have just signed in. Your organisation does not say when you signed in. You can still say no. Ask your administrator.',
-      action: 'Sign in again',
+      action: 'Back to the question',
     },
     approver_not_fresh: {
       title: 'Sign in again to say yes',

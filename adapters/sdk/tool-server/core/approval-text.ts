@@ -2,7 +2,7 @@
 
 import type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
 import { isLine, MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
-import { checkArguments, listOf, must, optional, optionsOf } from '../../arguments.ts';
+import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
 import type { TaskTokenClaims } from './claims.ts';
 
@@ -52,27 +52,25 @@ const shown = (most: number) =>
 
 const LINES = listOf(optionsOf({ label: shown(MAX_LABEL), value: shown(MAX_VALUE) }));
 
-const TEXT = optionsOf({
+/** The control plane would refuse every wrong text with one sentence. */
+export const TEXT: Checks<ApprovalText> = {
   title: shown(MAX_TITLE),
   lines: optional((value, name) =>
     Array.isArray(value) && value.length > MAX_LINES
       ? [`${name} must be a list of at most ${MAX_LINES} lines`]
       : LINES(value, name),
   ),
-});
+};
 
 /**
- * The checked text of a call.
+ * The text of a call. It is checked with its digest, before the request is signed.
  *
  * @param call is frozen
- * @throws Error without a part of the call: if `describe` throws, is late, or returns a text that cannot be shown
+ * @throws Error without a part of the call: if `describe` throws or is late
  */
-export async function approvalText<Call>(describe: DescribeCall<Call>, call: Call): Promise<Required<ApprovalText>> {
+export async function approvalText<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText> {
   const late = () => new Error(`approval did not answer within ${DESCRIBE_TIMEOUT_MS} ms.`);
-  const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call), late);
-  checkArguments('approval', text, TEXT);
-  const { title, lines = [] } = text;
-  return { title, lines: lines.map(({ label, value }) => ({ label, value })) };
+  return withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call), late);
 }
 
 async function described<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText> {

@@ -5,11 +5,13 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
+import { isApprovalUri } from '../../../../domain/approvals/approval.ts';
+import { MAX_LIFETIME_SECONDS, MAX_REQUEST, readDigest } from '../../../../domain/approvals/approval-request.ts';
 import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
+import { type Checks, checkArguments, must, optionsOf } from '../../arguments.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
 import { type ApprovalKey, requestSigner } from './approval-key.ts';
-import type { ApprovalText } from './approval-text.ts';
+import { type ApprovalText, TEXT } from './approval-text.ts';
 import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
 
 /** The call that a person has to approve: its digest, and its description. */
@@ -17,6 +19,11 @@ export interface CallToApprove extends ApprovalText {
   /** SHA-256 over all that the call does, in base64url. An approval is for this digest only. */
   readonly digest: string;
 }
+
+const CALL = optionsOf({
+  digest: must('be a SHA-256 in base64url', (value) => typeof value === 'string' && readDigest(value) !== undefined),
+  ...TEXT,
+} satisfies Checks<CallToApprove>);
 
 export type ApprovalAnswer =
   /** The person approved this call, and it was not let through before. */
@@ -26,7 +33,7 @@ export type ApprovalAnswer =
   | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };
 
 export interface Approvals {
-  /** @throws Error if the request cannot be signed, or is too long */
+  /** @throws Error without a part of the call: if it is no such call, or its request cannot be signed or is too long */
   ask(
     token: { readonly text: string; readonly taskId: string },
     call: CallToApprove,
@@ -55,7 +62,9 @@ export function approvals({
   const late = () => new Error('The request for approval was not signed in time.');
 
   return {
-    async ask({ text, taskId }, { digest, title, lines = [] }, cause) {
+    async ask({ text, taskId }, call, cause) {
+      checkArguments('approval', call, CALL);
+      const { digest, title, lines = [] } = call;
       const seconds = Math.floor(now() / 1000);
       const times = { iat: seconds, exp: seconds + MAX_LIFETIME_SECONDS };
       const claims = { iss: audience, aud: issuer, ...times, jti: randomUUID(), task_id: taskId, digest, title, lines };
@@ -93,7 +102,7 @@ function readAnswer(answer: PlaneAnswer | undefined, issuer: string): ApprovalAn
     case 'pending': {
       const uri = textMember(body, 'approval_uri');
       // The agent's client opens this address, or shows it to the person.
-      if (uri === undefined || !uri.startsWith(`${issuer}/`) || !URL.canParse(uri)) return unavailable;
+      if (uri === undefined || !isApprovalUri(issuer, uri)) return unavailable;
       return { kind: 'pending', uri, retryAfter: retryAfterOf(member(body, 'interval')) };
     }
     default:

@@ -64,7 +64,7 @@ export function httpApproval(
       body = read;
       const digest = digestOf({ audience, method, target, body: sha256(read.bytes) });
       const call = { audience, method, target, body: read.value, claims: deepFrozen(structuredClone(claims)) };
-      return { digest, ...(await approvalText(describe, Object.freeze(call))) };
+      return { ...(await approvalText(describe, Object.freeze(call))), digest };
     },
     body: () => body,
   };

@@ -4,6 +4,7 @@
  */
 
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify';
 import { anything, type Checks, checkArguments, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
@@ -68,7 +69,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, opt
   app.decorateRequest('mandate', null);
 
   // An invalid policy fails when the server starts, not at the first request.
-  app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
+  app.addHook('onRoute', ({ method, url, config, constraints = {} }: RouteOptions) => {
     const policy = config?.mandate;
     if (policy === undefined) return;
     const names = [method].flat().map((one) => `${one} ${url}`);
@@ -80,6 +81,11 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, opt
     checkArguments(place, policy, optionsOf({ ...POLICY, approval: APPROVAL } satisfies Checks<HttpRoutePolicy>));
     const { approval, ...checked } = policy;
     checkApprovalKey(place, toolServer, approval);
+    if (approval !== undefined && Object.keys(constraints).length > 0) {
+      throw new TypeError(
+        `${place}: a route with approval has no constraints. They choose it by headers, not by the call.`,
+      );
+    }
     policies.set(policy, toolServer.policy(checked));
   });
 
@@ -122,10 +128,14 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, opt
     return bytes === undefined ? payload : Readable.from([bytes], { objectMode: false });
   });
 
-  // The schema's check may have changed Fastify's value. The handler gets the value that the person approved.
+  // The handler gets the value that the person approved. The schema's check, a parser or a hook may have changed Fastify's
+  // value: the handler relies on that, and the person has not approved it.
   app.addHook('preHandler', async (request) => {
     const approval = approved.get(request);
-    if (approval !== undefined) request.body = approval.body()?.value;
+    if (approval === undefined) return;
+    const value = approval.body()?.value;
+    if (request.body !== undefined && !isDeepStrictEqual(request.body, value)) throw changedBody();
+    request.body = value;
   });
 };
 
@@ -135,6 +145,13 @@ export const mandateProtection: FastifyPluginAsync<FastifyProtectionOptions> = O
   [Symbol.for('fastify.display-name')]: 'mandate',
   [Symbol.for('plugin-meta')]: { name: 'mandate', fastify: '5.x' },
 });
+
+/** Answered as a body that the schema refuses. */
+function changedBody(): Error {
+  const message =
+    'The schema, a parser or a hook of the route changes this body, which a person has approved as it is.';
+  return Object.assign(new Error(message), { statusCode: 400 });
+}
 
 /** Hooks do not apply to routes that exist already, so those would be unprotected. @throws Error if there are any */
 function refuseEarlierRoutes(app: FastifyInstance): void {

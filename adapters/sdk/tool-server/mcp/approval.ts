@@ -39,7 +39,7 @@ export function toolApproval(
       read = args;
       const call = { audience, tool, arguments: args, claims: deepFrozen(structuredClone(claims)) };
       const digest = digestOf({ audience, tool, arguments: args });
-      return { digest, ...(await approvalText(describe, Object.freeze(call))) };
+      return { ...(await approvalText(describe, Object.freeze(call))), digest };
     },
     arguments: () => read,
   };

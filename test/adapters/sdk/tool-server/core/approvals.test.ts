@@ -8,7 +8,11 @@ import express from 'express';
 import fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import type { HttpCall } from '../../../../../adapters/sdk/tool-server/core/approval-text.ts';
-import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type {
+  CallToApprove,
+  ToolServer,
+  ToolServerOptions,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import {
   claimsOf,
   expressProtection,
@@ -51,20 +55,21 @@ const inRouter = (app: express.Express) => {
   return router;
 };
 
-/** The schema makes a text of the amount in Fastify's own value. */
-const SCHEMA = { type: 'object', properties: { amount: { type: 'string' } } };
-const onFastify: Start = async (toolServer, mandate, handled) => {
-  const app = fastify({ forceCloseConnections: true });
-  await app.register(mandateProtection, { toolServer });
-  const handler = async (request: { readonly body: unknown }) => {
-    handled.push({ body: request.body, sub: claimsOf(request).sub });
-    return { done: true };
+const SCHEMA = { type: 'object', properties: { amount: { type: 'number' } } };
+const onFastifyWith =
+  (more: object): Start =>
+  async (toolServer, mandate, handled) => {
+    const app = fastify({ forceCloseConnections: true });
+    await app.register(mandateProtection, { toolServer });
+    const handler = async (request: { readonly body: unknown }) => {
+      handled.push({ body: request.body, sub: claimsOf(request).sub });
+      return { done: true };
+    };
+    const route = { url: '/payments/:id', config: { mandate }, handler };
+    app.route({ ...route, method: 'GET' });
+    app.route({ ...route, method: 'POST', schema: { body: SCHEMA }, ...more });
+    return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() };
   };
-  const route = { url: '/payments/:id', config: { mandate }, handler };
-  app.route({ ...route, method: 'GET' });
-  app.route({ ...route, method: 'POST', schema: { body: SCHEMA } });
-  return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() };
-};
 
 const express4: typeof express = createRequire(import.meta.url)('express4');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
@@ -72,7 +77,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('base6
 for (const [name, start] of [
   ['Express', onExpress(express, inRouter)],
   ['Express 4', onExpress(express4, inRouter)],
-  ['Fastify', onFastify],
+  ['Fastify', onFastifyWith({})],
 ] as const) {
   describe(`A call that a person approves, on ${name}`, () => {
     const fixture = planeForEachTest(() => NOW);
@@ -220,9 +225,16 @@ for (const [name, start] of [
       ]);
       plane.answerApproval = (_, response) => response.socket?.destroy();
       expect(await reasonOf()).to.equal('approval_unavailable');
-      const elsewhere = { state: 'pending', approval_uri: 'https://other.example/me/approvals/1', interval: 5 };
-      plane.answerApproval = answering(elsewhere);
-      expect(await reasonOf()).to.equal('approval_unavailable');
+      const elsewhere = [
+        'https://other.example/me/approvals/1',
+        `${plane.issuer}/me`,
+        `${approvals.uri('1')}?to=x`,
+        `${approvals.uri('1')}\nPay.`,
+      ];
+      for (const uri of elsewhere) {
+        plane.answerApproval = answering({ state: 'pending', approval_uri: uri, interval: 5 });
+        expect(await reasonOf()).to.equal('approval_unavailable');
+      }
       expect(errors).to.deep.equal([]);
       for (const status of [400, 404]) {
         plane.answerApproval = answering({ error: 'invalid_request' }, status);
@@ -232,7 +244,9 @@ for (const [name, start] of [
         'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
         'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
       ]);
-      expect(events.map(({ reason }) => reason)).to.deep.equal(Array(5).fill('approval_unavailable'));
+      expect(events.map(({ reason }) => reason)).to.deep.equal(
+        Array(4 + elsewhere.length).fill('approval_unavailable'),
+      );
       expect(handled).to.deep.equal([]);
     });
 
@@ -276,7 +290,7 @@ for (const [name, start] of [
       [
         'returns nothing',
         () => undefined,
-        'approval: the argument must be an object; title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
+        'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
       ],
       [
         'returns a line break',
@@ -327,7 +341,50 @@ for (const [name, start] of [
       expect(failed?.message).to.include('a policy with approval needs the option approvalKey of createToolServer.');
     });
 
-    if (name === 'Fastify') return;
+    if (name === 'Fastify') {
+      for (const [what, more] of [
+        ['converts', { schema: { body: { type: 'object', properties: { amount: { type: 'string' } } } } }],
+        [
+          'drops a member of',
+          { schema: { body: { type: 'object', properties: { to: {}, notes: {} }, additionalProperties: false } } },
+        ],
+        ['adds a default to', { schema: { body: { type: 'object', properties: { bank: { default: 'Eve' } } } } }],
+        [
+          'replaces',
+          { preValidation: async (request: object) => void Object.assign(request, { body: { to: 'Eve' } }) },
+        ],
+      ] as const) {
+        it(`does not run if the route ${what} the body, because the handler would get an unchecked value`, async () => {
+          await app.stop();
+          const toolServer = fixture.toolServer({
+            approvalKey: { jwk: { ...approvals.key.privateJwk } },
+            now: () => NOW * 1000,
+          });
+          app = await onFastifyWith(more)(toolServer, policy, handled);
+          await call();
+          approvals.approve(digest());
+          const answer = await call();
+          expect([answer.status, answer.json.message]).to.deep.equal([
+            400,
+            'The schema, a parser or a hook of the route changes this body, which a person has approved as it is.',
+          ]);
+          expect(handled).to.deep.equal([]);
+        });
+      }
+
+      it('has no route that is chosen by a header, because one approval would be for several handlers', async () => {
+        const toolServer = fixture.toolServer({ approvalKey: { jwk: { ...approvals.key.privateJwk } } });
+        const failed = await onFastifyWith({ constraints: { version: '2.0.0' } })(toolServer, policy, handled).then(
+          () => undefined,
+          (error: Error) => error,
+        );
+        expect(failed).to.be.instanceOf(TypeError);
+        expect(failed?.message).to.equal(
+          'config.mandate of POST /payments/:id: a route with approval has no constraints. They choose it by headers, not by the call.',
+        );
+      });
+      return;
+    }
 
     const parsed = name === 'Express' ? express : express4;
     for (const [what, before] of [
@@ -367,3 +424,47 @@ for (const [name, start] of [
     }
   });
 }
+
+describe('A call that a person approves, without a framework', () => {
+  const fixture = planeForEachTest(() => NOW);
+  const DIGEST = sha256('DELETE /payments/7');
+
+  it('is asked for with the given digest and text, or refused if they are none, before a person is asked', async () => {
+    const approvals = await fakeApprovals(fixture.plane, () => NOW);
+    const errors: string[] = [];
+    const options = { now: () => NOW * 1000, onError: (error: unknown) => void errors.push((error as Error).message) };
+    const asking = fixture.toolServer({ ...options, approvalKey: { jwk: { ...approvals.key.privateJwk } } });
+    const reasonOf = async (call: object, toolServer = asking) => {
+      const access = await toolServer.authorize({
+        route: 'delete_payment',
+        policy: toolServer.policy({ scope: ['jira:read'] }),
+        token: fixture.plane.token(),
+        approval: async () => call as CallToApprove,
+      });
+      return access.kind === 'refused' ? access.reason : null;
+    };
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' })).to.equal('approval_required');
+    expect(approvals.asked.map(({ claims }) => [claims.digest, claims.title, claims.lines])).to.deep.equal([
+      [DIGEST, 'Delete', []],
+    ]);
+    approvals.approve(DIGEST);
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' })).to.equal(null);
+    for (const digest of ['Bob', `${DIGEST}=`, createHash('sha256').update('Bob').digest('hex'), undefined]) {
+      expect(await reasonOf({ digest, title: 'Delete' })).to.equal('policy_unavailable');
+    }
+    expect(await reasonOf({ digest: DIGEST, title: 'Pay\nBob' })).to.equal('policy_unavailable');
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' }, fixture.toolServer(options))).to.equal('internal_error');
+    expect(errors).to.deep.equal([
+      ...Array(4).fill('approval: digest must be a SHA-256 in base64url.'),
+      'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
+      'createToolServer has no approvalKey, so no approval can be asked for.',
+    ]);
+    expect(approvals.asked).to.have.lengthOf(2);
+    expect(fixture.events.map(({ route, reason }) => [route, reason])).to.deep.equal(
+      ['approval_required', null, ...Array(5).fill('policy_unavailable'), 'internal_error'].map((reason) => [
+        'delete_payment',
+        reason,
+      ]),
+    );
+  });
+});

@@ -1,0 +1,340 @@
+/** Attacks on approvals: forged and ambiguous requests, tokens of others, replays, answers that are not the person's, and floods. */
+
+import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, WIKI } from '../support/mandate.ts';
+import { type PageWithProvider, personBrowser, startWithPage } from '../support/me/person-browser.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+
+const ME = 'https://mandate.test/me';
+/** The order n of the group (SEC 2): with a signature (r, s), (r, n - s) verifies too. */
+const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+const encoded = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+
+for (const database of databases) {
+  describe(`Attacks on approvals on ${database.name}`, function () {
+    this.timeout(60_000);
+    let running: PageWithProvider;
+    let mandate: Mandate;
+    let other: Mandate;
+    let agent: RegisteredAgent;
+    let jira: AskingServer;
+    let wiki: AskingServer;
+    before(async () => {
+      const clock = { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() };
+      [jira, wiki] = await Promise.all([askingServer(JIRA, clock), askingServer(WIKI, clock)]);
+      running = await startWithPage(database, {
+        ...sharedSigningKey(),
+        'Service:Me:Audience': ME,
+        'Service:Approvals:Enabled': 'true',
+        // Each refusal is a record. The other instance counts them.
+        'Service:Audit:Aggregation:Enabled': 'false',
+        'Service:Approvals:Resources:0:Audience': JIRA,
+        'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+        'Service:Approvals:Resources:1:Audience': WIKI,
+        'Service:Approvals:Resources:1:Jwks': jwksOf(wiki),
+      });
+      mandate = running.mandate;
+      mandate.clock.standStill();
+      other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'true' }, running.provider, {
+        clock: mandate.clock,
+        databaseClock: mandate.clock,
+      });
+      agent = await mandate.agent();
+    });
+    after(async () => {
+      await other.stop();
+      await running.stop();
+    });
+
+    async function started(sub = `ada-${randomUUID()}`, resource = JIRA) {
+      const answer = await agent.exchangeFor({ sub }, { resource });
+      expect(answer.status, answer.text).to.equal(200);
+      const { access_token: token, task_id: taskId, refresh_token: grant } = answer.body;
+      return { token: String(token), taskId: String(taskId), grant: String(grant), sub };
+    }
+    const claimsOf = (taskId: string) => ({
+      iss: JIRA,
+      aud: mandate.issuer,
+      iat: mandate.clock.seconds(),
+      exp: mandate.clock.seconds() + 60,
+      jti: randomUUID(),
+      task_id: taskId,
+      digest: digestOf('delete 7'),
+      title: 'Delete the issue',
+      lines: [{ label: 'Issue', value: 'PAY-7' }],
+    });
+    const HEADER = () => ({ alg: 'ES256', typ: 'approval-request+jwt', kid: jira.key.kid });
+
+    it('find no form of a request that is accepted but the one form', async () => {
+      const { token, taskId } = await started();
+      const claims = claimsOf(taskId);
+      const payload = JSON.stringify(claims);
+      const good = jira.key.sign(HEADER(), payload);
+      const [head = '', body = '', signature = ''] = good.split('.');
+      const bytes = Buffer.from(signature, 'base64url');
+      const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+      const signedWith = (header: object | string, text: string = payload) => jira.key.sign(header, text);
+      const by = (header: object, make: (input: string) => string) => {
+        const input = `${encoded(header)}.${encoded(payload)}`;
+        return `${input}.${make(input)}`;
+      };
+      const publicPem = createPublicKey(jira.key.privateKey).export({ format: 'pem', type: 'spki' });
+      const own = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
+      const withClaims = (changes: object) => signedWith(HEADER(), JSON.stringify({ ...claims, ...changes }));
+      const requests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+        approval_request_malformed: {
+          'no signature': `${head}.${body}.`,
+          'alg none': by({ ...HEADER(), alg: 'none' }, () => ''),
+          'alg none with a signature': by({ ...HEADER(), alg: 'none' }, () => signature),
+          'alg es256': signedWith({ ...HEADER(), alg: 'es256' }),
+          'an HMAC with the public key': by({ ...HEADER(), alg: 'HS256' }, (input) =>
+            createHmac('sha256', publicPem).update(input).digest('base64url'),
+          ),
+          'alg ES384': by({ ...HEADER(), alg: 'ES384' }, (input) =>
+            sign('sha384', Buffer.from(input), { key: p384.privateKey, dsaEncoding: 'ieee-p1363' }).toString(
+              'base64url',
+            ),
+          ),
+          'a kid that is a list': signedWith({ ...HEADER(), kid: [jira.key.kid] }),
+          'a kid of 257 characters': signedWith({ ...HEADER(), kid: 'k'.repeat(257) }),
+          'no kid': signedWith({ alg: 'ES256', typ: 'approval-request+jwt' }),
+          crit: signedWith({ ...HEADER(), crit: ['exp'] }),
+          'an empty crit': signedWith({ ...HEADER(), crit: [] }),
+          b64: signedWith({ ...HEADER(), b64: false }),
+          'typ JWT': signedWith({ ...HEADER(), typ: 'JWT' }),
+          'no typ': signedWith({ alg: 'ES256', kid: jira.key.kid }),
+          'a header member twice': signedWith(`{"alg":"none",${JSON.stringify(HEADER()).slice(1)}`),
+          'a claim twice': signedWith(HEADER(), `{"digest":"${digestOf('x')}",${payload.slice(1)}`),
+          'a claim twice, escaped': signedWith(HEADER(), `{"\\u0064igest":"${digestOf('x')}",${payload.slice(1)}`),
+          'a member of a line twice': signedWith(HEADER(), payload.replace('"label"', '"value":"PAY-8","label"')),
+          'JSON 33 deep': signedWith(HEADER(), `{"x":${'['.repeat(33)}${']'.repeat(33)},${payload.slice(1)}`),
+          'a byte order mark': signedWith(HEADER(), `\ufeff${payload}`),
+          'a lone surrogate': signedWith(HEADER(), payload.replace('Delete', '\\ud800')),
+          'padding after the header': `${head}=.${body}.${signature}`,
+          'padding after the signature': `${head}.${body}.${signature}=`,
+          'a space': ` ${good}`,
+          'a line end': `${good}\n`,
+          'a fourth part': `${good}.x`,
+          'the JSON form': JSON.stringify({ protected: head, payload: body, signature }),
+          'the digest with padding': withClaims({ digest: `${digestOf('x')}=` }),
+          'the digest in base64': withClaims({ digest: `${'+/'.repeat(21)}A` }),
+          'a digest of 31 bytes': withClaims({ digest: Buffer.alloc(31).toString('base64url') }),
+          'a digest of 33 bytes': withClaims({ digest: Buffer.alloc(33).toString('base64url') }),
+          'a digest with other trailing bits': withClaims({ digest: `${'A'.repeat(42)}B` }),
+          'a digest that is a list': withClaims({ digest: [digestOf('x')] }),
+          'exp of 1e400': signedWith(HEADER(), payload.replace(`"exp":${claims.exp}`, '"exp":1e400')),
+          'exp as a text': withClaims({ exp: `${claims.exp}` }),
+          'exp with a fraction': withClaims({ exp: claims.exp + 0.5 }),
+          'no exp': withClaims({ exp: undefined }),
+          'no iat': withClaims({ iat: undefined }),
+          'an empty jti': withClaims({ jti: '' }),
+          'a jti of 257 characters': withClaims({ jti: 'j'.repeat(257) }),
+          'a jti that is a number': withClaims({ jti: 7 }),
+          'a jti with a null': withClaims({ jti: 'a\u0000' }),
+          'two audiences': withClaims({ aud: [mandate.issuer, mandate.issuer] }),
+          'the audience with a slash': withClaims({ aud: `${mandate.issuer}/` }),
+          'the task in lower case': withClaims({ task_id: taskId.toLowerCase() }),
+          'a tab in the title': withClaims({ title: 'a\tb' }),
+          'a next line in the title': withClaims({ title: 'a\u0085b' }),
+          'a thousand lines': withClaims({ lines: Array(1000).fill({ label: 'a', value: 'b' }) }),
+          'lines as an object': withClaims({ lines: { 0: { label: 'a', value: 'b' }, length: 1 } }),
+          'a line with a member __proto__': signedWith(HEADER(), payload.replace('"label"', '"__proto__":{},"label"')),
+          'a line as a list': withClaims({ lines: [['Issue', 'PAY-7']] }),
+        },
+        approval_signature_invalid: {
+          'an HMAC under alg ES256': by(HEADER(), (input) =>
+            createHmac('sha256', publicPem).update(input).digest('base64url'),
+          ),
+          'a DER signature': by(HEADER(), (input) =>
+            sign('sha256', Buffer.from(input), jira.key.privateKey).toString('base64url'),
+          ),
+          'r and s of zero': `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`,
+          'half a signature': `${head}.${body}.${bytes.subarray(0, 32).toString('base64url')}`,
+          'an embedded key': own.key.sign({ ...HEADER(), kid: own.key.kid, jwk: own.key.publicJwk }, payload),
+          'an embedded key under a known kid': own.key.sign({ ...HEADER(), jwk: own.key.publicJwk }, payload),
+          'a jku of its own': own.key.sign({ ...HEADER(), jku: 'https://evil.example/keys' }, payload),
+          'the key of another resource': wiki.key.sign({ ...HEADER(), kid: wiki.key.kid }, payload),
+          'the key of another resource under a known kid': wiki.key.sign(HEADER(), payload),
+        },
+        approval_issuer_unknown: {
+          'another issuer': withClaims({ iss: 'https://JIRA.example' }),
+          'the issuer with a slash': withClaims({ iss: `${JIRA}/` }),
+        },
+        approval_request_expired: {
+          'exp 121 s ahead': withClaims({ exp: mandate.clock.seconds() + 121 }),
+          'exp in a year': withClaims({ exp: claims.exp + 31_536_000 }),
+          'exp at the end of time': withClaims({ exp: Number.MAX_SAFE_INTEGER }),
+          'exp a minute ago': withClaims({ exp: mandate.clock.seconds() - 60 }),
+          'iat in the future': withClaims({ iat: mandate.clock.seconds() + 61 }),
+          'nbf in the future': withClaims({ nbf: mandate.clock.seconds() + 61 }),
+        },
+      };
+      for (const [reason, forms] of Object.entries(requests)) {
+        const lines = await mandate.recorded(async () => {
+          for (const [what, request] of Object.entries(forms)) {
+            const answer = await asks(mandate, token, request);
+            expect([answer.status, answer.body], what).to.deep.equal([
+              400,
+              { error: 'invalid_request', error_description: 'The approval request is not acceptable.' },
+            ]);
+          }
+        });
+        const record = ['token.denied', 'deny', reason, reason === 'approval_request_expired' ? taskId : null];
+        expect(fieldsOf(lines, 'event', 'decision', 'reason', 'task_id')).to.deep.equal(
+          Object.keys(forms).map(() => record),
+        );
+      }
+      expect(await stored(taskId)).to.equal(0);
+      // Another signature of the same request, which the key's owner need not make: the jti is used.
+      expect((await asks(mandate, token, good)).body.state).to.equal('pending');
+      const s = BigInt(`0x${bytes.subarray(32).toString('hex')}`);
+      const turned = (P256_ORDER - s).toString(16).padStart(64, '0');
+      const malleable = Buffer.concat([bytes.subarray(0, 32), Buffer.from(turned, 'hex')]).toString('base64url');
+      expect((await asks(mandate, token, `${head}.${body}.${malleable}`)).status).to.equal(400);
+      expect(await stored(taskId)).to.equal(1);
+    });
+    const stored = async (taskId: string) =>
+      Number((await mandate.sql(`select count(*) as n from approvals where task_id = '${taskId}'`))[0]?.n);
+
+    it('use no request twice: not for another task, at another instance, or in another of its forms', async () => {
+      const [one, two] = [await started(), await started()];
+      const ofWiki = await started(undefined, WIKI);
+      const claims = { ...claimsOf(one.taskId), jti: 'é' };
+      const request = jira.key.sign(HEADER(), claims);
+      expect((await asks(mandate, one.token, request)).body.state).to.equal('pending');
+      for (const at of [mandate, other]) expect((await asks(at, one.token, request)).status).to.equal(400);
+      // The same jti with other claims, for another task.
+      const again = jira.key.sign(HEADER(), { ...claims, task_id: two.taskId });
+      for (const at of [other, mandate]) expect((await asks(at, two.token, again)).status).to.equal(400);
+      // Other texts are other jtis, and each resource has its own.
+      const composed = jira.key.sign(HEADER(), { ...claims, jti: 'e\u0301' });
+      expect((await asks(other, one.token, composed)).body.state).to.equal('pending');
+      const elsewhere = wiki.request(ofWiki.taskId, { jti: 'é' });
+      expect((await asks(other, ofWiki.token, elsewhere)).body.state).to.equal('pending');
+      // Twenty at once, at both instances.
+      const raced = jira.request(one.taskId);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, nth) => asks(nth % 2 ? mandate : other, one.token, raced)),
+      );
+      expect(answers.filter(({ status }) => status === 200)).to.have.lengthOf(1);
+    });
+
+    it('ask with no token but one of the task itself', async () => {
+      const [one, two] = [await started(), await started()];
+      const request = () => jira.request(one.taskId);
+      const inactive = { state: 'inactive' };
+      const [head = '', body = ''] = one.token.split('.');
+      const strangers = {
+        'the grant': one.grant,
+        "the agent's assertion": agent.assertion(),
+        "the person's token": agent.subjectToken({ sub: one.sub }),
+        'the request itself': request(),
+        'the token without its signature': `${head}.${body}.`,
+        'the token with alg none': `${encoded({ alg: 'none', typ: 'at+jwt' })}.${body}.x`,
+        'the token with a space': ` ${one.token}`,
+      };
+      for (const [what, token] of Object.entries(strangers)) {
+        expect((await asks(mandate, token, request())).body, what).to.deep.equal(inactive);
+      }
+      expect((await asks(mandate, two.token, request())).status, 'of another task').to.equal(400);
+      const renewed = (await agent.refresh(one.grant)).body;
+      expect((await asks(mandate, renewed.access_token, request())).body.state).to.equal('pending');
+      expect(await stored(one.taskId)).to.equal(1);
+      // Its own approval, asked for by the server of another audience.
+      expect((await asks(mandate, one.token, wiki.request(one.taskId))).status).to.equal(400);
+    });
+
+    it('answer no question without a form of the page or a token for it alone', async () => {
+      const { token, taskId } = await started('ada');
+      const { approval_id: id } = (await asks(mandate, token, jira.request(taskId))).body;
+      const { commitment } = await mandate.approval(String(id));
+      const path = `/me/approvals/${id}`;
+      const person = personBrowser(mandate);
+      const auth = mandate.clock.seconds();
+      await person.signIn();
+      const cookie = person.cookies();
+      const page = (await mandate.get(path, { cookie, accept: 'text/html' })).text;
+      const formToken = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? expect.fail(page);
+      const fields = { form_token: formToken, decision: 'approve', commitment };
+      const form = (changes: object = {}) => new URLSearchParams({ ...fields, ...changes }).toString();
+      const json = JSON.stringify({ decision: 'approve', commitment });
+      const browser = { cookie, accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' };
+      const own = { ...browser, origin: mandate.issuer };
+      const api = { 'content-type': 'application/json' };
+      const bearer = (claims: object) => ({
+        ...api,
+        authorization: `Bearer ${agent.subjectToken({ sub: 'ada', aud: ME, auth_time: auth, ...claims })}`,
+      });
+      const attempts: Readonly<Record<string, readonly [string, string, Record<string, string>, string?]>> = {
+        'by GET': ['GET', `${path}?decision=approve&commitment=${commitment}`, { cookie, accept: 'text/html' }],
+        'by GET of the form': ['GET', `${path}/answer?${form()}`, { cookie, accept: 'text/html' }],
+        'by HEAD': ['HEAD', path, { cookie }],
+        'by PUT': ['PUT', path, bearer({}), json],
+        'by POST of the form to the address': ['POST', path, own, form()],
+        'from another site': ['POST', `${path}/answer`, { ...browser, origin: 'https://evil.example' }, form()],
+        'from a frame': ['POST', `${path}/answer`, { ...browser, origin: 'null' }, form()],
+        'from a sibling': ['POST', `${path}/answer`, { ...own, 'sec-fetch-site': 'same-site' }, form()],
+        'without an origin': ['POST', `${path}/answer`, browser, form()],
+        'without the form token': ['POST', `${path}/answer`, own, form({ form_token: '' })],
+        'with a wrong form token': ['POST', `${path}/answer`, own, form({ form_token: 'x'.repeat(43) })],
+        'with two decisions': ['POST', `${path}/answer`, own, `${form()}&decision=refuse`],
+        'with a method in a header': ['POST', `${path}/answer`, { ...own, 'x-http-method-override': 'GET' }, 'a=b'],
+        'by a program with the cookie': ['POST', path, { ...api, cookie, origin: mandate.issuer }, json],
+        'by a simple request of a script': ['POST', path, { cookie, 'content-type': 'text/plain' }, json],
+        'with the task token': ['POST', path, { ...api, authorization: `Bearer ${token}` }, json],
+        'with the token that the agent has': ['POST', path, bearer({ aud: running.provider.audience }), json],
+        'with a token for two': ['POST', path, bearer({ aud: [ME, running.provider.audience] }), json],
+        'with a token of an agent': ['POST', path, bearer({ act: { sub: 'agent:x' } }), json],
+        'with a token in the address': [
+          'POST',
+          `${path}?access_token=${agent.subjectToken({ sub: 'ada', aud: ME, auth_time: auth })}`,
+          api,
+          json,
+        ],
+        'as another person': ['POST', path, bearer({ sub: 'eve' }), json],
+        'from tomorrow': ['POST', path, bearer({ auth_time: auth + 86_400 }), json],
+        'from 1970': ['POST', path, bearer({ auth_time: 0 }), json],
+        'from a text': ['POST', path, bearer({ auth_time: `${auth}` }), json],
+        'from no sign-in': ['POST', path, bearer({}), json.replace('"approve"', '"approve","auth_time":1')],
+        'with the decision twice': ['POST', path, bearer({}), json.replace('{', '{"decision":"refuse",')],
+      };
+      for (const [what, [method, address, headers, body]] of Object.entries(attempts)) {
+        await mandate.send(address, { method, headers, redirect: 'manual', ...(body && { body }) });
+        expect((await mandate.approval(String(id))).state, what).to.equal('pending');
+      }
+      const said = await mandate.send(`${path}/answer`, {
+        method: 'POST',
+        headers: own,
+        body: form(),
+        redirect: 'manual',
+      });
+      expect(said.status).to.equal(303);
+      expect((await mandate.approval(String(id))).state).to.equal('granted');
+    });
+
+    it('fill neither the page, the table nor the ledger with a hundred questions of one task', async () => {
+      const { token, taskId, sub } = await started();
+      const before = (await mandate.ledger()).length;
+      const answers: number[] = [];
+      for (let round = 0; round < 4; round += 1) {
+        const sent = Array.from({ length: 25 }, (_, nth) =>
+          asks(other, token, jira.request(taskId, { digest: digestOf(`${round} ${nth}`) })),
+        );
+        answers.push(...(await Promise.all(sent)).map(({ status }) => status));
+      }
+      expect(answers.filter((status) => status === 200)).to.have.lengthOf(3);
+      expect(answers.filter((status) => status === 429)).to.have.lengthOf(97);
+      expect(await stored(taskId)).to.equal(3);
+      const shown = await mandate.get('/me/approvals', {
+        authorization: `Bearer ${agent.subjectToken({ sub, aud: ME })}`,
+      });
+      expect(shown.body.approvals, shown.text).to.have.lengthOf(3);
+      await Promise.all([mandate, other].map((one) => one.jobs.sweep()));
+      expect((await mandate.ledger()).length - before).to.be.lessThan(20);
+    });
+  });
+}
