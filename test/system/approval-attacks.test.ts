@@ -3,6 +3,7 @@
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
+import { grace } from '../support/identity-provider/people.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, WIKI } from '../support/mandate.ts';
 import { type PageWithProvider, personBrowser, startWithPage } from '../support/me/person-browser.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
@@ -302,10 +303,20 @@ for (const database of databases) {
         'from no sign-in': ['POST', path, bearer({}), json.replace('"approve"', '"approve","auth_time":1')],
         'with the decision twice': ['POST', path, bearer({}), json.replace('{', '{"decision":"refuse",')],
       };
-      for (const [what, [method, address, headers, body]] of Object.entries(attempts)) {
-        await mandate.send(address, { method, headers, redirect: 'manual', ...(body && { body }) });
-        expect((await mandate.approval(String(id))).state, what).to.equal('pending');
-      }
+      const lines = await mandate.recorded(async () => {
+        for (const [what, [method, address, headers, body]] of Object.entries(attempts)) {
+          await mandate.send(address, { method, headers, redirect: 'manual', ...(body && { body }) });
+          expect((await mandate.approval(String(id))).state, what).to.equal('pending');
+        }
+      });
+      const denied = fieldsOf(lines, 'event', 'decision', 'reason').map(String);
+      expect(new Set(denied)).to.deep.equal(
+        new Set(
+          ['invalid_form_token', 'missing_token', 'invalid_token', 'token_audience_mismatch', 'approver_not_fresh'].map(
+            (reason) => `me.denied,deny,${reason}`,
+          ),
+        ),
+      );
       const said = await mandate.send(`${path}/answer`, {
         method: 'POST',
         headers: own,
@@ -314,6 +325,36 @@ for (const database of databases) {
       });
       expect(said.status).to.equal(303);
       expect((await mandate.approval(String(id))).state).to.equal('granted');
+    });
+
+    it("get no yes from a sign-in of another person, begun for this one's question", async () => {
+      const { token, taskId } = await started('ada');
+      const { approval_id: id } = (await asks(mandate, token, jira.request(taskId))).body;
+      const { commitment } = await mandate.approval(String(id));
+      const first = personBrowser(mandate);
+      await first.signIn();
+      const own = first.cookies();
+      mandate.clock.advance(301);
+      const second = personBrowser(mandate, grace);
+      const address = await second.returnAddress(`/me/sign-in?to=fresh-${id}`);
+      const lines = await mandate.recorded(async () => {
+        // Without the cookie of the browser that began it, and then in the browser of both.
+        const alone = await mandate.get(`${address.pathname}${address.search}`, { cookie: own });
+        expect(alone.headers.get('location')).to.equal('/me');
+        const back = await second.finish(address, `${second.cookies()}; ${own}`);
+        expect(back.headers.get('location')).to.equal(`/me/approvals/${id}`);
+        const cookie = second.cookies();
+        const page = await mandate.get(`/me/approvals/${id}`, { cookie, accept: 'text/html' });
+        expect(page.status).to.equal(404);
+        const home = (await mandate.get('/me', { cookie, accept: 'text/html' })).text;
+        const formToken = /name="form_token" value="([^"]+)"/.exec(home)?.[1] ?? expect.fail(home);
+        const body = new URLSearchParams({ form_token: formToken, decision: 'approve', commitment });
+        const headers = { cookie, accept: 'text/html', origin: mandate.issuer };
+        const said = await mandate.send(`/me/approvals/${id}/answer`, { method: 'POST', headers, body });
+        expect(said.status).to.equal(404);
+      });
+      expect(lines.filter(({ event }) => String(event).startsWith('approval.'))).to.deep.equal([]);
+      expect((await mandate.approval(String(id))).state).to.equal('pending');
     });
 
     it('fill neither the page, the table nor the ledger with a hundred questions of one task', async () => {

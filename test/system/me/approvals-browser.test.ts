@@ -96,6 +96,28 @@ for (const database of databasesByLength) {
       await page.context().close();
     });
 
+    it('keeps each line of the words readable, whatever another line holds', async () => {
+      const marks = '\u0300\u0301\u0302\u0303\u0308\u030a'.repeat(15);
+      const lines = [
+        { label: 'Amount', value: '10 000 EUR' },
+        { label: 'To', value: `x${marks}x${marks}` },
+        { label: 'L'.repeat(40), value: 'a long value of the longest label' },
+      ];
+      const { ask } = await task({ title: 'Pay', lines });
+      await ask();
+      // Without script the page does not renew itself meanwhile.
+      const page = await signedIn({ javaScriptEnabled: false });
+      const values = page.locator('blockquote dd');
+      // Marks above a letter of one value cover nothing of the value before it.
+      const covered = await values.nth(0).screenshot();
+      await values.nth(1).evaluate((value) => value.replaceChildren('xx'));
+      expect(covered.equals(await values.nth(0).screenshot())).to.equal(true);
+      const { width = 0, height = 0 } = (await values.nth(2).boundingBox()) ?? {};
+      expect(width, 'room for the value beside a long label').to.be.greaterThan(150);
+      expect(height).to.be.lessThan(150);
+      await page.context().close();
+    });
+
     it('opens its address after a sign-in only, asks for a new sign-in before a yes, and comes back to the question', async () => {
       const { taskId, ask } = await task();
       const { approval_uri: uri, approval_id: id } = await ask();

@@ -40,10 +40,14 @@ export function deepFrozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** Whether a member `__proto__` is anywhere inside. Readers differ about it: some set the object's prototype. */
-export function hasPrototypeMember(value: unknown): boolean {
+/**
+ * Whether readers of the JSON differ about the value: it has a member `__proto__`, from which some set the object's prototype,
+ * or a number that some read as infinite and others refuse.
+ */
+export function isAmbiguous(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeMember);
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(isAmbiguous);
 }
 
 /** An object as JSON has them, not a Date or a Map. */

@@ -5,7 +5,7 @@ import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-jso
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { type Check, callable, optional } from '../../arguments.ts';
 import { callToApprove, type DescribeCall, type HttpCall } from './approval-text.ts';
-import { deepFrozen, digestOf, hasPrototypeMember, sha256 } from './call-digest.ts';
+import { deepFrozen, digestOf, isAmbiguous, sha256 } from './call-digest.ts';
 import type { RoutePolicy } from './policy.ts';
 import { MAX_BODY_BYTES, readBody, utf8 } from './read-body.ts';
 import type { RefusalReason } from './refusal.ts';
@@ -82,7 +82,7 @@ async function readCallBody(request: IncomingMessage, maxBytes: number): Promise
   if (bytes.length === 0) return { bytes, value: undefined };
   const text = isJson(request) ? utf8(bytes) : undefined;
   const value = text === undefined ? undefined : parseStrictJson(text);
-  if (value === undefined || hasPrototypeMember(value)) return 'malformed_body';
+  if (value === undefined || isAmbiguous(value)) return 'malformed_body';
   return { bytes, value: deepFrozen(value) };
 }
 

@@ -5,7 +5,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { callToApprove, type DescribeCall, type McpCall } from '../core/approval-text.ts';
-import { canonicalJson, deepFrozen, digestOf, hasPrototypeMember } from '../core/call-digest.ts';
+import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from '../core/call-digest.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import { isPlainObject } from './argument-check.ts';
@@ -33,7 +33,7 @@ export function toolApproval(
     async check(claims) {
       // A call without an id gets no answer, so its approval would be used up for nothing.
       const isAnswered = typeof id === 'string' || typeof id === 'number';
-      if (!isAnswered || !isPlainObject(given) || hasPrototypeMember(given)) return 'arguments_refused';
+      if (!isAnswered || !isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
       // Read back from the digested text, so the tool gets exactly what the person approved.
       const args = deepFrozen(JSON.parse(canonicalJson(given)));
       read = args;

@@ -4,7 +4,7 @@
  */
 
 import { withTimeout } from '../../http-answer.ts';
-import { hasPrototypeMember } from '../core/call-digest.ts';
+import { isAmbiguous } from '../core/call-digest.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 
@@ -33,8 +33,8 @@ export function argumentCheck(
   timeoutMs: number,
 ): (claims: TaskTokenClaims) => Promise<RefusalReason | undefined> {
   return async (claims) => {
-    // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__`.
-    if (!isPlainObject(given) || hasPrototypeMember(given)) return 'arguments_refused';
+    // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__` and about 1e400.
+    if (!isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
     const limit = new AbortController();
     const late = () => new Error(`authorize of ${tool} did not answer within ${timeoutMs} ms.`);
     const deciding = decide(authorize, structuredClone(given), { claims, tool, signal: limit.signal });

@@ -256,6 +256,7 @@ for (const [name, start] of [
     for (const [what, body, type, reason, status] of [
       ['a repeated member', '{"to":"Bob","to":"Eve"}', 'application/json', 'malformed_body', 400],
       ['a member __proto__', '{"notes":[{"__proto__":{"to":"Eve"}}]}', 'application/json', 'malformed_body', 400],
+      ['an infinite number', '{"to":"Bob","amount":1e400}', 'application/json', 'malformed_body', 400],
       ['half of its JSON', '{"to":', 'application/json', 'malformed_body', 400],
       ['a form', 'to=Bob', 'application/x-www-form-urlencoded', 'malformed_body', 400],
       ['JSON of another media type', BODY, 'text/plain', 'malformed_body', 400],

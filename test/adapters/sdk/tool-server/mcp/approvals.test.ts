@@ -146,7 +146,8 @@ describe('A call of an MCP tool that a person approves', () => {
         accept: 'application/json, text/event-stream',
         authorization: `Bearer ${await token()}`,
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }),
+      // JSON.stringify writes no number like this.
+      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace('"1e400"', '1e400'),
     });
     return { status: response.status, text: await response.text() };
   };
@@ -192,6 +193,7 @@ describe('A call of an MCP tool that a person approves', () => {
 
   for (const [what, params, id] of [
     ['a member __proto__', { name: 'pay', arguments: JSON.parse('{"to":{"__proto__":{}}}') }, 7],
+    ['an infinite number', { name: 'pay', arguments: { ...ARGS, amount: '1e400' } }, 7],
     ['a list as arguments', { name: 'pay', arguments: ['Bob'] }, 7],
     ['a null id', { name: 'pay', arguments: ARGS }, null],
   ] as const) {
