@@ -25,9 +25,9 @@ import type { Workload } from './workload.ts';
 /** Tasks with a question that waits. */
 const TASKS = 256;
 /** Requests of one round. Each is signed before the round, and expires after a minute. */
-const IN_ROUND = 3000;
+const IN_ROUND = 1500;
 /** A yes takes an exchange and three more requests to prepare. */
-const YESES_IN_ROUND = 600;
+const YESES_IN_ROUND = 400;
 /** Requests of one round that are sent without others under way. */
 const ALONE = 150;
 const ALONE_EVERY_MS = 5;
