@@ -6,14 +6,16 @@
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/approvals.ts [sqlite|postgres] [rounds]
  *
  * For such a call a tool server asks for approval instead of introspecting: `pending` is a request that finds the question
- * open, and `granted` one that uses a yes. The cost is the CPU time of the service and of Postgres. The time is that of a
- * request without others under way. A ratio is the median of the ratios of all rounds.
+ * open, and `granted` one that uses a yes. Introspections are of known tokens, whose signatures the service remembers; the
+ * `new` ones of tokens that it has not seen. The signature of a request for approval is always new. The cost is the CPU time
+ * of the service and of Postgres. The time is that of a request without others under way. A ratio is the median of the ratios
+ * of all rounds.
  */
 
 import { type AskingServer, askingServer } from '../../test/support/tool-server/approval-request.ts';
 import { describeMachine, pinToSeparateCores } from '../machine.ts';
 import { asVariables } from '../mandate-process.ts';
-import { type ApprovalRequests, AUDIENCE, approvalRequests, approvalSettings } from '../requests.ts';
+import { type ApprovalRequests, AUDIENCE, approvalRequests, approvalSettings, introspection } from '../requests.ts';
 import type { Engine } from '../temporary-database.ts';
 import { driveClosedLoop, toBytes } from './load.ts';
 import { ask, type MandateUnderTest, repeat } from './mandate.ts';
@@ -25,9 +27,9 @@ import type { Workload } from './workload.ts';
 /** Tasks with a question that waits. */
 const TASKS = 256;
 /** Requests of one round. Each is signed before the round, and expires after a minute. */
-const IN_ROUND = 3000;
-/** A yes takes an exchange and three more requests to prepare. */
-const YESES_IN_ROUND = 600;
+const IN_ROUND = 1500;
+/** Each takes an exchange to prepare, a yes three more requests. */
+const NEW_IN_ROUND = 400;
 /** Requests of one round that are sent without others under way. */
 const ALONE = 150;
 const ALONE_EVERY_MS = 5;
@@ -41,7 +43,8 @@ async function main(engine: Engine, rounds: number): Promise<void> {
     const off = await start(engine);
     const on = await start(engine, { settings: asVariables(approvalSettings(server)) });
     issuer = on.process.issuer;
-    const calls = [on.introspection, ...(await callsOf(on, approvalRequests(server, provider)))].map(inOneRound);
+    const approvals = await callsOf(on, approvalRequests(server, provider));
+    const calls = [on.introspection, firstIntrospection(on), ...approvals].map(inOneRound);
     const others = [...othersOf(off, 'off'), ...othersOf(on, 'on')];
     await warmUp([...calls, ...others]);
     if (!pinToSeparateCores(processesOf([...calls, ...others]))) {
@@ -63,6 +66,15 @@ function othersOf({ exchange, introspection, newEnding }: MandateUnderTest, appr
     ...inOneRound(workload),
     name: `${workload.name}, ${approvals}`,
   }));
+}
+
+function firstIntrospection({ introspection: known, openTask }: MandateUnderTest): Workload {
+  return {
+    ...known,
+    name: `new ${known.name}`,
+    inRound: NEW_IN_ROUND,
+    prepare: (count) => repeat(count, async () => toBytes(known.target, introspection((await openTask()).token))),
+  };
 }
 
 /** The requests of a tool server for approval, each with a new signature. */
@@ -95,7 +107,7 @@ async function callsOf(mandate: MandateUnderTest, requests: ApprovalRequests): P
     },
     {
       ...workload('granted'),
-      inRound: YESES_IN_ROUND,
+      inRound: NEW_IN_ROUND,
       prepare: (count) =>
         repeat(count, async () => {
           const task = await mandate.openTask();
