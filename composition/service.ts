@@ -79,7 +79,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
   } = surroundings;
   const log = outageLog(surroundings.log, monotonic);
   const tracing = await openTracing(settings, log);
-  const { network: bare = httpNetwork() } = surroundings;
+  const failed = new AbortController();
+  const { network: bare = httpNetwork({ signal: failed.signal }) } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const files = await loadFiles(settings, log);
   const { signingKeys, noteSigner } = files;
@@ -114,6 +115,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
     return await run(parts, { httpApp, metrics, isThere, lingerMs, timeLimits });
   } catch (error) {
     await opened.close();
+    // A fetch of keys that gets no answer would keep the process for seconds.
+    failed.abort();
     throw error;
   }
 }

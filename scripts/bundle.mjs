@@ -21,7 +21,8 @@ const options = {
   platform: 'node',
   target: 'node20',
   splitting: true,
-  // Names the source of each line, for stack traces in the log.
+  // With `node --enable-source-maps` stack traces in the log name the source of each line, else that of the bundle. The
+  // program does not enable them: a start would take some 5% more CPU.
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'warning',

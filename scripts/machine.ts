@@ -108,7 +108,8 @@ export interface Pinned {
  * @returns `false` if that is not possible: it needs Linux, `taskset` and two cores
  */
 export function pinToSeparateCores({ services, others }: Pinned): boolean {
-  return CORES > 1 && services.every((pid) => pin(pid, SERVICE_CORE)) && others.every((pid) => pin(pid, OTHER_CORES));
+  // The services come last: they are child processes of the load generator, which is one of the others.
+  return CORES > 1 && others.every((pid) => pin(pid, OTHER_CORES)) && services.every((pid) => pin(pid, SERVICE_CORE));
 }
 
 /** Pins a process to the core of this number. */

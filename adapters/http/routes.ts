@@ -8,7 +8,6 @@ import type { RequestListener } from 'node:http';
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
-import { APPROVAL_PATH } from './oauth/approval-path.ts';
 import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** The surface decides the format of a refusal. */
@@ -88,6 +87,7 @@ const KEYS: Route = { ...OTHER, metric: 'keys' };
 const OAUTH: Route = { ...OTHER, surface: 'oauth' };
 /** A tool server asks for a list instead of introspecting. */
 const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection', metric: 'status_lists' };
+export const APPROVAL_PATH = '/oauth2/approval';
 /** A tool server asks in place of introspecting. */
 const APPROVAL: Route = {
   ...OAUTH,

@@ -7,7 +7,7 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { APPROVAL_KEY_RULES, readKeySet } from '../../domain/agents/key-set.ts';
 import type { JwkSet } from '../../domain/agents/public-key.ts';
 import { REMOTE_KEY_AGES, REMOTE_KEY_SET } from './agent-keys.ts';
-import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
+import { type FetchedKeys, fetchedKeys, isStale, type Waiting } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { type PublishedKeysRules, publishedKeys, verifyWithPublished } from './published-keys.ts';
 
@@ -33,7 +33,7 @@ export interface FetchedApprovalKeys extends ApprovalKeys {
 
 type Source =
   | { readonly kind: 'inline'; readonly ring: Promise<KeyRing> }
-  | { readonly kind: 'remote'; readonly keys: FetchedKeys<{ readonly ring: KeyRing }> };
+  | { readonly kind: 'remote'; readonly keys: RemoteKeys };
 
 export function approvalKeys(
   resources: readonly AskingResource[],
@@ -44,6 +44,8 @@ export function approvalKeys(
   const sources = new Map(resources.map(({ audience, keys }) => [audience, sourceOf(keys, network, clock, log)]));
   const remote = [...sources.values()].flatMap((source) => (source.kind === 'remote' ? [source.keys] : []));
   const { algorithms } = APPROVAL_KEY_RULES;
+  // Introspection needs permits of the same limiter, and an agent can forge requests.
+  const waiting: Waiting = { count: 0 };
   return {
     async verify(audience, request, trace) {
       const source = sources.get(audience);
@@ -51,7 +53,7 @@ export function approvalKeys(
       const { kind } =
         source.kind === 'inline'
           ? await verifyWithRing(await source.ring, request, algorithms)
-          : await verifyWithPublished(source.keys, request, algorithms, trace);
+          : await verifyWithPublished(source.keys, request, algorithms, trace, waiting);
       return { kind };
     },
 
@@ -59,18 +61,28 @@ export function approvalKeys(
       await Promise.all(remote.map((keys) => keys.refreshIfDue()));
     },
 
-    readiness:
-      remote.length === 0
-        ? undefined
-        : {
-            name: 'approval_keys',
-            async check() {
-              const missing = remote.filter((keys) => keys.held() === undefined).length;
-              if (missing === 0) return { status: 'Healthy', detail: 'The keys of the tool servers were fetched.' };
-              const detail = `The keys of ${missing} of ${remote.length} tool servers could not be fetched: they cannot ask for approvals.`;
-              return { status: 'Degraded', detail };
-            },
-          },
+    readiness: remote.length === 0 ? undefined : readinessOf(remote, clock),
+  };
+}
+
+type RemoteKeys = FetchedKeys<{ readonly ring: KeyRing }>;
+
+function readinessOf(remote: readonly RemoteKeys[], clock: Clock): ReadinessCheck {
+  return {
+    name: 'approval_keys',
+    async check() {
+      const silent = remote.filter((keys) => (keys.held()?.ring.length ?? 0) === 0).length;
+      if (silent > 0) {
+        const detail = `There are no usable keys of ${silent} of ${remote.length} tool servers: they cannot ask for approvals.`;
+        return { status: 'Degraded', detail };
+      }
+      const old = remote.filter((keys) => isStale(keys.lastFetchedAt(), clock)).length;
+      if (old > 0) {
+        const detail = `The keys of ${old} of ${remote.length} tool servers were last fetched over 15 minutes ago.`;
+        return { status: 'Degraded', detail };
+      }
+      return { status: 'Healthy', detail: 'The keys of the tool servers were fetched.' };
+    },
   };
 }
 

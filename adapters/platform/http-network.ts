@@ -8,7 +8,7 @@
  */
 
 import { promises as dns } from 'node:dns';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { connect as connectTcp, isIP } from 'node:net';
@@ -47,6 +47,8 @@ export interface NetworkOptions {
   readonly isPublic?: (address: string) => boolean;
   /** Tells which requests go through a proxy. By default the environment decides. */
   readonly proxyOf?: ProxyOf;
+  /** Once it is aborted, requests under way fail, and all later ones. */
+  readonly signal?: AbortSignal;
 }
 
 export function httpNetwork(options: NetworkOptions = {}): Network {
@@ -93,7 +95,10 @@ function sender({
   resolve = dns.lookup,
   isPublic = isPublicAddress,
   proxyOf = proxyFromEnvironment,
+  signal,
 }: NetworkOptions): Send {
+  // Each request under way adds a listener. Node would warn of more than ten.
+  if (signal !== undefined) setMaxListeners(0, signal);
   const kept = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS };
   // One TLS context for all connections: reading the certificates for each would cost more than the request.
   const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
@@ -123,7 +128,7 @@ function sender({
     const own = { 'user-agent': userAgent(), 'accept-encoding': 'identity' };
     const lines = { ...headers, ...traced, ...own, ...lengthOf(body) };
     const { request } = target.protocol === 'https:' ? https : http;
-    const sent = request(target, { method, headers: lines, agent });
+    const sent = request(target, { method, headers: lines, agent, signal });
     const answer = bounded(sent, { timeoutMs, maxBytes, arrived: arrivedBytes(sent) });
     sent.end(body);
     return { sent, answer };

@@ -22,9 +22,9 @@ export interface CollectorOptions<Item> {
    */
   readonly atOnce?: number;
   /**
-   * The keys that the item uses. If two items use the same key, and one of them exclusively, they do not run at once. The
-   * later one waits for a later batch, and items behind it may run first. Items that both use the key `inTurn` may share a
-   * batch. All other items keep their order.
+   * The keys that the item uses. If two items use the same key, and one of them exclusively, they do not run at once: the
+   * later one waits for a later batch, and they never change places. Otherwise items that share a key could keep one that
+   * needs it exclusively waiting for ever. Items that both use the key `inTurn` may share a batch.
    */
   readonly uses?: (item: Item) => readonly Use[];
   /** Settles every item of the batch, and never throws. */
@@ -83,17 +83,25 @@ export function collector<Item>(options: CollectorOptions<Item>): Collector<Item
     const batch: Item[] = [];
     const passed: Item[] = [];
     const inTurn = new Set<string>();
+    /** The exclusive and the shared keys of the items that were passed. */
+    const awaited = new Set<string>();
+    const awaitedShared = new Set<string>();
     let read = 0;
     for (const item of waiting) {
       if (batch.length === size) break;
       read += 1;
       const used = uses(item);
       const mayGo = used.every(
-        (use) =>
-          (use.inTurn && inTurn.has(use.key)) || (!exclusive.has(use.key) && !(use.exclusive && shared.has(use.key))),
+        ({ key, exclusive: isExclusive, inTurn: isInTurn }) =>
+          !awaited.has(key) &&
+          !(isExclusive && awaitedShared.has(key)) &&
+          ((isInTurn && inTurn.has(key)) || (!exclusive.has(key) && !(isExclusive && shared.has(key)))),
       );
       (mayGo ? batch : passed).push(item);
-      if (!mayGo) continue;
+      if (!mayGo) {
+        for (const { key, exclusive: isExclusive } of used) (isExclusive ? awaited : awaitedShared).add(key);
+        continue;
+      }
       for (const use of used) {
         if (use.inTurn) inTurn.add(use.key);
         if (use.exclusive) exclusive.add(use.key);

@@ -90,8 +90,9 @@ export interface Storage extends Decisions {
   createPartitions(now: Instant, monthsAhead: number): Promise<void>;
 
   /**
-   * After the database went back in time: moves the ledger's sequence on, refuses assertions issued before now, and
-   * records both, in one transaction. Repeatable. On Postgres as the role that owns the schema.
+   * After the database went back in time: moves the ledger's sequence on, and refuses assertions issued before now. The time
+   * of each approval that was granted and not used is over. Records the restore, all in one transaction. Repeatable. On
+   * Postgres as the role that owns the schema.
    */
   afterRestore(request: RestoreRequest): Promise<RestoreOutcome>;
 

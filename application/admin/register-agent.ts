@@ -33,7 +33,8 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
   const verdict = await judgeDraft(service, draft);
   if (verdict.kind === 'invalid') return verdict;
 
-  // 2. The id is free, and no other agent has one of its names. Storage decides this atomically: of two concurrent registrations one is refused.
+  // 2. The id is free, and no other agent has one of its names. Storage decides this atomically: of two concurrent
+  // registrations one is refused.
   const at = service.clock.now();
   const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at, keysSince: at };
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;

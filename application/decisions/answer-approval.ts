@@ -86,8 +86,9 @@ function judgeAnswer(
   if (approval?.sponsorKey !== sponsorKey || approval.taskId !== about.taskId) return 'not_found';
   if (approval.commitment !== commitment) return 'other_words';
   const wanted = answer === 'approve' ? 'granted' : 'refused';
-  if (approval.state === wanted) return wanted;
+  const isInTime = approval.expiresAt > times.latest;
+  if (approval.state === wanted) return wanted === 'refused' || isInTime ? wanted : 'not_waiting';
   const isLive = task?.state === 'live' && !isTimeUp(task, times.latest);
-  const waits = approval.state === 'pending' && approval.expiresAt > times.latest && isLive;
+  const waits = approval.state === 'pending' && isInTime && isLive;
   return waits && (wanted === 'refused' || isEnabled) ? wanted : 'not_waiting';
 }

@@ -2,7 +2,7 @@
 
 import type { HttpSurfaces } from '../../adapters/http/app.ts';
 import { meRoutes } from '../../adapters/http/me/me-routes.ts';
-import type { PageOptions, PageSurface } from '../../adapters/http/me/page-router.ts';
+import type { PageOptions, PageSurface } from '../../adapters/http/me/page-requests.ts';
 import type { ScopeWords } from '../../adapters/http/me/view.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../../application/authentication/validate-me-token.ts';

@@ -391,7 +391,7 @@ export const catalogue = {
   ),
   'Service:Approvals:Resources:N:JwksUri': optional(
     url({ scheme: 'https', query: 'accepted' }),
-    "The address of the tool server's public keys (ES256), fetched as those of an agent are. `Jwks` has them as text instead.",
+    "The address of the tool server's public keys (ES256), fetched as those of an agent are, and on another host than the control plane. `Jwks` has them as text instead.",
   ),
   'Service:Approvals:Resources:N:Jwks': optional(
     jwkSet(),
@@ -557,9 +557,9 @@ export const catalogue = {
   'Service:RateLimit:Introspection:PermitsPerMinute': defaulted(
     '6000',
     permits(),
-    'The same for `/oauth2/introspect`, to which a tool server may send a request for each call.',
+    'The same for `/oauth2/introspect` and `/oauth2/approval`, to which a tool server may send a request for each call.',
   ),
-  'Service:RateLimit:Introspection:Burst': defaulted('1200', permits(), 'The burst for `/oauth2/introspect`.'),
+  'Service:RateLimit:Introspection:Burst': defaulted('1200', permits(), 'The burst for these two.'),
   'Service:RateLimit:Signals:PermitsPerMinute': defaulted(
     '6000',
     permits(),

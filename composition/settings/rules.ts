@@ -3,7 +3,7 @@
  * so that one start shows all of them.
  */
 
-import { isLoopback, travelsInTheClear } from '../../domain/address.ts';
+import { isLoopback, isSameHost, travelsInTheClear } from '../../domain/address.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { encodeBase64, isTrustableName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
@@ -216,6 +216,15 @@ export const rules: readonly Rule[] = [
       if (Audience === undefined || audiences.indexOf(Audience) === at) continue;
       const problem = 'is the audience of another resource as well';
       wrong(`Service:Approvals:Resources:${index}:Audience`, problem, 'an audience that no other resource has');
+    }
+  }),
+  rule(['Service:Approvals:Resources', 'Service:Issuer'], (settings, { wrong }) => {
+    const issuer = new URL(settings['Service:Issuer']);
+    for (const { index, JwksUri } of settings['Service:Approvals:Resources']) {
+      // The control plane publishes keys of agents. With these an agent could ask.
+      if (JwksUri === undefined || !isSameHost(new URL(JwksUri), issuer)) continue;
+      const accepted = "an address on a host of its own, or the tool server's keys as Jwks";
+      wrong(`Service:Approvals:Resources:${index}:JwksUri`, 'is on the host of Service:Issuer', accepted);
     }
   }),
   whileUnset('Service:Approvals:Notify:Url', ['Service:Approvals:Notify:BearerToken']),

@@ -4,10 +4,10 @@
  */
 
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
-import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { isOnCurve, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { readConnectionString } from '../../adapters/storage/postgres/connection-string.ts';
 import { APPROVAL_KEY_RULES, checkJwkSet } from '../../domain/agents/key-set.ts';
-import type { JwkSet } from '../../domain/agents/public-key.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import {
   COSIGNATURE,
@@ -222,11 +222,20 @@ export function jwkSet(): ValueType<JwkSet> {
       const json = parseStrictJson(given);
       if (json === undefined) return wrong('is not JSON');
       const verdict = checkJwkSet(json, APPROVAL_KEY_RULES);
-      if (verdict.kind === 'invalid') return wrong(`is no usable key set: ${verdict.problems.join(' ')}`);
-      const nameless = verdict.jwks.keys.findIndex(({ kid }) => kid === undefined);
-      return nameless === -1 ? read(verdict.jwks) : wrong(`is no usable key set: keys[${nameless}] has no kid.`);
+      const problems = verdict.kind === 'invalid' ? verdict.problems : verdict.jwks.keys.flatMap(keyProblems);
+      if (verdict.kind === 'invalid' || problems.length > 0) {
+        return wrong(`is no usable key set: ${problems.join(' ').replace(/\.$/, '')}`);
+      }
+      return read(verdict.jwks);
     },
   };
+}
+
+function keyProblems(key: Jwk, index: number): readonly string[] {
+  return [
+    ...(key.kid === undefined ? [`keys[${index}] has no kid.`] : []),
+    ...(isOnCurve(key) ? [] : [`keys[${index}] has a point that is not on its curve.`]),
+  ];
 }
 
 /** The key of a witness (C2SP signed-note, "Verifier keys"). */

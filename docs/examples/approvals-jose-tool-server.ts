@@ -14,6 +14,8 @@ const keys = createRemoteJWKSet(new URL(`${MANDATE_ISSUER}/.well-known/jwks.json
 interface Answer {
   readonly status: number;
   readonly body: object;
+  /** Seconds. */
+  readonly retryAfter?: number | undefined;
 }
 
 /** The claims of a task token for this server; `undefined` for any other token. */
@@ -65,16 +67,23 @@ async function decide({ method = '', url = '', headers }: IncomingMessage): Prom
 
   const call = JSON.stringify([AUDIENCE, method, url]);
   const digest = createHash('sha256').update(call).digest('base64url');
-  const { state, approval_uri } = await askForApproval(token, claims.task.id, digest, `Delete the page ${name}`);
+  const { state, approval_uri, interval } = await askForApproval(
+    token,
+    claims.task.id,
+    digest,
+    `Delete the page ${name}`,
+  );
   if (state === 'granted') return { status: 200, body: { deleted: name } };
   if (state === 'inactive') return { status: 401, body: { error: 'invalid_token' } };
   const error = state === 'pending' ? 'approval_required' : `approval_${state}`;
-  return { status: 403, body: { error, reason: error, approval_uri } };
+  return { status: 403, body: { error, reason: error, approval_uri }, retryAfter: interval };
 }
 
 const server = createServer((request, response) => {
-  const answered = decide(request).catch(() => ({ status: 503, body: { error: 'temporarily_unavailable' } }));
-  void answered.then(({ status, body }) => {
+  const unavailable: Answer = { status: 503, body: { error: 'temporarily_unavailable' } };
+  const answered = decide(request).catch(() => unavailable);
+  void answered.then(({ status, body, retryAfter }) => {
+    if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
     response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
     response.end(JSON.stringify(body));
   });

@@ -20,12 +20,12 @@ app.post(
   protect({
     scope: ['payments:write'],
     approval({ body }) {
-      const { to, amount, currency } = readPayment(body);
-      return { title: `Pay ${amount} ${currency}`, lines: [{ label: 'To', value: to }] };
+      if (!isPayment(body)) return false;
+      return { title: `Pay ${body.amount} ${body.currency}`, lines: [{ label: 'To', value: body.to }] };
     },
   }),
   (request, response) => {
-    const { to, amount, currency } = readPayment(request.body);
+    const { to, amount, currency }: Payment = request.body;
     response.json({ paid: `${amount} ${currency}`, to, paidFor: claimsOf(request).sub });
   },
 );
@@ -37,10 +37,15 @@ const listening = app.listen(Number(PORT), '127.0.0.1', () => {
   if (typeof address === 'object') console.log(`Listening on http://127.0.0.1:${address?.port}`);
 });
 
-/** Throws for any other body, so that the person is not asked about a payment that would fail. */
-function readPayment(body: unknown): { readonly to: string; readonly amount: number; readonly currency: string } {
-  const { to, amount, currency } = body as Readonly<Record<string, unknown>>;
-  const isPayment = typeof to === 'string' && typeof amount === 'number' && (currency === 'EUR' || currency === 'USD');
-  if (!isPayment || !(amount > 0)) throw new TypeError('This is no payment.');
-  return { to, amount, currency };
+interface Payment {
+  readonly to: string;
+  readonly amount: number;
+  readonly currency: 'EUR' | 'USD';
+}
+
+/** Another body is refused, so that the person is not asked about a payment that would fail. */
+function isPayment(body: unknown): body is Payment {
+  const { to, amount, currency } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const isAmount = typeof amount === 'number' && amount > 0;
+  return typeof to === 'string' && isAmount && (currency === 'EUR' || currency === 'USD');
 }

@@ -1,11 +1,11 @@
 """A tool server in Python: one route whose every call the person has to approve, with jwcrypto and the standard library."""
 
 import hashlib
+import http.client
 import json
 import os
 import re
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
@@ -83,15 +83,17 @@ class Handler(BaseHTTPRequestHandler):
         digest = base64url_encode(hashlib.sha256(call.encode()).digest())
         try:
             answer = ask_for_approval(bearer[1], claims["task"]["id"], digest, f"Delete the page {page[1]}")
-        except (urllib.error.URLError, ValueError):
+        except (OSError, http.client.HTTPException, ValueError):
             return 503, {"error": "temporarily_unavailable"}
         state = answer.get("state")
         if state == "granted":
             return 200, {"deleted": page[1]}
         if state == "inactive":
             return 401, {"error": "invalid_token"}
-        error = "approval_required" if state == "pending" else f"approval_{state}"
-        return 403, {"error": error, "reason": error, "approval_uri": answer.get("approval_uri")}
+        if state == "pending":
+            waiting = {"approval_uri": answer["approval_uri"], "interval": answer["interval"]}
+            return 403, {"error": "approval_required", "reason": "approval_required", **waiting}
+        return 403, {"error": f"approval_{state}", "reason": f"approval_{state}"}
 
     def do_DELETE(self):
         status, body = self.decide()
@@ -99,6 +101,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("cache-control", "no-store")
+        if "interval" in body:
+            self.send_header("retry-after", str(body["interval"]))
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

@@ -82,7 +82,8 @@ export function forgottenAt({ expiresAt }: Pick<ApprovalRequest, 'expiresAt'>): 
   return plusSeconds(expiresAt, CLOCK_SKEW_SECONDS);
 }
 
-function readDigest(text: string | undefined): string | undefined {
+/** `undefined` if the text is not a SHA-256 in base64url. */
+export function readDigest(text: string | undefined): string | undefined {
   return text !== undefined && decodeCanonical(text)?.length === SHA256_BYTES ? text : undefined;
 }
 

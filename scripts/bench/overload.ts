@@ -12,7 +12,13 @@
  */
 
 import { loadavg } from 'node:os';
-import { cpuSeconds, describeMachine, pinToSeparateCores, residentMegabytes } from '../machine.ts';
+import {
+  cpuSeconds,
+  cpuSecondsWithChildren,
+  describeMachine,
+  pinToSeparateCores,
+  residentMegabytes,
+} from '../machine.ts';
 import type { Engine } from '../temporary-database.ts';
 import { type Answers, driveOpenLoop, type OpenLoopResult } from './load.ts';
 import type { MandateUnderTest } from './mandate.ts';
@@ -90,13 +96,15 @@ async function overload(mandate: MandateUnderTest, seconds: number, rounds: numb
 interface CpuTime {
   readonly ceilings: number;
   readonly overloads: number;
+  /** Of the load generator and Postgres, over all overloads. If they have no time left, they limit what is served. */
+  readonly others: number;
 }
 
 interface Alternation {
   /** One period before each overload, and one after the last. */
   readonly ceilings: readonly Throughput[];
   readonly overloads: readonly OpenLoopResult[];
-  /** CPU seconds of the service over all periods of each kind. `undefined` if they cannot be read. */
+  /** CPU seconds, of the service over all periods of each kind. `undefined` if they cannot be read. */
   readonly cpu: CpuTime | undefined;
 }
 
@@ -114,11 +122,15 @@ async function alternate(
 ): Promise<Alternation> {
   const ceilings: Throughput[] = [];
   const overloads: OpenLoopResult[] = [];
-  const cpu = { ceilings: 0, overloads: 0 };
-  const withCpu = async <Result>(kind: keyof CpuTime, period: () => Promise<Result>): Promise<Result> => {
-    const before = cpuSeconds(exchange.pid) ?? Number.NaN;
+  const cpu = { ceilings: 0, overloads: 0, others: 0 };
+  const ofService = () => cpuSeconds(exchange.pid) ?? Number.NaN;
+  const ofDatabase = () => (exchange.databasePid === undefined ? 0 : cpuSecondsWithChildren(exchange.databasePid));
+  const ofOthers = () => (cpuSeconds(process.pid) ?? Number.NaN) + (ofDatabase() ?? Number.NaN);
+  const withCpu = async <Result>(kind: 'ceilings' | 'overloads', period: () => Promise<Result>): Promise<Result> => {
+    const [before, othersBefore] = [ofService(), ofOthers()];
     const result = await period();
-    cpu[kind] += (cpuSeconds(exchange.pid) ?? Number.NaN) - before;
+    cpu[kind] += ofService() - before;
+    if (kind === 'overloads') cpu.others += ofOthers() - othersBefore;
     return result;
   };
   const nextCeiling = async () => {
@@ -199,7 +211,8 @@ function describeCpu(overload: OpenLoopResult, ceilings: readonly Throughput[], 
   const refusal = (cpu.overloads - exchange * answersOf(overload, 200).count) / answersOf(overload, 503).count;
   return (
     `CPU of the service: ${(exchange * 1000).toFixed(2)} ms an exchange at the ceiling; if as much in the overload, ` +
-    `${(refusal * 1000).toFixed(3)} ms a refusal`
+    `${(refusal * 1000).toFixed(3)} ms a refusal; its core ${percent(cpu.overloads / overload.seconds)} busy in the ` +
+    `overload, the others ${percent(cpu.others / overload.seconds)}`
   );
 }
 

@@ -3,6 +3,7 @@
  * single token. On Postgres they share a transaction, except those of a task with delegated tasks and those that fail.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { endOwnTasks, endTasks } from '../../application/decisions/end-tasks.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
@@ -19,6 +20,7 @@ import {
   aRenewal,
   aRevocation,
   aTokenRevocation,
+  newSponsorKey,
   openedTask,
   recordedBy,
   registeredAgent,
@@ -29,6 +31,8 @@ import { anAct, LATER } from './world.ts';
 const ROUNDS = repetitions(10, 200);
 /** With six requests about each, more than two batches hold. */
 const TASKS = 8;
+/** Requests under way: more than the batches under way hold. */
+const BUSY = 64;
 
 const stopOf = ({ task: { taskId, sponsorKey } }: TaskOpening) =>
   ({ selection: { kind: 'task', taskId, sponsorKey }, at: LATER, reason: 'operator_kill_switch' }) as const;
@@ -181,6 +185,30 @@ onEveryDatabase('ends of one task that wait together', ({ storage, database, out
       });
     }
   }
+
+  it('do not wait for the requests about the same person that keep coming', async () => {
+    const { decide } = storage();
+    const agent = await registeredAgent(storage());
+    const sponsorKey = newSponsorKey();
+    const opened = () => openedTask(storage(), { sponsorKey }, agent);
+    const ending = await opened();
+    const openings = await Promise.all(Array.from({ length: BUSY }, opened));
+    let isEnded = false;
+    let renewals = 0;
+    const renewing = openings.map(async (opening) => {
+      while (!isEnded && renewals < BUSY * 20) {
+        expect((await decide(renewGrant, aRenewal(opening))).kind).to.equal('renewed');
+        renewals += 1;
+      }
+    });
+    while (renewals < BUSY) await nextTurn();
+    const before = renewals;
+    expect(await decide(revokeGrant, aRevocation(ending))).to.equal('revoked');
+    isEnded = true;
+    // Those that were there before it, at most.
+    expect(renewals - before).to.be.at.most(BUSY);
+    await Promise.all(renewing);
+  });
 
   it('end each task once, count each renewal before it, and leave no delegated task live', async function () {
     this.timeout(60_000 + ROUNDS * 2_000);

@@ -22,8 +22,6 @@ for (const database of databases) {
   describe(`Approvals on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
-    /** Its tasks live a minute. */
-    let brief: RegisteredAgent;
     let jira: AskingServer;
     let wiki: AskingServer;
     const clock = { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() };
@@ -46,13 +44,12 @@ for (const database of databases) {
       });
       mandate.clock.standStill();
       agent = await mandate.agent();
-      brief = await mandate.agent({ max_task_ttl: 'PT1M', max_token_ttl: 'PT1M' });
     });
     after(() => mandate.stop());
 
     /** A task of a new person. */
-    async function started(sub = `ada-${Math.random()}`, by = agent) {
-      const { access_token: token, task_id: taskId, refresh_token: grant } = (await by.exchangeFor({ sub })).body;
+    async function started(sub = `ada-${Math.random()}`) {
+      const { access_token: token, task_id: taskId, refresh_token: grant } = (await agent.exchangeFor({ sub })).body;
       const ask = async (claims?: object, header?: object) =>
         (await asks(mandate, token, jira.request(taskId, claims, header))).body;
       return { token, taskId, grant, sub, ask };
@@ -172,41 +169,6 @@ for (const database of databases) {
         ['approval.requested', 'allow', null],
       ]);
     });
-
-    for (const [what, reason, end] of [
-      [
-        'an operator stops it',
-        'operator_kill_switch',
-        ({ taskId }) => mandate.admin('DELETE', `/admin/tasks/${taskId}`),
-      ],
-      ['its agent revokes it', 'client_revoked', ({ grant }) => brief.revoke(String(grant))],
-      ['its person is blocked', 'sponsor_blocked', ({ sub }) => mandate.block(sub, 'disabled')],
-      [
-        'its time is up',
-        'task_ttl_elapsed',
-        async () => {
-          mandate.clock.advance(63);
-          await mandate.jobs.sweep();
-        },
-      ],
-    ] as readonly (readonly [string, string, (task: Awaited<ReturnType<typeof started>>) => Promise<unknown>])[]) {
-      it(`of a task are withdrawn in the same transaction when ${what}`, async () => {
-        // Its approvals would outlive it.
-        const task = await started(undefined, brief);
-        const [{ approval_id: pending }, { approval_id: granted }] = [
-          await task.ask(),
-          await task.ask({ digest: digestOf('delete 9') }),
-        ];
-        await mandate.answer(String(granted), 'approve');
-        const lines = (await mandate.recorded(() => end(task))).filter((line) => line.task_id === task.taskId);
-        expect(lines.map((line) => line.reason)).to.deep.equal([reason, reason, reason]);
-        expect(lines.slice(1).map((line) => line.event)).to.deep.equal(['approval.withdrawn', 'approval.withdrawn']);
-        const ids = lines.slice(1).map((line) => new URLSearchParams(String(line.detail)).get('approval'));
-        expect(ids).to.have.members([pending, granted]);
-        expect(await task.ask()).to.deep.equal({ state: 'inactive' });
-        expect(await mandate.recorded(() => mandate.answer(String(pending), 'approve'))).to.deep.equal([]);
-      });
-    }
 
     it('are inactive while the agent is disabled: nothing is withdrawn, a yes is refused, a no is not', async () => {
       const own = await mandate.agent();

@@ -70,7 +70,7 @@ for (const database of databases) {
       expect(lines[0]).to.include({ event: 'token.denied', decision: 'deny', jti: null, task_id: null, ...about });
       return lines[0];
     }
-    const NOBODY = { reason: 'invalid_request', agent_id: null, sponsor: null, audience: null };
+    const UNNAMED = { reason: 'invalid_request', agent_id: null, sponsor: null, audience: null };
     const raw = (body: string) =>
       mandate.send('/oauth2/token', {
         method: 'POST',
@@ -185,7 +185,7 @@ for (const database of databases) {
         ['audience', 'https://second.example'],
       ] as const) {
         const body = `${encodeForm(form)}&${encodeForm({ [name]: value })}`;
-        await refused(() => raw(body), 'invalid_request', `The parameter ${name} is repeated.`, NOBODY, value);
+        await refused(() => raw(body), 'invalid_request', `The parameter ${name} is repeated.`, UNNAMED, value);
       }
       for (const [name, accepted] of [
         ['client_assertion_type', JWT_BEARER],
@@ -193,7 +193,7 @@ for (const database of databases) {
       ] as const) {
         const sending = () => agent.exchange({ ...form, [name]: 'urn:example:another' });
         const sentence = `The parameter ${name} must be ${accepted}.`;
-        await refused(sending, 'invalid_request', sentence, NOBODY, 'urn:example');
+        await refused(sending, 'invalid_request', sentence, UNNAMED, 'urn:example');
       }
       // None of these used the assertion up.
       expect((await agent.exchange(form)).status).to.equal(200);
@@ -235,12 +235,12 @@ for (const database of databases) {
       }
       const conflict = () => agent.exchange({ audience: WIKI });
       const sentence = 'The parameters resource and audience must be equal.';
-      await refused(conflict, 'invalid_request', sentence, NOBODY, WIKI);
+      await refused(conflict, 'invalid_request', sentence, UNNAMED, WIKI);
       const spaced = () => agent.exchange({ resource: undefined, audience: 'https://jira .example' });
       const white = 'The parameter audience holds white space or control characters.';
-      await refused(spaced, 'invalid_request', white, NOBODY, 'jira .example');
+      await refused(spaced, 'invalid_request', white, UNNAMED, 'jira .example');
       const neither = () => agent.exchange({ resource: undefined, audience: '' });
-      await refused(neither, 'invalid_request', 'The parameter resource is missing.', NOBODY);
+      await refused(neither, 'invalid_request', 'The parameter resource is missing.', UNNAMED);
     });
 
     it('keep to may_act, to purposes and to status lists as other agents do', async () => {
@@ -271,8 +271,8 @@ for (const database of databases) {
           [{}, { scope: 'jira:admin' }, 'invalid_scope', { ...names, reason: 'scope_intersection_empty' }],
           [other, { scope: 'jira:admin' }, 'access_denied', { ...names, reason: 'actor_not_named' }],
           [{ ...other, cnf: { jkt: 'x' } }, {}, 'invalid_grant', { ...names, reason: 'subject_bound_to_key' }],
-          [other, { purpose: 'a\nb', client_assertion: assertion }, 'invalid_request', NOBODY],
-          [other, { audience: 'a b', purpose: 'a\nb', client_assertion: assertion }, 'invalid_request', NOBODY],
+          [other, { purpose: 'a\nb', client_assertion: assertion }, 'invalid_request', UNNAMED],
+          [other, { audience: 'a b', purpose: 'a\nb', client_assertion: assertion }, 'invalid_request', UNNAMED],
         ];
         for (const [claims, form, error, about] of refusals) {
           const { answer, lines } = await sent(() => exchange(claims, form));
@@ -308,7 +308,7 @@ for (const database of databases) {
       const sentence = "The resource that the parameter audience names is not the task's.";
       await refused(other, 'invalid_target', sentence, { ...task, reason: 'audience_mismatch', audience: WIKI });
       const conflict = () => agent.refresh(grant, { audience: WIKI });
-      await refused(conflict, 'invalid_request', 'The parameters resource and audience must be equal.', NOBODY);
+      await refused(conflict, 'invalid_request', 'The parameters resource and audience must be equal.', UNNAMED);
       const wider = () => agent.refresh(grant, { resource: undefined, scope: 'jira:admin' });
       const widened = 'A refresh may not ask for a scope that the task does not hold.';
       await refused(wider, 'invalid_scope', widened, { ...task, reason: 'scope_widened', audience: JIRA });

@@ -362,6 +362,13 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
+    title: 'a port in use while the provider does not answer',
+    // The server on this port accepts connections, and sends nothing.
+    changes: ({ takenPort }) => ({ 'Service:UpstreamIdp:Issuer': `http://127.0.0.1:${takenPort}` }),
+    says: [`Port ${TAKEN} on 127.0.0.1 is already in use (PORT, HOST).`],
+    alone: true,
+  },
+  {
     title: 'a port of the console in use',
     changes: ({ takenPort }) => ({
       PORT: '0',

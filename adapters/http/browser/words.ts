@@ -13,8 +13,8 @@ export function named(text: string): Html {
 }
 
 /**
- * What an agent stated: words of a stranger, shown as a quotation. It is a block of its own, because a bidirectional control
- * can close a `bdi`, and has no effect beyond its block.
+ * What an agent stated, quoted: a stranger chose these words. A bidirectional control can close a `bdi`, but has no effect
+ * beyond its block. So the quotation is a block.
  */
 export function statedByAgent(words: string): Html {
   return html`<blockquote class="stated">${isolated(words)}</blockquote>`;

@@ -2,7 +2,7 @@
 
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import { visibleText } from '../../../domain/visible.ts';
-import { type Html, html, type Insert } from '../browser/html.ts';
+import { type Html, html } from '../browser/html.ts';
 import { named, placeOf } from '../browser/words.ts';
 import { COMMITMENT, DECISION } from './approval-routes.ts';
 import { approvalAddress, approvalSignIn } from './cookies.ts';
@@ -19,22 +19,30 @@ export function renderApproval(view: ApprovalView, language: Language): string {
   const words = texts[language];
   const { base, approval } = view;
   const { state } = approval;
-  const renewed = html`${pageLinks([[`${base}/me`, words.back]])}
+  const shown = html`${pageLinks([[`${base}/me`, words.back]])}
 <section aria-labelledby="approval">
 <div class="heading"><h2 id="approval">${state === 'pending' ? words.waiting : words.answered[state]}</h2></div>
 <div class="card">${approvalCard(view, approval, words, language)}</div>
 </section>`;
-  return pageOfPerson(view, language, { title: words.waiting, heading: words.title, renewed });
+  const approvals = { version: versionOf(view, [approval]), shown };
+  return pageOfPerson(view, language, { title: words.waiting, heading: words.title, approvals, renewed: undefined });
 }
 
 /** The approvals that wait. */
-export function waitingApprovals(view: MeView, words: Texts, language: Language): Insert {
-  if (view.waiting.length === 0) return undefined;
-  return html`<section aria-labelledby="waiting">
+export function waitingApprovals(view: MeView, words: Texts, language: Language) {
+  const { waiting } = view;
+  const cards = waiting.map((approval) => html`<li class="card">${approvalCard(view, approval, words, language)}</li>`);
+  const shown = html`<section aria-labelledby="waiting">
 <div class="heading"><h2 id="waiting">${words.waiting}</h2></div>
-<ul>${view.waiting.map((approval) => html`<li class="card">${approvalCard(view, approval, words, language)}</li>`)}</ul>
-</section>
-`;
+<ul>${cards}</ul>
+</section>`;
+  return { version: versionOf(view, waiting), shown: waiting.length > 0 && shown };
+}
+
+/** Changes with the choices that the person has. The words of an approval never change. */
+function versionOf({ formToken, mayApprove }: Answerable, approvals: readonly TaskApproval[]): string {
+  const states = approvals.map(({ approvalId, state }) => `${approvalId}-${state}`);
+  return [formToken, mayApprove ? 'fresh' : 'old', ...states].join(' ');
 }
 
 /**

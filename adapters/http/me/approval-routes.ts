@@ -9,8 +9,8 @@ import { type ApprovalId, parseApprovalId } from '../../../domain/identifiers.ts
 import { toShortText } from '../../../domain/instant.ts';
 import type { MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { readJsonBody } from '../admin/requests.ts';
 import { discardRest } from '../message/body.ts';
+import { readJsonBody } from '../message/json-body.ts';
 import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 
 /** What the API and the page ask. */

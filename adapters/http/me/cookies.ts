@@ -13,9 +13,8 @@ export const meCookies = signInCookies(NAMES, PLACES);
 /** Before the id of an approval: the person must have signed in lately enough to say yes. */
 const FRESH = 'fresh-';
 
-/** The page of an approval, as a sign-in leads to it. */
-type ApprovalPlace = ApprovalId | `${typeof FRESH}${ApprovalId}`;
-export type MePlace = 'me' | 'resume' | ApprovalPlace;
+export type FreshPlace = `${typeof FRESH}${ApprovalId}`;
+export type MePlace = 'me' | 'resume' | ApprovalId | FreshPlace;
 
 /** @param path after that of the issuer */
 export function approvalAddress(approvalId: ApprovalId): string {
@@ -28,8 +27,12 @@ export function approvalSignIn(approvalId: ApprovalId, kind: 'any' | 'fresh'): s
   return `/me/sign-in?to=${place}`;
 }
 
-export function isFreshPlace(place: string): boolean {
+export function isFreshPlace(place: MePlace): place is FreshPlace {
   return place.startsWith(FRESH);
+}
+
+export function approvalOf(place: FreshPlace): ApprovalId {
+  return idIn(place) as ApprovalId;
 }
 
 /** The same cookies, where a sign-in may also lead to the page of an approval. @param maxAge of a yes, in seconds */
@@ -46,5 +49,5 @@ export function meCookiesWithApprovals(maxAge: number) {
 }
 
 function idIn(name: string): string {
-  return isFreshPlace(name) ? name.slice(FRESH.length) : name;
+  return name.startsWith(FRESH) ? name.slice(FRESH.length) : name;
 }

@@ -18,7 +18,7 @@ export function renderMe(view: MeView, language: Language): string {
   const words = texts[language];
   const { base, agents, isFirst } = view;
   const renewed = html`${banners(view, words, language)}
-${waitingApprovals(view, words, language)}${liveAgents(view, words, language)}
+${liveAgents(view, words, language)}
 ${pageLinks([
   isFirst ? undefined : [`${base}/me`, words.back],
   agents.nextAfter && [`${base}/me?after=${agents.nextAfter}`, words.moreAgents],
@@ -29,7 +29,8 @@ ${ended(view, words, language)}`;
 <ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}</ul>
 </section>
 ${view.signsOutEverywhere && signOutEverywhere(view, words)}`;
-  return pageOfPerson(view, language, { title: words.title, heading: words.title, renewed, below });
+  const approvals = view.hearsApprovals ? waitingApprovals(view, words, language) : undefined;
+  return pageOfPerson(view, language, { title: words.title, heading: words.title, approvals, renewed, below });
 }
 
 function whatAgentsMay(view: MeView): { mayBegin: boolean; mayPause: boolean } {

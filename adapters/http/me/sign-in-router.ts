@@ -4,7 +4,14 @@ import type { Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
-import { isFreshPlace, meCookies, meCookiesWithApprovals } from './cookies.ts';
+import {
+  approvalAddress,
+  approvalOf,
+  type FreshPlace,
+  isFreshPlace,
+  meCookies,
+  meCookiesWithApprovals,
+} from './cookies.ts';
 import { answerFaults, answerNotice } from './notice.ts';
 import type { MessageKind } from './texts/texts.ts';
 
@@ -29,12 +36,18 @@ export function meSignInRouter(surface: MeSignIn): Router {
     ...pages,
     cookies: meCookiesWithApprovals(maxAuthAge),
     say: (response, notice, place = 'me') =>
-      answerNotice(response, { ...notice, kind: isFreshPlace(place) ? ofApprover(notice.kind) : notice.kind, base }),
+      answerNotice(response, { ...notice, ...(isFreshPlace(place) && ofApprover(notice.kind, place)), base }),
   });
 }
 
-/** A sign-in that must be recent says for what. */
-function ofApprover(kind: SignInNotice<never>): MessageKind {
-  if (kind === 'sign_in_undated') return 'approver_undated';
-  return kind === 'sign_in_too_old' ? 'approver_not_fresh' : kind;
+/**
+ * A sign-in that must be recent says for what. Where the provider does not say when a person signed in, another sign-in is of
+ * no use: the link leads back to the question, because a no is still possible.
+ */
+function ofApprover(
+  kind: SignInNotice<never>,
+  place: FreshPlace,
+): { readonly kind?: MessageKind; readonly to?: string } {
+  if (kind === 'sign_in_undated') return { kind: 'approver_undated', to: approvalAddress(approvalOf(place)) };
+  return kind === 'sign_in_too_old' ? { kind: 'approver_not_fresh' } : {};
 }

@@ -17,6 +17,7 @@ import type { RevocationRequest, RevocationResult } from '../../../application/t
 import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
+import { APPROVAL_PATH } from '../routes.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import {
   answerApproval,
@@ -29,7 +30,6 @@ import {
   answerUnavailable,
   neverCached,
 } from './answers.ts';
-import { APPROVAL_PATH } from './approval-path.ts';
 import { type Form, GONE, readFormRequest } from './form.ts';
 import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
 import { parseApproval, parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';

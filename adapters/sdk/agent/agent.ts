@@ -4,8 +4,7 @@
  * options.ts checks the options, and agent-key.ts signs a new client assertion for each request. control-plane.ts
  * sends an exchange, a refresh or a revocation. issued-token.ts compares the answer with the request. task.ts keeps
  * the token, renews it before it expires, and ends with the task. approved-fetch.ts repeats a call that a person has to
- * approve. A failure is one of errors.ts. `mcp` has the same
- * for an MCP client.
+ * approve. A failure is one of errors.ts. `mcp` has the same for an MCP client.
  */
 
 import { type Checks, callable, checkArguments, optional, optionsOf } from '../arguments.ts';
@@ -45,7 +44,7 @@ export interface StartTask {
   /**
    * Tells the person that a call waits for an approval, for example by showing the address. With it, `fetch` repeats the
    * call until the person has answered; without it, `fetch` throws ApprovalRequired. It is called once for each address,
-   * and awaited. An error that it throws is the error of `fetch`.
+   * and awaited within the time limit. An error that it throws is the error of `fetch`.
    */
   readonly onApproval?: OnApproval;
   /** How long `fetch` waits for an approval, in milliseconds, before it throws ApprovalRequired. The default is 600000. */

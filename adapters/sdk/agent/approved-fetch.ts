@@ -21,8 +21,13 @@ export interface Waiting {
 /** More than a refusal with the longest address. */
 const MAX_LENGTH = 8 * 1024;
 
+/** Why a body cannot be repeated, and what can. */
+const SENT_ONCE =
+  'task.fetch did not wait: the body can be sent only once, or differs each time. Pass text, bytes or a Blob.';
+
 /**
- * Repeats the call until it is not refused for the lack of an approval.
+ * Repeats the call until it is not refused for the lack of an approval. Once it waits for the person, it also outlasts a
+ * control plane that is away.
  *
  * @throws ApprovalRequired without `onApproval`, after the time limit, or if the body of the call can be sent only once
  */
@@ -33,39 +38,56 @@ export async function approvedFetch(
   { body, signal }: RequestInit,
 ): Promise<Response> {
   const { clock } = options;
-  const deadline = clock.now() + (waiting?.timeoutMs ?? 0);
+  const { onApproval, timeoutMs = 0 } = waiting ?? {};
+  const deadline = clock.now() + timeoutMs;
   const told = new Set<string>();
   for (;;) {
     const answer = await send();
-    const required = await lackOfApproval(options, answer);
-    if (required === undefined) return answer;
-    if (waiting?.onApproval === undefined || !isRepeatable(body)) throw required;
-    if (!told.has(required.approvalUri)) {
-      told.add(required.approvalUri);
-      await waiting.onApproval(required.approvalUri);
+    const lack = await lackOfApproval(options, answer);
+    if (lack === undefined) return answer;
+    const { uri, waitMs } = lack;
+    const isLate = () => clock.now() + waitMs > deadline;
+    if (uri === undefined && (told.size === 0 || isLate())) return answer;
+    await answer.body?.cancel();
+    if (uri !== undefined) {
+      const required = new ApprovalRequired(uri, waitMs);
+      if (onApproval === undefined) throw required;
+      if (!isRepeatable(body)) throw new ApprovalRequired(uri, waitMs, SENT_ONCE);
+      if (!told.has(uri)) {
+        told.add(uri);
+        const telling = async () => onApproval(uri);
+        await abortable(() => withTimeout(deadline - clock.now(), telling(), () => required), signal);
+      }
+      if (isLate()) throw required;
     }
-    if (clock.now() + required.retryAfterMs > deadline) throw required;
-    await abortable(clock.sleep(required.retryAfterMs), signal);
+    await abortable(() => clock.sleep(waitMs), signal);
   }
 }
 
-/** Reads a copy of the answer, so that the caller can read every other answer. */
+/**
+ * Reads a copy of the answer, so that the caller can read every other answer.
+ *
+ * @returns the address of the approval; without one, the tool server could not ask the control plane
+ */
 async function lackOfApproval(
   { issuer, clock, timeoutMs }: CheckedAgentOptions,
   answer: Response,
-): Promise<ApprovalRequired | undefined> {
+): Promise<{ readonly uri: string | undefined; readonly waitMs: number } | undefined> {
+  const reason = REASONS[answer.status];
   const isJson = /^application\/json\b/i.test(answer.headers.get('content-type') ?? '');
-  if (answer.status !== 403 || !isJson) return undefined;
+  if (reason === undefined || !isJson) return undefined;
   const late = () => new Error('The answer did not come in time.');
   const reading = shortText(answer.clone());
   const body = parseStrictJson(await withTimeout(timeoutMs, reading, late).catch(() => ''));
-  if (!isJsonObject(body) || textMember(body, 'reason') !== 'approval_required') return undefined;
+  if (!isJsonObject(body) || textMember(body, 'reason') !== reason) return undefined;
+  const waitMs = retryAfterMs(answer.headers.get('retry-after'), clock.now());
+  if (reason === 'approval_unavailable') return { uri: undefined, waitMs };
   const uri = textMember(body, 'approval_uri');
   // Only the control plane's page is shown to a person: a tool server could name any other.
-  if (uri === undefined || !isApprovalUri(issuer, uri)) return undefined;
-  await answer.body?.cancel();
-  return new ApprovalRequired(uri, retryAfterMs(answer.headers.get('retry-after'), clock.now()));
+  return uri !== undefined && isApprovalUri(issuer, uri) ? { uri, waitMs } : undefined;
 }
+
+const REASONS: Readonly<Record<number, string>> = { 403: 'approval_required', 503: 'approval_unavailable' };
 
 /** The text of the answer; the empty text if it is longer than a refusal. */
 async function shortText(copy: Response): Promise<string> {
@@ -86,19 +108,20 @@ async function shortText(copy: Response): Promise<string> {
 
 /** A stream is used up by the first call, and every FormData is sent with another boundary, so as another call. */
 function isRepeatable(body: RequestInit['body']): boolean {
-  const isBytes = body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+  const isBytes = body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob;
   return body === undefined || body === null || typeof body === 'string' || body instanceof URLSearchParams || isBytes;
 }
 
-async function abortable(work: Promise<void>, signal: RequestInit['signal']): Promise<void> {
+/** @throws the signal's reason as soon as it aborts, also while the work goes on */
+async function abortable(work: () => Promise<void>, signal: RequestInit['signal']): Promise<void> {
   signal?.throwIfAborted();
-  if (signal === undefined || signal === null) return work;
+  if (signal === undefined || signal === null) return work();
   const done = new AbortController();
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: done.signal });
   });
   try {
-    await Promise.race([work, aborted]);
+    await Promise.race([aborted, work()]);
   } finally {
     done.abort();
   }

@@ -1,8 +1,8 @@
 /**
  * The errors of `@mandate/agent`. A program must distinguish four cases: the task is over for the agent (stop), the
  * control plane is temporarily unavailable (retry later), the request is refused (change it), a person has to approve the
- * call (repeat it afterwards). An error holds nothing of a
- * request. Of an answer it holds codes of a fixed form, and the control plane's sentence.
+ * call (repeat it afterwards). An error holds nothing of a request. Of an answer it holds codes of a fixed form, the
+ * address of the control plane's page, and its sentence.
  */
 
 import { checkArguments, must, optional, optionsOf, text } from '../arguments.ts';
@@ -30,6 +30,8 @@ const REFUSED = optionsOf({
   clockAheadSeconds: optional(must('be a number of seconds', Number.isFinite)),
   errorDescription: optional(text),
 });
+
+const APPROVAL_REQUIRED = optionsOf({ approvalUri: text, retryAfterMs: milliseconds, remark: optional(text) });
 
 /** The task is over for the agent: the library does not renew it again. */
 export class TaskOver extends Error {
@@ -64,10 +66,10 @@ export class ApprovalRequired extends Error {
   /** Milliseconds to wait before the call is repeated. */
   readonly retryAfterMs: number;
 
-  constructor(approvalUri: string, retryAfterMs: number) {
-    const given = { approvalUri, retryAfterMs };
-    checkArguments('new ApprovalRequired', given, optionsOf({ approvalUri: text, retryAfterMs: milliseconds }));
-    super(`A person has to approve this call: ${approvalUri}`);
+  /** @param remark why `fetch` did not wait although it was asked to */
+  constructor(approvalUri: string, retryAfterMs: number, remark?: string) {
+    checkArguments('new ApprovalRequired', { approvalUri, retryAfterMs, remark }, APPROVAL_REQUIRED);
+    super([remark, `A person has to approve this call: ${approvalUri}`].filter((part) => part).join(' '));
     this.approvalUri = approvalUri;
     this.retryAfterMs = retryAfterMs;
   }

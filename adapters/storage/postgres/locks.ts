@@ -21,7 +21,7 @@ export const LOCK = {
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
-  approver: 1_296_105_517,
+  approver: 1_296_105_518,
   /**
    * Held on an index of a status list, from the read that finds it free to the end of the transaction. No other transaction
    * waits for it.

@@ -24,7 +24,7 @@ const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', imp
 
 const http = new URL('../../../adapters/http/', import.meta.url);
 /** No part of the service's API: pages and forms, which are for browsers, and the server of `mandate witness`. */
-const OTHERS = ['me/sign-in-router.ts', 'me/page-router.ts', 'browser/', 'console/', 'witness/'];
+const OTHERS = ['me/sign-in-router.ts', 'me/page-', 'me/approval-page-', 'browser/', 'console/', 'witness/'];
 /** The source of each file that imports Express. */
 const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !OTHERS.some((other) => name.startsWith(other)))

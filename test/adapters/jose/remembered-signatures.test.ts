@@ -1,6 +1,11 @@
 import { expect } from 'chai';
-import { type CompactJws, readProviderJws } from '../../../domain/tokens/compact-jws.ts';
-import { documentsForEachTest, fetchingForEachTest, read } from '../../support/identity-provider/fetched-keys.ts';
+import { readProviderJws } from '../../../domain/tokens/compact-jws.ts';
+import {
+  documentsForEachTest,
+  fetchingForEachTest,
+  read,
+  unverifiable,
+} from '../../support/identity-provider/fetched-keys.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
 const LIFETIME = 300;
@@ -15,8 +20,6 @@ describe('The signature of a subject token that the keys verified', () => {
 
   const token = (claims: object = {}, by = key) =>
     by.sign({ alg: by.alg, kid: key.kid }, { sub: 'ada', exp: fetching.clock.seconds() + LIFETIME, ...claims });
-  /** Only a remembered signature is accepted without a look at the algorithm. */
-  const unverifiable = (jws: CompactJws): CompactJws => ({ ...jws, algorithm: 'none' });
   const fetched = async () => {
     provider.publish(key.publicJwk);
     const keys = fetching.keysOf(provider.server.url);
@@ -36,6 +39,18 @@ describe('The signature of a subject token that the keys verified', () => {
     expect(await keys.anonymous.verify(unverifiable(jws))).to.deep.equal(remembered);
     fetching.clock.advance(1);
     expect((await keys.verify(unverifiable(jws))).kind).to.equal('unsupported_algorithm');
+  });
+
+  it('is forgotten once the end has passed, also if the clock is set back then', async () => {
+    fetching.clock.standStill();
+    const keys = await fetched();
+    const jws = read(token());
+    expect((await keys.verify(jws)).kind).to.equal('verified');
+    fetching.clock.advance(LIFETIME);
+    expect((await keys.verify(unverifiable(jws))).kind).to.equal('unsupported_algorithm');
+    fetching.clock.advance(-LIFETIME);
+    expect((await keys.verify(unverifiable(jws))).kind).to.equal('unsupported_algorithm');
+    expect((await keys.verify(jws)).kind).to.equal('verified');
   });
 
   it('is not remembered of a token without an end, or past it', async () => {

@@ -105,6 +105,25 @@ describe('The network', () => {
     await closed;
   });
 
+  it('ends all requests under way once its signal is aborted, and sends no later one', async () => {
+    const REQUESTS = 20;
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    const ending = new AbortController();
+    const through = httpNetwork({ signal: ending.signal });
+    const failing = async () => (await failureOf(get(server.url, { timeoutMs: 20_000 }), through)).message;
+    server.answer = () => {
+      if (server.received.length === REQUESTS) ending.abort();
+    };
+    const messages = await Promise.all(Array.from({ length: REQUESTS }, failing));
+    messages.push(await failing());
+    process.off('warning', note);
+    expect(messages).to.deep.equal(Array(REQUESTS + 1).fill('There was no answer (ABORT_ERR).'));
+    expect(server.received).to.have.length(REQUESTS);
+    expect(warnings).to.deep.equal([]);
+  });
+
   it('fails when the body does not end within the time limit', async () => {
     let stop = () => {};
     server.answer = (_, response) => {

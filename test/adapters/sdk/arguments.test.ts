@@ -163,7 +163,10 @@ describe('A public function of the libraries', () => {
       ],
     ],
     '@mandate/agent ApprovalRequired': [
-      [[], `new ApprovalRequired: approvalUri ${TEXT}; retryAfterMs must be a number of milliseconds.`],
+      [
+        [7, 'soon', ''],
+        `new ApprovalRequired: approvalUri ${TEXT}; retryAfterMs must be a number of milliseconds; remark ${TEXT}.`,
+      ],
     ],
     '@mandate/agent NotNow': [
       [['', 'soon'], `new NotNow: what ${TEXT}; retryAfterMs must be a number of milliseconds.`],

@@ -128,11 +128,34 @@ describe('The collector of decisions', () => {
 
   it('lets items share a key, but none of them with an item that uses it exclusively', async () => {
     const collected = collecting({ uses: byLetter });
-    await submitAll(collected, 'aaAab');
+    await submitAll(collected, 'aaAb');
     await end(0);
-    await end(1);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['aab', 'A']);
+  });
+
+  it('lets no item pass one that waits for its key exclusively, however many come', async () => {
+    const collected = collecting({ size: 2, underWay: 3, uses: byLetter });
+    await submitAll(collected, 'a');
+    await submitAll(collected, 'A');
+    await submitAll(collected, 'ab');
+    await submitAll(collected, 'a');
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['a', 'b']);
+    await end(0);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['a', 'b', 'A']);
     await end(2);
-    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['aaa', 'Ab']);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['a', 'b', 'A', 'aa']);
+  });
+
+  it('lets no item pass one that waits for another of its keys', async () => {
+    const both = (item: string) => (item === 'x' ? [...byLetter('a'), ...byLetter('B')] : byLetter(item));
+    const collected = collecting({ underWay: 3, uses: both });
+    await submitAll(collected, 'b');
+    await submitAll(collected, 'xAc');
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['b', 'c']);
+    await end(0);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['b', 'c', 'x']);
+    await end(2);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['b', 'c', 'x', 'A']);
   });
 
   it('lets items with `inTurn` share a batch, but not run in two batches at once', async () => {

@@ -90,6 +90,9 @@ describe('Answering an approval', () => {
       expect(decided({}, { state, decidedAt: NOON }, answer)).to.deep.equal({ verdict: state, effects: [] });
       expect(decided({}, { state, decidedAt: NOON }, other)).to.deep.equal({ verdict: 'not_waiting', effects: [] });
     }
+    const late = { times: { earliest: at(599), latest: at(600) } };
+    const lateYes = decided(late, { state: 'granted', decidedAt: NOON }, 'approve');
+    expect(lateYes, 'a yes whose time is up').to.deep.equal({ verdict: 'not_waiting', effects: [] });
     for (const state of ['used', 'expired', 'withdrawn'] as const) {
       for (const answer of ['approve', 'refuse'] as const) {
         expect(decided({}, { state, closedAt: NOON }, answer)).to.deep.equal({ verdict: 'not_waiting', effects: [] });

@@ -422,6 +422,14 @@ export const brokenRules: readonly BrokenRule[] = [
     `${APPROVALS}:Resources:1:Audience: is the audience of another resource as well`,
   ],
   [
+    'keys of a tool server on the host of the control plane',
+    {
+      [`${APPROVALS}:Resources:0:Audience`]: `https://${MARK}.example`,
+      [`${APPROVALS}:Resources:0:JwksUri`]: `https://mandate.example:8443/agents/${MARK}/jwks.json`,
+    },
+    `${APPROVALS}:Resources:0:JwksUri: is on the host of Service:Issuer`,
+  ],
+  [
     'a bearer token for notices of approvals without their address',
     { [`${APPROVALS}:Notify:BearerToken`]: MARK },
     `${APPROVALS}:Notify:BearerToken: is set while ${APPROVALS}:Notify:Url is not`,

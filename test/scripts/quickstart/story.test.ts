@@ -148,7 +148,7 @@ describe('the quickstart', function () {
         if (command === requests.at(-1)) await untilNewToken();
         answers.push(await answerTo(command));
       }
-      expect(answers).to.deep.equal([200, 201, 401, 200, 200, 200, 200]);
+      expect(answers).to.deep.equal([200, 201, 401, 403, 200, 200, 200, 200]);
       // As the quickstart says: the route with introspection refuses at once, the other route some seconds later.
       const [reading = '', commenting = ''] = invited.commands;
       expect([await answerTo(reading), await answerTo(commenting)]).to.deep.equal([200, 401]);

@@ -3,7 +3,7 @@
 import { discovery } from '../../../adapters/identity-provider/discovery.ts';
 import { providerKeys, type RefreshedProviderKeys } from '../../../adapters/jose/provider-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import { type CompactJws, readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../captured-log.ts';
 import { answering, type Loopback, startLoopback } from '../loopback.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
@@ -71,6 +71,13 @@ export function read(token: string) {
 }
 
 export const signedBy = (key: SigningKey) => read(key.sign({ alg: key.alg, kid: key.kid }, { sub: 'ada' }));
+
+/** A token that lasts, so its signature is remembered. */
+export const lastingToken = (key: SigningKey, clock: MovedClock) =>
+  read(key.sign({ alg: key.alg, kid: key.kid }, { sub: 'ada', exp: clock.seconds() + 10_000 }));
+
+/** Only a remembered signature is accepted without a look at the algorithm. */
+export const unverifiable = (jws: CompactJws): CompactJws => ({ ...jws, algorithm: 'none' });
 
 export const verdictBy = async (keys: RefreshedProviderKeys, key: SigningKey) =>
   (await keys.verify(signedBy(key))).kind;

@@ -48,6 +48,7 @@ export function deletesPagesAfterApprovals(name: string, database: TestDatabase,
     const headers = { authorization: `Bearer ${token}` };
     const answer = await fetch(`${server.url}/pages/${page}`, { method: 'DELETE', headers });
     const body = (await answer.json()) as Readonly<Record<string, unknown>>;
+    if (body.reason === 'approval_required') expect(answer.headers.get('retry-after')).to.equal('5');
     return [answer.status, body.deleted ?? body.error, String(body.approval_uri).split('/').at(-1) ?? ''] as const;
   }
 

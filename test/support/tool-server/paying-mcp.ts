@@ -9,6 +9,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
 import { z } from 'zod';
+import type { McpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { type McpToolPolicy, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { closeServer, listen } from '../listening.ts';
@@ -85,10 +86,13 @@ const read = ({ content, isError }: Result) => ({
   isError: isError === true,
 });
 
+/** The token of each request, or the provider with which the client gets a token of its own. */
+export type Authorization = (() => Promise<string>) | McpAuthorization;
+
 /** @param open opens the page for the person, as a client does that declares URL elicitation; returns the action */
 export async function client2(
   endpoint: string,
-  token: () => Promise<string>,
+  authorization: Authorization,
   open?: (url: string) => Promise<'accept' | 'decline'>,
   mode: 'auto' | 'legacy' = 'auto',
 ): Promise<Paying> {
@@ -99,20 +103,26 @@ export async function client2(
       action: await open('url' in params ? params.url : ''),
     }));
   }
-  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { authProvider: { token } }));
+  const authProvider = typeof authorization === 'function' ? { token: authorization } : authorization;
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { authProvider }));
   const call = async (args: Result) => read(await client.callTool({ name: 'pay', arguments: args }));
   return { call, close: () => client.close() };
 }
 
-export async function client1(endpoint: string, token: () => Promise<string>): Promise<Paying> {
+export async function client1(endpoint: string, authorization: Authorization): Promise<Paying> {
   const client = new Client1({ name: 'payer', version: '1.0.0' }, { capabilities: { elicitation: { url: {} } } });
-  const authorized: typeof fetch = async (input, init) => {
-    const headers = new Headers(init?.headers);
-    headers.set('authorization', `Bearer ${await token()}`);
-    return fetch(input, { ...init, headers });
-  };
-  // The types of SDK 1 do not support exactOptionalPropertyTypes.
-  const transport = new Transport1(new URL(endpoint), { fetch: authorized });
+  const authorizedWith =
+    (token: () => Promise<string>): typeof fetch =>
+    async (input, init) => {
+      const headers = new Headers(init?.headers);
+      headers.set('authorization', `Bearer ${await token()}`);
+      return fetch(input, { ...init, headers });
+    };
+  // The types of the two SDKs differ in members that are optional here, and those of SDK 1 do not support
+  // exactOptionalPropertyTypes.
+  const options =
+    typeof authorization === 'function' ? { fetch: authorizedWith(authorization) } : { authProvider: authorization };
+  const transport = new Transport1(new URL(endpoint), options as ConstructorParameters<typeof Transport1>[1]);
   await client.connect(transport as unknown as Parameters<Client1['connect']>[0]);
   const call = async (args: Result) => read(await client.callTool({ name: 'pay', arguments: args }));
   return { call, close: () => client.close() };

@@ -1,6 +1,14 @@
 /** What operators see of approvals: those of a task with their words, and how many wait. */
 
 import { expect } from 'chai';
+import {
+  accessibilityFaults,
+  browse,
+  closeBrowser,
+  devices,
+  looksByLength,
+  screenshot,
+} from '../../support/browser.ts';
 import { type ConsoleService, startConsole } from '../../support/console/console-service.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { JIRA, type RegisteredAgent } from '../../support/mandate.ts';
@@ -26,6 +34,7 @@ for (const database of databasesByLength) {
       agent = await service.mandate.agent();
     });
     after(async () => {
+      await closeBrowser();
       await service.stop();
       await off.stop();
     });
@@ -69,6 +78,39 @@ for (const database of databasesByLength) {
       expect(await waiting()).to.equal('0');
       mandate.clock.advance(-601);
     });
+
+    const phone = { ...devices.phone, viewport: { width: 360, height: 740 } };
+    for (const [colorScheme, device, options] of looksByLength([
+      ['dark', 'phone', phone],
+      ['light', 'desktop', devices.desktop],
+    ] as const)) {
+      it(`has no fault that axe finds, and fits the width, ${colorScheme} on a ${device}`, async () => {
+        const { mandate } = service;
+        const { access_token: token, task_id: taskId } = (await agent.exchange()).body;
+        const wide = { label: 'W'.repeat(40), value: 'W'.repeat(200) };
+        await asks(mandate, token, jira.request(taskId, { title: 'W'.repeat(120), lines: Array(10).fill(wide) }));
+        const used = await asks(mandate, token, jira.request(taskId, { digest: digestOf('2') }));
+        await mandate.answer(String(used.body.approval_id), 'approve');
+        await asks(mandate, token, jira.request(taskId, { digest: digestOf('2') }));
+        const context = await browse({ ...options, isMobile: false, colorScheme });
+        const [name, value] = (await service.signedIn('viewer')).cookie;
+        // Chromium sends a secure cookie to a loopback address over plain http, too.
+        const url = service.origin.replace('http:', 'https:');
+        await context.addCookies([{ name, value, url, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+        const page = await context.newPage();
+        for (const [path, heading] of [
+          [`/tasks/${taskId}`, 'Approvals'],
+          ['/', 'Waiting approvals'],
+        ] as const) {
+          await page.goto(`${service.origin}${path}`);
+          await page.getByRole('heading', { name: heading }).waitFor();
+          expect(await accessibilityFaults(page), path).to.deep.equal([]);
+          expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).to.be.at.most(0);
+          await screenshot(page, `console-approvals-${heading}-${device}-${colorScheme}-${database.engine}`);
+        }
+        await context.close();
+      });
+    }
 
     it('shows nothing of approvals where tool servers may ask for none', async () => {
       const viewer = await off.signedIn('viewer');

@@ -18,11 +18,12 @@ for (const database of databasesByLength) {
     let jira: AskingServer;
     before(async () => {
       jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
-      running = await startWithPage(database, {
+      const settings = {
         'Service:Approvals:Enabled': 'true',
         'Service:Approvals:Resources:0:Audience': JIRA,
         'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
-      });
+      };
+      running = await startWithPage(database, settings, { odd: {} });
       mandate = running.mandate;
       agent = await mandate.agent({ display_name: 'Jira triage' });
     });
@@ -172,7 +173,7 @@ for (const database of databasesByLength) {
       mandate.clock.advance(-301);
       const records = await mandate.recorded(async () => {
         await late.getByRole('button', { name: /^Ja/ }).click();
-        await late.getByRole('heading', { name: 'So kann das nicht mehr beantwortet werden' }).waitFor();
+        await late.getByRole('heading', { name: 'Diese Antwort ist nicht möglich' }).waitFor();
       });
       expect(records).to.deep.equal([]);
       expect((await ask()).state).to.equal('refused');
@@ -202,6 +203,32 @@ for (const database of databasesByLength) {
       mandate.clock.advance(-301);
       expect(late.status).to.equal(403);
       expect(late.text).to.contain('Sign in again to say yes').and.contain(`href="/me/sign-in?to=fresh-${id}"`);
+    });
+
+    it('says that no yes is possible where the provider does not say when the person signed in, and takes the no', async () => {
+      const { taskId, ask } = await task();
+      const { approval_uri: uri } = await ask();
+      running.provider.misbehave({ authTime: 'absent' });
+      try {
+        const page = await signedIn({}, String(uri).slice(mandate.issuer.length));
+        await page.getByRole('link', { name: /^Sign in to say yes/ }).click();
+        await page.getByRole('heading', { name: 'You cannot say yes here' }).waitFor();
+        expect(await accessibilityFaults(page)).to.deep.equal([]);
+        await shot(page, '5 no auth_time');
+        await page.getByRole('link', { name: 'Back to the question' }).click();
+        expect(page.url()).to.equal(uri);
+        const records = await mandate.recorded(async () => {
+          await page.getByRole('button', { name: /^No.*Delete the issue/ }).click();
+          await expectSaid(page, 'You said no.');
+        });
+        expect(eventsOf(records)).to.deep.equal([
+          ['approval.refused', 'deny', 'approval_refused', taskId, ada.username],
+        ]);
+        expect((await ask()).state).to.equal('refused');
+        await page.context().close();
+      } finally {
+        running.provider.misbehave({});
+      }
     });
 
     it("answers another person's question as one that does not exist", async () => {

@@ -194,7 +194,7 @@ export const de: Texts = {
     approver_undated: {
       title: 'Sie können hier nicht Ja sagen',
       text: 'Um Ja zu sagen, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Ihre Organisation teilt nicht mit, wann das war. Nein sagen können Sie weiterhin. Bitte fragen Sie Ihre Administration.',
-      action: 'Neu anmelden',
+      action: 'Zurück zur Frage',
     },
     approver_not_fresh: {
       title: 'Melden Sie sich für ein Ja neu an',
@@ -242,7 +242,7 @@ export const de: Texts = {
       action: 'Meine Aufgaben öffnen',
     },
     not_waiting: {
-      title: 'So kann das nicht mehr beantwortet werden',
+      title: 'Diese Antwort ist nicht möglich',
       text: 'Es wurde schon beantwortet, die Zeit ist abgelaufen, die Aufgabe ist beendet, oder ihr Agent ist abgeschaltet. Nichts wurde geändert. Nach einem Ja stoppen Sie die Aufgabe, um die Aktion zu verhindern.',
       action: 'Meine Aufgaben öffnen',
     },

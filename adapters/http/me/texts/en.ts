@@ -189,7 +189,7 @@ export const en: Texts = {
     approver_undated: {
       title: 'You cannot say yes here',
       text: 'To say yes, you must show that you have just signed in. Your organisation does not say when you signed in. You can still say no. Ask your administrator.',
-      action: 'Sign in again',
+      action: 'Back to the question',
     },
     approver_not_fresh: {
       title: 'Sign in again to say yes',
@@ -229,7 +229,7 @@ export const en: Texts = {
       action: 'Open my tasks',
     },
     not_waiting: {
-      title: 'This can no longer be answered so',
+      title: 'This answer is not possible',
       text: 'It was answered before, its time is up, the task has ended, or its agent is turned off. Nothing was changed. After a yes, stop the task to prevent the action.',
       action: 'Open my tasks',
     },

@@ -1,10 +1,18 @@
 /** What a person reads before they approve a call: a title, and lines of a label and a value each. */
 
 import type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
-import { isLine, MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
-import { checkArguments, listOf, must, optional, optionsOf } from '../../arguments.ts';
+import {
+  isLine,
+  MAX_LABEL,
+  MAX_LINES,
+  MAX_TITLE,
+  MAX_VALUE,
+  readDigest,
+} from '../../../../domain/approvals/approval-request.ts';
+import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
 import type { TaskTokenClaims } from './claims.ts';
+import type { RefusalReason } from './refusal.ts';
 
 /** The control plane refuses control characters and line breaks. Its page shows bidirectional characters as visible signs. */
 export interface ApprovalText {
@@ -12,6 +20,12 @@ export interface ApprovalText {
   readonly title: string;
   /** At most 10. Labels have at most 40 characters, values at most 200. */
   readonly lines?: readonly ApprovalLine[];
+}
+
+/** A call that a person has to approve: its digest, and its description. */
+export interface CallToApprove extends ApprovalText {
+  /** SHA-256 over all that the call does, in base64url. An approval is for this digest only. */
+  readonly digest: string;
 }
 
 /** A call that a person has to approve, of a web framework. It is frozen, with all that it holds. */
@@ -36,8 +50,11 @@ export interface McpCall {
   readonly claims: TaskTokenClaims;
 }
 
-/** Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval. */
-export type DescribeCall<Call> = (call: Call) => ApprovalText | Promise<ApprovalText>;
+/**
+ * Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval. `false` refuses
+ * the call as `arguments_refused`, and no person is asked.
+ */
+export type DescribeCall<Call> = (call: Call) => ApprovalText | false | Promise<ApprovalText | false>;
 
 /** Agents wait for the answer, and clients time out after a minute. */
 const DESCRIBE_TIMEOUT_MS = 5000;
@@ -52,30 +69,34 @@ const shown = (most: number) =>
 
 const LINES = listOf(optionsOf({ label: shown(MAX_LABEL), value: shown(MAX_VALUE) }));
 
-const TEXT = optionsOf({
+/** The control plane would refuse every wrong call with one sentence. */
+export const CALL_TO_APPROVE = optionsOf({
+  digest: must('be a SHA-256 in base64url', (value) => typeof value === 'string' && readDigest(value) !== undefined),
   title: shown(MAX_TITLE),
   lines: optional((value, name) =>
     Array.isArray(value) && value.length > MAX_LINES
       ? [`${name} must be a list of at most ${MAX_LINES} lines`]
       : LINES(value, name),
   ),
-});
+} satisfies Checks<CallToApprove>);
 
 /**
- * The checked text of a call.
+ * The call to approve. Its text is checked before the request is signed.
  *
  * @param call is frozen
- * @throws Error without a part of the call: if `describe` throws, is late, or returns a text that cannot be shown
+ * @throws Error without a part of the call: if `describe` throws or is late
  */
-export async function approvalText<Call>(describe: DescribeCall<Call>, call: Call): Promise<Required<ApprovalText>> {
+export async function callToApprove<Call>(
+  digest: string,
+  describe: DescribeCall<Call>,
+  call: Call,
+): Promise<CallToApprove | RefusalReason> {
   const late = () => new Error(`approval did not answer within ${DESCRIBE_TIMEOUT_MS} ms.`);
   const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call), late);
-  checkArguments('approval', text, TEXT);
-  const { title, lines = [] } = text;
-  return { title, lines: lines.map(({ label, value }) => ({ label, value })) };
+  return text === false ? 'arguments_refused' : { ...text, digest };
 }
 
-async function described<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText> {
+async function described<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText | false> {
   try {
     return await describe(call);
   } catch {

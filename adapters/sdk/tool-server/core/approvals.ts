@@ -8,16 +8,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isApprovalUri } from '../../../../domain/approvals/approval.ts';
 import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
 import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
+import { checkArguments } from '../../arguments.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
 import { type ApprovalKey, requestSigner } from './approval-key.ts';
-import type { ApprovalText } from './approval-text.ts';
+import { CALL_TO_APPROVE, type CallToApprove } from './approval-text.ts';
 import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
-
-/** The call that a person has to approve: its digest, and its description. */
-export interface CallToApprove extends ApprovalText {
-  /** SHA-256 over all that the call does, in base64url. An approval is for this digest only. */
-  readonly digest: string;
-}
 
 export type ApprovalAnswer =
   /** The person approved this call, and it was not let through before. */
@@ -27,7 +22,7 @@ export type ApprovalAnswer =
   | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };
 
 export interface Approvals {
-  /** @throws Error if the request cannot be signed, or is too long */
+  /** @throws Error without a part of the call: if it is no such call, or its request cannot be signed or is too long */
   ask(
     token: { readonly text: string; readonly taskId: string },
     call: CallToApprove,
@@ -56,7 +51,9 @@ export function approvals({
   const late = () => new Error('The request for approval was not signed in time.');
 
   return {
-    async ask({ text, taskId }, { digest, title, lines = [] }, cause) {
+    async ask({ text, taskId }, call, cause) {
+      checkArguments('approval', call, CALL_TO_APPROVE);
+      const { digest, title, lines = [] } = call;
       const seconds = Math.floor(now() / 1000);
       const times = { iat: seconds, exp: seconds + MAX_LIFETIME_SECONDS };
       const claims = { iss: audience, aud: issuer, ...times, jti: randomUUID(), task_id: taskId, digest, title, lines };

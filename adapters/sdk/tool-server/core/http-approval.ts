@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { type Check, callable, optional } from '../../arguments.ts';
-import { approvalText, type DescribeCall, type HttpCall } from './approval-text.ts';
+import { callToApprove, type DescribeCall, type HttpCall } from './approval-text.ts';
 import { deepFrozen, digestOf, isAmbiguous, sha256 } from './call-digest.ts';
 import type { RoutePolicy } from './policy.ts';
 import { MAX_BODY_BYTES, readBody, utf8 } from './read-body.ts';
@@ -64,7 +64,7 @@ export function httpApproval(
       body = read;
       const digest = digestOf({ audience, method, target, body: sha256(read.bytes) });
       const call = { audience, method, target, body: read.value, claims: deepFrozen(structuredClone(claims)) };
-      return { digest, ...(await approvalText(describe, Object.freeze(call))) };
+      return callToApprove(digest, describe, Object.freeze(call));
     },
     body: () => body,
   };

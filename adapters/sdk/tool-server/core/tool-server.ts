@@ -23,7 +23,8 @@ import {
   optionsOf,
 } from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
-import { type Approvals, approvals, type CallToApprove } from './approvals.ts';
+import type { CallToApprove } from './approval-text.ts';
+import { type Approvals, approvals } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ControlPlane, controlPlane, introspect } from './control-plane.ts';
@@ -39,8 +40,7 @@ export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
 export type { ApprovalKey } from './approval-key.ts';
-export type { ApprovalText } from './approval-text.ts';
-export type { CallToApprove } from './approvals.ts';
+export type { ApprovalText, CallToApprove } from './approval-text.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
 export type { StatusListOptions, ToolServerOptions } from './options.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { approvalText, type DescribeCall, type McpCall } from '../core/approval-text.ts';
+import { callToApprove, type DescribeCall, type McpCall } from '../core/approval-text.ts';
 import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from '../core/call-digest.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
@@ -39,7 +39,7 @@ export function toolApproval(
       read = args;
       const call = { audience, tool, arguments: args, claims: deepFrozen(structuredClone(claims)) };
       const digest = digestOf({ audience, tool, arguments: args });
-      return { digest, ...(await approvalText(describe, Object.freeze(call))) };
+      return callToApprove(digest, describe, Object.freeze(call));
     },
     arguments: () => read,
   };

@@ -150,7 +150,7 @@ describe("The person's page", () => {
     const seen = `</blockquote><script>document.title="owned"</script>\\u{2069}\\u{202e}\\u{200b}`;
     const lines = [...Array(10)].map(() => ({ label: hostile.slice(0, 40), value: `Answer: yes ${hostile}` }));
     for (const render of [
-      (approval: TaskApproval) => renderMe(aView({ waiting: [approval] }), 'en'),
+      (approval: TaskApproval) => renderMe(aView({ waiting: [approval], hearsApprovals: true }), 'en'),
       (approval: TaskApproval) => renderApproval(anApprovalView({ approval }), 'en'),
     ]) {
       const page = await open(render(anApproval({ title: hostile, lines })));
@@ -158,6 +158,10 @@ describe("The person's page", () => {
       const quotation = page.locator('blockquote');
       expect(await quotation.locator('strong').textContent()).to.equal(seen);
       expect(await quotation.locator('dd').allTextContents()).to.deep.equal(lines.map(() => `Answer: yes ${seen}`));
+      const widths = await quotation
+        .locator('dd')
+        .evaluateAll((all) => all.map((value) => value.clientWidth / (value.closest('dl')?.clientWidth ?? 0)));
+      expect(Math.min(...widths)).to.be.at.least(0.5);
       // No word of the tool server is elsewhere, but for the hidden names of the two buttons.
       expect(await page.getByText('owned').count()).to.equal(
         await page.locator('blockquote, .hidden').getByText('owned').count(),
@@ -173,7 +177,7 @@ describe("The person's page", () => {
   it('shows nothing of approvals where tool servers may ask for none', () => {
     for (const language of languages) {
       for (const page of [renderMe(aBusyView(), language), renderAgent(anAgentView(), language)]) {
-        expect(page).not.to.match(/approval|data-renew-ms|id="waiting"/);
+        expect(page).not.to.match(/approval|data-renew-ms|data-version|id="waiting"/);
       }
     }
   });

@@ -14,10 +14,15 @@ describe('The agent library, when a person has to approve a call,', () => {
   let answers: (() => Response)[];
 
   const uri = (id = 'apr_a') => `${library.mandate.issuer}/me/approvals/${id}`;
-  const lacking = (approval: string, headers: object = { 'retry-after': '5' }, reason = 'approval_required') => {
+  const lacking = (
+    approval: string,
+    headers: object = { 'retry-after': '5' },
+    reason = 'approval_required',
+    status = 403,
+  ) => {
     const body = { error: reason, error_description: 'A person has to.', reason, approval_uri: approval };
     return () =>
-      new Response(JSON.stringify(body), { status: 403, headers: { 'content-type': 'application/json', ...headers } });
+      new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
   };
   beforeEach(() => {
     called = [];
@@ -62,6 +67,21 @@ describe('The agent library, when a person has to approve a call,', () => {
     expect([called.length, library.slept]).to.deep.equal([3, [5000, 5000]]);
   });
 
+  it('outlasts a control plane that is away while it waits, within its time limit, and does not wait for one before', async () => {
+    const away = (reason = 'approval_unavailable') => lacking(uri(), { 'retry-after': '3' }, reason, 503);
+    const options = { onApproval: () => undefined, approvalTimeoutMs: 9000 };
+    answers = [lacking(uri()), away()];
+    expect(await (await pay(await started(options))).text()).to.equal('done');
+    expect(library.slept).to.deep.equal([5000, 3000]);
+    for (const before of [[], [lacking(uri()), away()], [lacking(uri())]]) {
+      const last = before.length === 1 ? away('introspection_unavailable') : away();
+      answers = [...before, last];
+      const answer = await pay(await started(options));
+      expect([answer.status, await answer.text(), answers]).to.deep.equal([503, await last().text(), []]);
+    }
+    expect(library.slept).to.deep.equal([5000, 3000, 5000, 3000, 5000]);
+  });
+
   it('stops waiting with its signal, with an error of onApproval, and when the task has ended', async () => {
     const stopped = new AbortController();
     answers = Array.from({ length: 9 }, () => lacking(uri()));
@@ -75,14 +95,44 @@ describe('The agent library, when a person has to approve a call,', () => {
     expect(called).to.have.lengthOf(3);
   });
 
-  it('does not wait with a body that can be sent only once, or is sent differently each time', async () => {
-    const task = await started({ onApproval: () => undefined });
+  it('does not wait for an onApproval that never returns, beyond its signal and its time limit', async () => {
+    answers = [lacking(uri()), lacking(uri())];
+    const stopped = new AbortController();
+    const hanging = (during = () => undefined) => ({
+      onApproval: () => {
+        setImmediate(during);
+        return new Promise<void>(() => undefined);
+      },
+    });
+    const aborted = await started(hanging(() => void stopped.abort(new Error('enough'))));
+    const { signal } = stopped;
+    expect(await thrownBy(aborted.fetch(JIRA, { signal }))).to.have.property('message', 'enough');
+    const late = await started({ ...hanging(), approvalTimeoutMs: 1 });
+    expect(await thrownBy(pay(late)))
+      .to.be.instanceOf(ApprovalRequired)
+      .and.include({ approvalUri: uri() });
+    expect([called.length, library.slept]).to.deep.equal([2, []]);
+  });
+
+  it('does not wait with a body that can be sent only once, or is sent differently each time, and says so', async () => {
+    const told: string[] = [];
+    const task = await started({ onApproval: (approval) => void told.push(approval) });
     for (const body of [new Blob(['{}']).stream(), new FormData()]) {
       answers = [lacking(uri())];
       const init = { method: 'POST', body, duplex: 'half' };
-      expect(await thrownBy(task.fetch(JIRA, init as RequestInit))).to.be.instanceOf(ApprovalRequired);
+      const error = await thrownBy(task.fetch(JIRA, init as RequestInit));
+      expect(error)
+        .to.be.instanceOf(ApprovalRequired)
+        .and.include({
+          approvalUri: uri(),
+          message: `task.fetch did not wait: the body can be sent only once, or differs each time. Pass text, bytes or a Blob. A person has to approve this call: ${uri()}`,
+        });
     }
-    expect([called.length, library.slept]).to.deep.equal([2, []]);
+    expect([called.length, told, library.slept]).to.deep.equal([2, [], []]);
+    for (const body of [new Blob(['{}']), new Uint8Array(2), new ArrayBuffer(2), new URLSearchParams('a=b')]) {
+      answers = [lacking(uri())];
+      expect((await pay(task, body)).status).to.equal(200);
+    }
   });
 
   it('returns every other answer as it came, also one that names a page elsewhere', async () => {
@@ -92,6 +142,9 @@ describe('The agent library, when a person has to approve a call,', () => {
     for (const other of [
       lacking('https://other.example/me/approvals/apr_a'),
       lacking(`${library.mandate.issuer}.other.example/me/approvals/apr_a`),
+      lacking(`${library.mandate.issuer}/me/sign-out?to=https://other.example`),
+      lacking(`${uri()}?to=https://other.example`),
+      lacking(`${uri()}\u001b[2J`),
       // No other page of the control plane, and no words of the tool server.
       lacking(`${library.mandate.issuer}/me/sign-out`),
       lacking(`${library.mandate.issuer}/me/approvals/../sign-out`),

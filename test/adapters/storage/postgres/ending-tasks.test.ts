@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import {
@@ -32,11 +33,13 @@ import {
   newSponsorKey,
   openedTask,
   registeredAgent,
+  renewTimes,
 } from '../../../contract/storage-fixtures.ts';
 import { anAct } from '../../../contract/world.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { databases, type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { type Fault, LOST_RESPONSE, statementFaults } from '../../../support/statement-faults.ts';
 import type { Storage } from '../../../support/storage.ts';
 
 const KILL = { at: plusSeconds(NOON, 3), reason: 'operator_kill_switch' } as const;
@@ -259,6 +262,92 @@ describe('decisions that end tasks on Postgres', () => {
     await connections.close();
     expect(connections.statements).to.have.length(openings.length);
   });
+
+  for (const [what, end, hasEnded] of [
+    [
+      'revocations by grant',
+      ({ decide }, opening) => decide(revokeGrant, aRevocation(opening)),
+      (verdict) => verdict === 'revoked',
+    ],
+    [
+      "an operator's stops of one task",
+      ({ decide }, opening) => decide(endTasks, stopOf(opening)),
+      (verdict) => isDeepStrictEqual(verdict, { kind: 'ended', tasks: 1 }),
+    ],
+  ] as const satisfies readonly (readonly [
+    string,
+    (by: Decisions, opening: TaskOpening) => Promise<unknown>,
+    (verdict: unknown) => boolean,
+  ])[]) {
+    it(`end each task once, and answer none without its record, whichever statement of a batch fails: ${what}`, async function () {
+      this.timeout(120_000);
+      const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
+      const faults = await statementFaults(Number(uri.port));
+      const connections = openConnections(
+        {
+          connectionString: Object.assign(uri, { port: String(faults.port) }).href,
+          poolSize: 2,
+          limits: limits.REVOKING_LIMITS,
+        },
+        capturedLog(),
+      );
+      const decisions = decidingOver(connections);
+      const agent = await registeredAgent(storage);
+      /** Ends three tasks at once: the first was renewed, and the last is of another agent. */
+      const ended = async (nth: number, fault: Fault) => {
+        const openings = await Promise.all([
+          openedTask(storage, {}, agent),
+          openedTask(storage, {}, agent),
+          openedTask(storage),
+        ]);
+        await renewTimes(storage, openings[0], 2);
+        faults.arm(nth, fault);
+        const outcomes = await Promise.allSettled(openings.map((opening) => end(decisions, opening)));
+        const statements = faults.disarm();
+        const verdicts = outcomes.map((outcome) => {
+          if (outcome.status === 'fulfilled') return hasEnded(outcome.value);
+          expect(outcome.reason).to.be.instanceOf(StorageUnavailable);
+          return 'refused';
+        });
+        return { openings, verdicts, statements };
+      };
+      const eventsOf = async ({ task: { taskId } }: TaskOpening) => {
+        const { records } = await storage.ledger.page({ taskId, limit: 100, now: LATER });
+        return records.map(({ event }) => event);
+      };
+      await ended(0, LOST_RESPONSE);
+      const { statements } = await ended(0, LOST_RESPONSE);
+      for (let nth = 1; nth <= statements; nth++) {
+        for (const [fault, verdict, left] of [
+          // A deadlock, an error of one statement, a session that ends between two statements, and a lost answer.
+          [{ sqlState: '40P01' }, true, [false]],
+          [{ sqlState: '23514' }, true, [false]],
+          [{ sqlState: '57P01', ends: 'session' }, 'refused', [true]],
+          // The statements behind it in its packet, with the commit, may be executed.
+          [LOST_RESPONSE, 'refused', nth === statements ? [false] : [true, false]],
+        ] as const) {
+          const about = `${nth} ${fault.sqlState}`;
+          const { openings, verdicts } = await ended(nth, fault);
+          expect([...new Set(verdicts)], about).to.deep.equal([verdict]);
+          // The callers ask again: these ends wait for what is still under way.
+          const again = new Set<boolean>();
+          for (const opening of openings) again.add(hasEnded(await end(decisions, opening)));
+          expect(again, about).to.have.property('size', 1);
+          expect(left, about).to.include([...again][0]);
+          const [ofRenewed, ...ofOthers] = await Promise.all(openings.map(eventsOf));
+          expect(ofRenewed, about).to.deep.equal([
+            'token.issued',
+            'token.refreshed',
+            'token.refreshed',
+            'task.revoked',
+          ]);
+          for (const events of ofOthers) expect(events, about).to.deep.equal(['token.issued', 'task.revoked']);
+        }
+      }
+      await connections.close();
+      await faults.close();
+    });
+  }
 
   it('change nothing and throw StorageUnavailable beyond their time limit, and succeed with more time', async function () {
     this.timeout(60_000);

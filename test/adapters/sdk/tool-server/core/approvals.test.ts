@@ -3,18 +3,25 @@
 import { createHash, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
 import fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import type { HttpCall } from '../../../../../adapters/sdk/tool-server/core/approval-text.ts';
-import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type {
+  CallToApprove,
+  ToolServer,
+  ToolServerOptions,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import {
   claimsOf,
   expressProtection,
   type HttpRoutePolicy,
 } from '../../../../../adapters/sdk/tool-server/express/express.ts';
 import { mandateProtection } from '../../../../../adapters/sdk/tool-server/fastify/fastify.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { closeServer, listen } from '../../../../support/listening.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
@@ -221,7 +228,12 @@ for (const [name, start] of [
       ]);
       plane.answerApproval = (_, response) => response.socket?.destroy();
       expect(await reasonOf()).to.equal('approval_unavailable');
-      const elsewhere = ['https://other.example/me/approvals/1', `${plane.issuer}/me`, `${approvals.uri('1')}\nPay.`];
+      const elsewhere = [
+        'https://other.example/me/approvals/1',
+        `${plane.issuer}/me`,
+        `${approvals.uri('1')}?to=x`,
+        `${approvals.uri('1')}\nPay.`,
+      ];
       for (const uri of elsewhere) {
         plane.answerApproval = answering({ state: 'pending', approval_uri: uri, interval: 5 });
         expect(await reasonOf()).to.equal('approval_unavailable');
@@ -235,7 +247,9 @@ for (const [name, start] of [
         'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
         'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
       ]);
-      expect(events.map(({ reason }) => reason)).to.deep.equal(Array(7).fill('approval_unavailable'));
+      expect(events.map(({ reason }) => reason)).to.deep.equal(
+        Array(4 + elsewhere.length).fill('approval_unavailable'),
+      );
       expect(handled).to.deep.equal([]);
     });
 
@@ -261,6 +275,25 @@ for (const [name, start] of [
       });
     }
 
+    it('is refused with one event if its body is compressed, or its connection is cut in the middle of the body', async () => {
+      expect(await reasonOf(BODY, { type: [...JSON_BODY, ['Content-Encoding', 'gzip']] })).to.equal('malformed_body');
+      const { port, hostname } = new URL(app.url);
+      const lines = [
+        `POST ${TARGET} HTTP/1.1`,
+        `Host: ${hostname}`,
+        `Authorization: Bearer ${fixture.plane.token()}`,
+        'Content-Type: application/json',
+        `Content-Length: ${BODY.length + 1}`,
+      ];
+      const socket = connect(Number(port), hostname);
+      await new Promise((sent) => socket.write(`${lines.join('\r\n')}\r\n\r\n${BODY}`, sent));
+      socket.destroy();
+      await eventually(() => events.length >= 2);
+      await setImmediate();
+      expect(events.map(({ reason, sub }) => [reason, sub])).to.deep.equal(Array(2).fill(['malformed_body', 'ada']));
+      expect([approvals.asked, described, handled]).to.deep.equal([[], [], []]);
+    });
+
     it('is not read and not asked for, if token or scope do not allow it', async () => {
       expect(await reasonOf(BODY, { claims: { scope: 'wiki:read' } })).to.equal('insufficient_scope');
       expect(await reasonOf(BODY, { claims: { aud: 'https://wiki.example' } })).to.equal('wrong_audience');
@@ -280,7 +313,7 @@ for (const [name, start] of [
       [
         'returns nothing',
         () => undefined,
-        'approval: the argument must be an object; title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
+        'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
       ],
       [
         'returns a line break',
@@ -307,6 +340,14 @@ for (const [name, start] of [
         expect([events.length, approvals.asked, handled]).to.deep.equal([1, [], []]);
       });
     }
+
+    it('is refused with arguments_refused if the function returns false, and no person is asked', async () => {
+      await started({ ...policy, approval: async () => false as const });
+      const answer = await call();
+      expect([answer.status, answer.json.reason]).to.deep.equal([403, 'arguments_refused']);
+      expect([events.map(({ reason }) => reason), errors]).to.deep.equal([['arguments_refused'], []]);
+      expect([approvals.asked, handled]).to.deep.equal([[], []]);
+    });
 
     it('is asked for with a key in PEM and with a signer too', async () => {
       const { privateKey, kid } = approvals.key;
@@ -414,3 +455,47 @@ for (const [name, start] of [
     }
   });
 }
+
+describe('A call that a person approves, without a framework', () => {
+  const fixture = planeForEachTest(() => NOW);
+  const DIGEST = sha256('DELETE /payments/7');
+
+  it('is asked for with the given digest and text, or refused if they are none, before a person is asked', async () => {
+    const approvals = await fakeApprovals(fixture.plane, () => NOW);
+    const errors: string[] = [];
+    const options = { now: () => NOW * 1000, onError: (error: unknown) => void errors.push((error as Error).message) };
+    const asking = fixture.toolServer({ ...options, approvalKey: { jwk: { ...approvals.key.privateJwk } } });
+    const reasonOf = async (call: object, toolServer = asking) => {
+      const access = await toolServer.authorize({
+        route: 'delete_payment',
+        policy: toolServer.policy({ scope: ['jira:read'] }),
+        token: fixture.plane.token(),
+        approval: async () => call as CallToApprove,
+      });
+      return access.kind === 'refused' ? access.reason : null;
+    };
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' })).to.equal('approval_required');
+    expect(approvals.asked.map(({ claims }) => [claims.digest, claims.title, claims.lines])).to.deep.equal([
+      [DIGEST, 'Delete', []],
+    ]);
+    approvals.approve(DIGEST);
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' })).to.equal(null);
+    for (const digest of ['Bob', `${DIGEST}=`, createHash('sha256').update('Bob').digest('hex'), undefined]) {
+      expect(await reasonOf({ digest, title: 'Delete' })).to.equal('policy_unavailable');
+    }
+    expect(await reasonOf({ digest: DIGEST, title: 'Pay\nBob' })).to.equal('policy_unavailable');
+    expect(await reasonOf({ digest: DIGEST, title: 'Delete' }, fixture.toolServer(options))).to.equal('internal_error');
+    expect(errors).to.deep.equal([
+      ...Array(4).fill('approval: digest must be a SHA-256 in base64url.'),
+      'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
+      'createToolServer has no approvalKey, so no approval can be asked for.',
+    ]);
+    expect(approvals.asked).to.have.lengthOf(2);
+    expect(fixture.events.map(({ route, reason }) => [route, reason])).to.deep.equal(
+      ['approval_required', null, ...Array(5).fill('policy_unavailable'), 'internal_error'].map((reason) => [
+        'delete_payment',
+        reason,
+      ]),
+    );
+  });
+});

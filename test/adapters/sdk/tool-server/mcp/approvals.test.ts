@@ -225,5 +225,8 @@ describe('A call of an MCP tool that a person approves', () => {
     expect(approvals.asked).to.deep.equal([]);
     await send({ name: 'pay', arguments: ARGS });
     expect(reasons()).to.deep.equal(['arguments_refused', 'approval_required']);
+    await start({ ...PAY, approval: () => false });
+    expect((await send({ name: 'pay', arguments: ARGS })).status).to.equal(403);
+    expect([approvals.asked.length, reasons().at(-1)]).to.deep.equal([1, 'arguments_refused']);
   });
 });
