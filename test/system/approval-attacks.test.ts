@@ -1,6 +1,6 @@
 /** Attacks on approvals: forged and ambiguous requests, tokens of others, replays, answers that are not the person's, and floods. */
 
-import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { grace } from '../support/identity-provider/people.ts';
@@ -8,10 +8,9 @@ import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, WIKI } from '../sup
 import { type PageWithProvider, personBrowser, startWithPage } from '../support/me/person-browser.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+import { forgedRequests, otherSignature } from '../support/tool-server/forged-requests.ts';
 
 const ME = 'https://mandate.test/me';
-/** The order n of the group (SEC 2): with a signature (r, s), (r, n - s) verifies too. */
-const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const encoded = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
@@ -73,107 +72,8 @@ for (const database of databases) {
     it('find no form of a request that is accepted but the one form', async () => {
       const { token, taskId } = await started();
       const claims = claimsOf(taskId);
-      const payload = JSON.stringify(claims);
-      const good = jira.key.sign(HEADER(), payload);
-      const [head = '', body = '', signature = ''] = good.split('.');
-      const bytes = Buffer.from(signature, 'base64url');
-      const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
-      const signedWith = (header: object | string, text: string = payload) => jira.key.sign(header, text);
-      const by = (header: object, make: (input: string) => string) => {
-        const input = `${encoded(header)}.${encoded(payload)}`;
-        return `${input}.${make(input)}`;
-      };
-      const publicPem = createPublicKey(jira.key.privateKey).export({ format: 'pem', type: 'spki' });
-      const own = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
-      const withClaims = (changes: object) => signedWith(HEADER(), JSON.stringify({ ...claims, ...changes }));
-      const requests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-        approval_request_malformed: {
-          'no signature': `${head}.${body}.`,
-          'alg none': by({ ...HEADER(), alg: 'none' }, () => ''),
-          'alg none with a signature': by({ ...HEADER(), alg: 'none' }, () => signature),
-          'alg es256': signedWith({ ...HEADER(), alg: 'es256' }),
-          'an HMAC with the public key': by({ ...HEADER(), alg: 'HS256' }, (input) =>
-            createHmac('sha256', publicPem).update(input).digest('base64url'),
-          ),
-          'alg ES384': by({ ...HEADER(), alg: 'ES384' }, (input) =>
-            sign('sha384', Buffer.from(input), { key: p384.privateKey, dsaEncoding: 'ieee-p1363' }).toString(
-              'base64url',
-            ),
-          ),
-          'a kid that is a list': signedWith({ ...HEADER(), kid: [jira.key.kid] }),
-          'a kid of 257 characters': signedWith({ ...HEADER(), kid: 'k'.repeat(257) }),
-          'no kid': signedWith({ alg: 'ES256', typ: 'approval-request+jwt' }),
-          crit: signedWith({ ...HEADER(), crit: ['exp'] }),
-          'an empty crit': signedWith({ ...HEADER(), crit: [] }),
-          b64: signedWith({ ...HEADER(), b64: false }),
-          'typ JWT': signedWith({ ...HEADER(), typ: 'JWT' }),
-          'no typ': signedWith({ alg: 'ES256', kid: jira.key.kid }),
-          'a header member twice': signedWith(`{"alg":"none",${JSON.stringify(HEADER()).slice(1)}`),
-          'a claim twice': signedWith(HEADER(), `{"digest":"${digestOf('x')}",${payload.slice(1)}`),
-          'a claim twice, escaped': signedWith(HEADER(), `{"\\u0064igest":"${digestOf('x')}",${payload.slice(1)}`),
-          'a member of a line twice': signedWith(HEADER(), payload.replace('"label"', '"value":"PAY-8","label"')),
-          'JSON 33 deep': signedWith(HEADER(), `{"x":${'['.repeat(33)}${']'.repeat(33)},${payload.slice(1)}`),
-          'a byte order mark': signedWith(HEADER(), `\ufeff${payload}`),
-          'a lone surrogate': signedWith(HEADER(), payload.replace('Delete', '\\ud800')),
-          'padding after the header': `${head}=.${body}.${signature}`,
-          'padding after the signature': `${head}.${body}.${signature}=`,
-          'a space': ` ${good}`,
-          'a line end': `${good}\n`,
-          'a fourth part': `${good}.x`,
-          'the JSON form': JSON.stringify({ protected: head, payload: body, signature }),
-          'the digest with padding': withClaims({ digest: `${digestOf('x')}=` }),
-          'the digest in base64': withClaims({ digest: `${'+/'.repeat(21)}A` }),
-          'a digest of 31 bytes': withClaims({ digest: Buffer.alloc(31).toString('base64url') }),
-          'a digest of 33 bytes': withClaims({ digest: Buffer.alloc(33).toString('base64url') }),
-          'a digest with other trailing bits': withClaims({ digest: `${'A'.repeat(42)}B` }),
-          'a digest that is a list': withClaims({ digest: [digestOf('x')] }),
-          'exp of 1e400': signedWith(HEADER(), payload.replace(`"exp":${claims.exp}`, '"exp":1e400')),
-          'exp as a text': withClaims({ exp: `${claims.exp}` }),
-          'exp with a fraction': withClaims({ exp: claims.exp + 0.5 }),
-          'no exp': withClaims({ exp: undefined }),
-          'no iat': withClaims({ iat: undefined }),
-          'an empty jti': withClaims({ jti: '' }),
-          'a jti of 257 characters': withClaims({ jti: 'j'.repeat(257) }),
-          'a jti that is a number': withClaims({ jti: 7 }),
-          'a jti with a null': withClaims({ jti: 'a\u0000' }),
-          'two audiences': withClaims({ aud: [mandate.issuer, mandate.issuer] }),
-          'the audience with a slash': withClaims({ aud: `${mandate.issuer}/` }),
-          'the task in lower case': withClaims({ task_id: taskId.toLowerCase() }),
-          'a tab in the title': withClaims({ title: 'a\tb' }),
-          'a next line in the title': withClaims({ title: 'a\u0085b' }),
-          'a thousand lines': withClaims({ lines: Array(1000).fill({ label: 'a', value: 'b' }) }),
-          'lines as an object': withClaims({ lines: { 0: { label: 'a', value: 'b' }, length: 1 } }),
-          'a line with a member __proto__': signedWith(HEADER(), payload.replace('"label"', '"__proto__":{},"label"')),
-          'a line as a list': withClaims({ lines: [['Issue', 'PAY-7']] }),
-        },
-        approval_signature_invalid: {
-          'an HMAC under alg ES256': by(HEADER(), (input) =>
-            createHmac('sha256', publicPem).update(input).digest('base64url'),
-          ),
-          'a DER signature': by(HEADER(), (input) =>
-            sign('sha256', Buffer.from(input), jira.key.privateKey).toString('base64url'),
-          ),
-          'r and s of zero': `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`,
-          'half a signature': `${head}.${body}.${bytes.subarray(0, 32).toString('base64url')}`,
-          'an embedded key': own.key.sign({ ...HEADER(), kid: own.key.kid, jwk: own.key.publicJwk }, payload),
-          'an embedded key under a known kid': own.key.sign({ ...HEADER(), jwk: own.key.publicJwk }, payload),
-          'a jku of its own': own.key.sign({ ...HEADER(), jku: 'https://evil.example/keys' }, payload),
-          'the key of another resource': wiki.key.sign({ ...HEADER(), kid: wiki.key.kid }, payload),
-          'the key of another resource under a known kid': wiki.key.sign(HEADER(), payload),
-        },
-        approval_issuer_unknown: {
-          'another issuer': withClaims({ iss: 'https://JIRA.example' }),
-          'the issuer with a slash': withClaims({ iss: `${JIRA}/` }),
-        },
-        approval_request_expired: {
-          'exp 121 s ahead': withClaims({ exp: mandate.clock.seconds() + 121 }),
-          'exp in a year': withClaims({ exp: claims.exp + 31_536_000 }),
-          'exp at the end of time': withClaims({ exp: Number.MAX_SAFE_INTEGER }),
-          'exp a minute ago': withClaims({ exp: mandate.clock.seconds() - 60 }),
-          'iat in the future': withClaims({ iat: mandate.clock.seconds() + 61 }),
-          'nbf in the future': withClaims({ nbf: mandate.clock.seconds() + 61 }),
-        },
-      };
+      const good = jira.key.sign(HEADER(), claims);
+      const requests = await forgedRequests({ claims, key: jira.key, other: wiki.key });
       for (const [reason, forms] of Object.entries(requests)) {
         const lines = await mandate.recorded(async () => {
           for (const [what, request] of Object.entries(forms)) {
@@ -192,10 +92,7 @@ for (const database of databases) {
       expect(await stored(taskId)).to.equal(0);
       // Another signature of the same request, which the key's owner need not make: the jti is used.
       expect((await asks(mandate, token, good)).body.state).to.equal('pending');
-      const s = BigInt(`0x${bytes.subarray(32).toString('hex')}`);
-      const turned = (P256_ORDER - s).toString(16).padStart(64, '0');
-      const malleable = Buffer.concat([bytes.subarray(0, 32), Buffer.from(turned, 'hex')]).toString('base64url');
-      expect((await asks(mandate, token, `${head}.${body}.${malleable}`)).status).to.equal(400);
+      expect((await asks(mandate, token, otherSignature(good))).status).to.equal(400);
       expect(await stored(taskId)).to.equal(1);
     });
     const stored = async (taskId: string) =>
