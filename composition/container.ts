@@ -10,8 +10,10 @@ import { discovery } from '../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../adapters/identity-provider/polled-sponsors.ts';
 import { fixedToken, serviceAssertion, serviceTokens } from '../adapters/identity-provider/service-token.ts';
 import { agentKeys } from '../adapters/jose/agent-keys.ts';
+import { approvalKeys } from '../adapters/jose/approval-keys.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
+import { httpNotices } from '../adapters/outbound/http-notices.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
@@ -31,6 +33,7 @@ import { operators } from './operators.ts';
 import type { Given, Made, Parts } from './parts.ts';
 import { receivers } from './receivers.ts';
 import {
+  approvalsChoice,
   operatorsChoice,
   signingKeyChoices,
   sinkChoice,
@@ -48,6 +51,10 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
     clockWatch({ clock, monotonic, databaseTime, log }),
   agentKeys: ({ settings, network, clock, log }) =>
     agentKeys(network, clock, log, { blockPrivateNetworks: settings['Service:AgentKeys:BlockPrivateNetworks'] }),
+  approvalKeys: ({ settings, network, clock, log }) => {
+    const chosen = approvalsChoice(settings);
+    return chosen && approvalKeys(chosen.resources, network, clock, log);
+  },
   providerMetadata: ({ settings, network, log }) => discovery(upstreamChoice(settings), network, log),
   providerKeys: (parts) => providerKeys(parts.providerMetadata, parts.network, parts.clock, parts.log),
   transmitterKeys: ({ settings, network, clock, log }) => {
@@ -116,6 +123,10 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
   sink: ({ settings, network, log }) => {
     const chosen = sinkChoice(settings);
     return chosen && httpSink(chosen, network, log);
+  },
+  noticeReceiver: ({ settings, network, log }) => {
+    const notify = approvalsChoice(settings)?.notify;
+    return notify && httpNotices(notify, network, log);
   },
   admission: ({ settings }) => admissionLimits(settings),
   operators,

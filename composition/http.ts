@@ -21,6 +21,7 @@ import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopEverything } from '../application/admin/stop-everything.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
+import { askForApproval } from '../application/approvals/ask.ts';
 import { agentCache } from '../application/authentication/agent-cache.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
@@ -82,6 +83,7 @@ export function httpSurfaces(parts: Parts): HttpSurfaces {
       signingKeyReadiness(signingKeys),
       sealingReadiness(parts.trustedChain),
       providerKeysReadiness(providerKeys, clock),
+      ...(parts.approvalKeys?.readiness === undefined ? [] : [parts.approvalKeys.readiness]),
       ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
     ],
   };
@@ -144,7 +146,26 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
       audienceParameter: settings['Service:Exchange:AudienceParameter'],
       purpose: settings['Service:Tasks:Purpose'],
     },
+    approvals: approvals(parts),
     log,
+  };
+}
+
+function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
+  const { settings, signingKeys, approvalKeys, clock, clockWatch: sharedTime, randomness } = parts;
+  if (approvalKeys === undefined) return undefined;
+  const issuer = settings['Service:Issuer'];
+  const rules = {
+    lifetime: settings['Service:Approvals:Lifetime'],
+    refusedFor: settings['Service:Approvals:RefusedFor'],
+    maxPendingPerTask: settings['Service:Approvals:MaxPendingPerTask'],
+    maxPendingPerPerson: settings['Service:Approvals:MaxPendingPerPerson'],
+    notifies: settings['Service:Approvals:Notify:Url'] !== undefined,
+  };
+  const service = { decisions: parts.storage, signingKeys, approvalKeys, clock, sharedTime, randomness };
+  return {
+    issuer,
+    ask: (question, trace) => askForApproval({ ...service, digest: sha256, issuer, rules }, question, trace),
   };
 }
 

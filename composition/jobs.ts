@@ -6,10 +6,11 @@
 import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
+import { notifyWaiting } from '../application/approvals/notify.ts';
 import { deliverRecords } from '../application/ledger/deliver.ts';
 import { sealLedger } from '../application/ledger/seal.ts';
 import type { Clock } from '../application/ports/runtime.ts';
-import { expireTasks, forgetEnded } from '../application/upkeep/sweep.ts';
+import { expireApprovals, expireTasks, forgetEnded } from '../application/upkeep/sweep.ts';
 import type { Parts } from './parts.ts';
 import type { Jobs, RecurringPass } from './recurring.ts';
 import { databaseChoice, sinkChoice } from './settings/alternatives.ts';
@@ -22,6 +23,7 @@ const SWEEPING = 'sweeping ended tasks';
 export function jobs(parts: Parts): Jobs {
   const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock, clockWatch } =
     parts;
+  const { noticeReceiver } = parts;
   const chain = parts.trustedChain;
   const { outbox } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
@@ -49,6 +51,13 @@ export function jobs(parts: Parts): Jobs {
     async drain(shouldContinue?: () => boolean) {
       if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, shouldContinue);
     },
+    async notify(shouldContinue?: () => boolean) {
+      if (noticeReceiver === undefined) return;
+      await notifyWaiting(
+        { approvalNotices: storage.approvalNotices, receiver: noticeReceiver, clock },
+        shouldContinue,
+      );
+    },
     closeWindows: () => anonymousDenials.closeEnded(),
     sweep: (shouldContinue?: () => boolean) =>
       tracedJob(parts.tracing, SWEEPING, async () => {
@@ -56,10 +65,10 @@ export function jobs(parts: Parts): Jobs {
         // The clock watch has logged why.
         if (endingTime === undefined) return;
         const service = { decisions: storage, sweeping: storage.sweeping, clock, endingTime, turn: eventLoopTurn };
-        await expireTasks(
-          { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
-          shouldContinue,
-        );
+        const expiry = { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy };
+        await expireTasks(expiry, shouldContinue);
+        // Also while the feature is off: approvals may be left from before.
+        await expireApprovals(expiry, shouldContinue);
         await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, shouldContinue);
       }),
     watchClocks: () => clockWatch.watch(),
@@ -82,6 +91,9 @@ export function jobs(parts: Parts): Jobs {
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
       queueing(settings, queueingIsSet, once.setQueueing),
+      ...(noticeReceiver === undefined
+        ? []
+        : [{ name: 'sending notices of approvals', intervalMs: NOTIFY_MS, run: once.notify }]),
       ...(recordStream === undefined
         ? []
         : [{ name: 'streaming new records', intervalMs: STREAMING_MS, run: recordStream.advance }]),
@@ -94,6 +106,9 @@ const WATCH_CLOCKS_MS = 1000;
 
 /** Replicas with synchronized clocks differ by milliseconds. Tasks end by the earlier of a replica's and the database's. */
 const CLOCK_AHEAD_SECONDS = 2;
+
+/** How late the receiver hears that an approval waits. */
+const NOTIFY_MS = 1000;
 
 /** How late a listener of `GET /audit/stream` gets a record. */
 const STREAMING_MS = 1000;

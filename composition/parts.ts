@@ -5,6 +5,7 @@ import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { FetchedAgentKeys } from '../adapters/jose/agent-keys.ts';
+import type { FetchedApprovalKeys } from '../adapters/jose/approval-keys.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
@@ -15,6 +16,7 @@ import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { LogProofOutcome } from '../application/log/prove-in-log.ts';
 import type { LogReader } from '../application/log/read-log.ts';
+import type { NoticeReceiver } from '../application/ports/approvals.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
 import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
@@ -83,6 +85,8 @@ export interface Made {
   /** The same storage for what several requests share: its calls are in no trace. */
   readonly sharedStorage: Storage;
   readonly agentKeys: FetchedAgentKeys;
+  /** `undefined` without `Service:Approvals:Enabled`. */
+  readonly approvalKeys: FetchedApprovalKeys | undefined;
   readonly providerMetadata: ProviderMetadata;
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */
@@ -103,6 +107,8 @@ export interface Made {
   readonly recordStream: RecordStream | undefined;
   /** `undefined` without `Service:Audit:Sink:Url`. */
   readonly sink: Sink | undefined;
+  /** `undefined` without `Service:Approvals:Notify:Url`. */
+  readonly noticeReceiver: NoticeReceiver | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
   /** `undefined` if the admin key is the only way in. */
   readonly operators: Operators | undefined;

@@ -32,9 +32,11 @@ export interface Jobs {
   askWitnesses(): Promise<void>;
   /** Sends due records to the sink; does nothing without a sink. */
   drain(shouldContinue?: () => boolean): Promise<void>;
+  /** Sends the notices of approvals that are due; does nothing without a receiver. */
+  notify(shouldContinue?: () => boolean): Promise<void>;
   /** Writes the summaries of ended windows. */
   closeWindows(): Promise<void>;
-  /** Records expired tasks, and deletes data past its retention. */
+  /** Records expired tasks and approvals, and deletes data past its retention. */
   sweep(shouldContinue?: () => boolean): Promise<void>;
   /** Compares this instance's clock with the database's and the monotonic one. */
   watchClocks(): Promise<void>;

@@ -135,6 +135,7 @@ async function run(parts: Parts, { httpApp, metrics, isThere, lingerMs, timeLimi
   const keySets = [parts.providerKeys, parts.transmitterKeys, parts.operatorKeys];
   // Fetch the keys while the database is examined. A slow or unreachable provider delays readiness, not the start.
   for (const keys of keySets) void keys?.start();
+  void parts.approvalKeys?.start();
   let queueingIsSet = false;
   let published: Published | undefined;
   const servers: HttpServer[] = [];

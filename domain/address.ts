@@ -56,7 +56,7 @@ function readAddress(text: string): URL | undefined {
  * Compares hosts without the DNS's final dot: `example.com.` and `example.com` are the same host. The port is no part of a
  * host (RFC 3986 §3.2). On loopback it counts: all programs of a development machine share that host.
  */
-function isSameHost(one: URL, other: URL): boolean {
+export function isSameHost(one: URL, other: URL): boolean {
   const [host, otherHost] = [one.hostname.replace(/\.$/, ''), other.hostname.replace(/\.$/, '')];
   return host === otherHost && (one.port === other.port || !isLoopback(host));
 }

@@ -30,6 +30,7 @@ const entry = <E extends OAuthError>(error: E, sentence: string) => ({ error, se
 
 const CLIENT = 'Client authentication failed.';
 const SUBJECT = 'The subject token is not acceptable.';
+const APPROVAL_REQUEST = 'The approval request is not acceptable.';
 const GRANT = 'The task grant is unknown, was revoked, or belongs to another agent.';
 
 const catalogue = {
@@ -148,6 +149,19 @@ const catalogue = {
 
   // Revocation. The response is that of a success (RFC 7009 §2.2), so this sentence is never sent.
   revocation_not_owner: entry('invalid_grant', 'The token was not issued to this agent.'),
+
+  // The request for an approval. They share a sentence: the holder of a task token learns nothing about tool servers.
+  approval_request_malformed: entry('invalid_request', APPROVAL_REQUEST),
+  approval_issuer_unknown: entry('invalid_request', APPROVAL_REQUEST),
+  approval_keys_unavailable: entry(
+    'temporarily_unavailable',
+    "The tool server's keys could not be fetched. Retry the request.",
+  ),
+  approval_signature_invalid: entry('invalid_request', APPROVAL_REQUEST),
+  approval_request_expired: entry('invalid_request', APPROVAL_REQUEST),
+  approval_not_for_task: entry('invalid_request', APPROVAL_REQUEST),
+  approval_replayed: entry('invalid_request', APPROVAL_REQUEST),
+  too_many_pending: entry('slow_down', 'Too many approvals wait for this person. Retry the request later.'),
 } as const satisfies Record<string, Entry>;
 
 /** A machine-readable reason: a fixed snake_case word that never contains request data. */
@@ -161,6 +175,8 @@ export type ConflictReason =
   | 'sponsor_block_not_owned'
   | 'sign_in_too_old'
   | 'pause_not_liftable'
+  | 'approver_not_fresh'
+  | 'approval_refused'
   | 'operator_is_sponsor'
   | 'operator_role_missing';
 

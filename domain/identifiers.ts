@@ -17,6 +17,9 @@ export type SponsorKey = Branded<'SponsorKey'>;
 /** The `id` of a provisioned user: it never changes while the user exists (RFC 7643 §3.1). */
 export type UserId = Branded<'UserId'>;
 
+/** An approval of one action of a task. */
+export type ApprovalId = Branded<'ApprovalId'>;
+
 /** 1 to 128 lowercase letters, digits, `-`, `_`, `.`, starting with a letter or digit. */
 const AGENT_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/;
 
@@ -43,6 +46,7 @@ export const MAX_INSTANCE_LENGTH = 128;
 const ULID = '[0-9A-HJKMNP-TV-Z]{26}';
 const TASK_ID = new RegExp(`^task_${ULID}$`);
 const TOKEN_ID = new RegExp(`^tok_${ULID}$`);
+const APPROVAL_ID = new RegExp(`^approval_${ULID}$`);
 const USER_ID = new RegExp(`^user_${ULID}$`);
 
 export function makeTaskId(ulid: string): TaskId {
@@ -75,6 +79,14 @@ export function makeTokenId(ulid: string): TokenId {
 
 export function parseTokenId(text: string): TokenId | undefined {
   return TOKEN_ID.test(text) ? (text as TokenId) : undefined;
+}
+
+export function makeApprovalId(ulid: string): ApprovalId {
+  return `approval_${ulid}` as ApprovalId;
+}
+
+export function parseApprovalId(text: string): ApprovalId | undefined {
+  return APPROVAL_ID.test(text) ? (text as ApprovalId) : undefined;
 }
 
 export function makeUserId(ulid: string): UserId {

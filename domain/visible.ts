@@ -3,8 +3,12 @@
  * character, or its number. Otherwise a name could add a line, control the terminal, or turn the direction of writing.
  */
 
-/** Characters without a shape (control, format, private, unassigned), and separators other than the common space. */
-const HIDDEN = /\p{C}|[^\P{Z} ]/gu;
+/**
+ * Characters without a shape (control, format, private, unassigned), separators other than the common space, and letters,
+ * marks and symbols that look like nothing or like a space: fillers of Hangul, two vowels of Khmer, the grapheme joiner and
+ * the empty Braille pattern. A variation selector stays: it only changes the shape of the character before it.
+ */
+const HIDDEN = /\p{C}|[^\P{Z} ]|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
 
 /** For a single line: line ends are escaped as well. Example: `\u{202e}`. */
 export function visibleText(text: string): string {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { variableOf } from '../composition/settings/startup-error.ts';
 import { freePort } from './free-port.ts';
 import { fromSource } from './from-source.ts';
 
@@ -84,6 +85,11 @@ export async function startMandate(
     ended,
     stop: () => stop(child),
   };
+}
+
+/** Settings as environment variables. */
+export function asVariables(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
 }
 
 async function migrate(

@@ -1,4 +1,4 @@
-/** `npx tsx scripts/pictures.ts`: takes the pictures of `/me` in docs/people.md and README.md, from the same views as the tests. */
+/** `npx tsx scripts/pictures.ts`: takes the pictures of `/me` in docs/people.md, docs/approvals.md and README.md, from the same views as the tests. */
 
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import {
   aBusyView,
   aCrowdedView,
   agentsOf,
+  anApproval,
   aView,
   endedOf,
   NO_AGENTS,
@@ -37,6 +38,13 @@ const twoAgents = aBusyView({
 const pictures: Readonly<Record<string, Picture>> = {
   'me-first-screen': { view: twoAgents, language: 'en', device: 'phone', colorScheme: 'light', endsAtScreen: true },
   'me-tasks': { view: twoAgents, language: 'en', device: 'phone', colorScheme: 'light' },
+  'me-waiting': {
+    view: aView({ waiting: [anApproval()], hearsApprovals: true, ended: endedOf([]) }),
+    language: 'en',
+    device: 'phone',
+    colorScheme: 'light',
+    endsAtScreen: true,
+  },
   'me-many': { view: aCrowdedView(), language: 'en', device: 'phone', colorScheme: 'light' },
   'me-history': {
     view: aBusyView({ agents: NO_AGENTS, notice: { kind: 'stopped', amount: 3 }, signsOutEverywhere: true }),

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type AgentKey, makeAgentKey } from '../test/support/agents/agent-key.ts';
 import type { IdentityProvider } from '../test/support/identity-provider/identity-provider.ts';
 import { patch, SCIM_TOKEN, USER_SCHEMA } from '../test/support/scim-client.ts';
+import { type AskingServer, digestOf, jwksOf } from '../test/support/tool-server/approval-request.ts';
 import { PUSH_CREDENTIAL, type Transmitter } from '../test/support/transmitter.ts';
 
 export interface HttpRequest {
@@ -78,6 +79,44 @@ export function agentRequests(issuer: string, provider: IdentityProvider, lifeti
 
 export function introspection(token: string): HttpRequest {
   return form('/oauth2/introspect', { token });
+}
+
+const ME = 'https://mandate.example/me';
+
+/** Settings of a service with approvals, for which this tool server asks. */
+export const approvalSettings = (server: AskingServer): Readonly<Record<string, string>> => ({
+  'Service:Me:Audience': ME,
+  'Service:Me:ClientId': 'the-page',
+  'Service:Approvals:Enabled': 'true',
+  'Service:Approvals:Resources:0:Audience': server.audience,
+  'Service:Approvals:Resources:0:Jwks': jwksOf(server),
+});
+
+/** Requests for approvals, of a tool server and of the people who answer. */
+export interface ApprovalRequests {
+  /** @param call what the agent wants to do. Its digest is that of this text */
+  askForApproval(task: { readonly token: string; readonly task: string }, call: string): HttpRequest;
+  /** Reads what waits for the person. */
+  readWaiting(sub: string): HttpRequest;
+  answerApproval(sub: string, approval: string, answer: PersonsAnswer): HttpRequest;
+}
+
+export interface PersonsAnswer {
+  readonly decision: 'approve' | 'refuse';
+  readonly commitment: string;
+}
+
+export function approvalRequests(server: AskingServer, provider: IdentityProvider): ApprovalRequests {
+  const send = (method: string, path: string, sub: string, body?: object) => {
+    const token = provider.mintAccessToken({ sub, aud: ME, auth_time: now() });
+    return withBearer(token, { method, path, body, type: 'application/json' });
+  };
+  return {
+    askForApproval: ({ token, task }, call) =>
+      form('/oauth2/approval', { token, request: server.request(task, { digest: digestOf(call) }) }),
+    readWaiting: (sub) => send('GET', '/me/approvals', sub),
+    answerApproval: (sub, approval, answer) => send('POST', `/me/approvals/${approval}`, sub, answer),
+  };
 }
 
 /** Requests of operators and auditors. */

@@ -5,8 +5,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { signIn } from '../adapters/identity-provider/sign-in.ts';
+import { sha256, systemRandomness } from '../adapters/platform/system-crypto.ts';
 import { readStatusList } from '../adapters/sdk/tool-server/core/status-list-token.ts';
 import { verifyToken } from '../adapters/sdk/tool-server/core/verify-token.ts';
+import { askForApproval } from '../application/approvals/ask.ts';
 import { authenticateAgent } from '../application/authentication/authenticate-agent.ts';
 import { validateMeToken } from '../application/authentication/validate-me-token.ts';
 import { validateOperator } from '../application/authentication/validate-operator.ts';
@@ -27,6 +29,7 @@ import { capturedLog } from './support/captured-log.ts';
 import { anAgent, aTask } from './support/domain-fixtures.ts';
 import { agreeing } from './support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
+import { digestOf } from './support/tool-server/approval-request.ts';
 import { compressed } from './support/tool-server/status-lists.ts';
 
 const NOW = Math.floor(Date.now() / 1000);
@@ -227,6 +230,38 @@ describe('The dates of a token', () => {
       },
       expired: 'inactive',
       notYetValid: 'inactive',
+    },
+    'a request for an approval': {
+      file: 'domain/approvals/approval-request.ts',
+      type: 'approval-request+jwt',
+      claims: {
+        iss: task.audience,
+        aud: HERE,
+        iat: NOW - 5,
+        exp: NOW + 60,
+        jti: 'once',
+        task_id: task.taskId,
+        digest: digestOf('delete 7'),
+        title: 'Delete the issue',
+        lines: [],
+      },
+      read: async (request) => {
+        const service = {
+          decisions: { decide: async () => ({ kind: 'spent' }) } as unknown as Decisions,
+          signingKeys: { verify: async () => true } as unknown as SigningKeys,
+          approvalKeys: { verify: async () => ({ kind: 'verified' }) as const },
+          randomness: systemRandomness(),
+          digest: sha256,
+          issuer: HERE,
+          clock,
+          sharedTime,
+          rules: { lifetime: 60, refusedFor: 60, maxPendingPerTask: 1, maxPendingPerPerson: 1, notifies: false },
+        };
+        const token = key.sign({ alg: 'ES256', typ: 'at+jwt', kid: key.kid }, taskClaims());
+        return told(await askForApproval(service, { token, request }));
+      },
+      expired: 'approval_request_expired',
+      notYetValid: 'approval_request_expired',
     },
     'a task token at a tool server': {
       file: 'adapters/sdk/tool-server/core/verify-token.ts',

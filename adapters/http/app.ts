@@ -124,6 +124,7 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
     (endpoint ?? list?.serve ?? app)(request, response);
   };
   const optional = {
+    approvals: surfaces.oauth.approvals !== undefined,
     statusLists: surfaces.statusLists !== undefined,
     me: me !== undefined,
     log: surfaces.transparencyLog !== undefined,

@@ -34,6 +34,7 @@ export interface Route {
 
 /** Whether the instance has these paths. A path that it does not have is answered as an unknown one. */
 export interface OptionalPaths {
+  readonly approvals?: boolean | undefined;
   readonly statusLists?: boolean | undefined;
   readonly me?: boolean | undefined;
   readonly log?: boolean | undefined;
@@ -55,6 +56,7 @@ export function routeOf(target: string, optional: OptionalPaths = {}): Route {
   const path = pathOf(target);
   const exact = EXACT.get(path);
   if (exact !== undefined) return exact;
+  if (path === APPROVAL_PATH && optional.approvals) return APPROVAL;
   const end = path.indexOf('/', 1);
   const segment = end === -1 ? path : path.slice(0, end);
   if (segment === STATUS_LIST_PATH && optional.statusLists) return STATUS_LISTS;
@@ -85,6 +87,15 @@ const KEYS: Route = { ...OTHER, metric: 'keys' };
 const OAUTH: Route = { ...OTHER, surface: 'oauth' };
 /** A tool server asks for a list instead of introspecting. */
 const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection', metric: 'status_lists' };
+export const APPROVAL_PATH = '/oauth2/approval';
+/** A tool server asks in place of introspecting. */
+const APPROVAL: Route = {
+  ...OAUTH,
+  bucket: 'introspection',
+  work: 'introspection',
+  metric: 'approval',
+  takesForm: true,
+};
 const LOG_PATH = '/log';
 const LOG: Route = { ...OTHER, metric: 'log' };
 const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };

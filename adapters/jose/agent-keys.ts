@@ -15,17 +15,16 @@ import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 /** More than the number of active agents. After an eviction, an agent's keys are imported or fetched again. */
 const MAX_AGENTS = 10_000;
-/** The rules for remote key sets of agents (supplement "Client assertions"). */
-const PUBLISHED = {
-  owner: 'agent',
-  keys: AGENT_KEY_RULES,
+/** The rules for remote key sets of agents (supplement "Client assertions"), and of tool servers. */
+export const REMOTE_KEY_SET = {
   httpsOnly: true,
   maxBytes: 64 * 1024,
   // Enough for any rotation. An assertion without a `kid` is tried with each key.
   maxKeys: 64,
 } as const;
-/** In seconds. A key that an agent removed must not stay valid for long, even if the agent is inactive. */
-const AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };
+const PUBLISHED = { ...REMOTE_KEY_SET, owner: 'agent', keys: AGENT_KEY_RULES } as const;
+/** In seconds. A key that its owner removed must not stay valid for long, even if the owner is inactive. */
+export const REMOTE_KEY_AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };
 
 interface Fetched {
   readonly ring: KeyRing;
@@ -71,7 +70,7 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
         return result.kind === 'failed' ? result : { kind: 'fetched', keys: { ring: result.keys } };
       },
       clock,
-      AGES,
+      REMOTE_KEY_AGES,
     );
     remote.set(name, keys);
     return keys;

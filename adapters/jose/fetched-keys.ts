@@ -32,8 +32,8 @@ export interface FetchedKeys<Keys> {
 }
 
 /**
- * Counts the callers that wait for a fetch with a token that may be forged. Kill switches need permits of the same limiter.
- * While a source does not answer, forged tokens must not hold all of them.
+ * Counts the callers that wait for a fetch with a token that may be forged. Kill switches, or introspection, need permits of the
+ * same limiter. While a source does not answer, forged tokens must not hold all of them.
  */
 export interface Waiting {
   count: number;
@@ -87,6 +87,13 @@ const MAX_PAUSE_IN_NEED_SECONDS = 4;
 const MAX_PAUSE_SECONDS = 30;
 /** The longest heeded `Retry-After`. A longer one would outlast most outages. */
 const MAX_RETRY_AFTER_SECONDS = 300;
+
+/** Keys older than this make readiness `Degraded` (specification "Limits", key fetch staleness). */
+const STALE_SECONDS = 15 * 60;
+
+export function isStale(fetchedAt: Instant | undefined, clock: Clock): boolean {
+  return fetchedAt !== undefined && secondsBetween(fetchedAt, clock.now()) > STALE_SECONDS;
+}
 
 interface Failure {
   readonly startedAt: Instant;

@@ -11,9 +11,9 @@ import type { Network, Problem } from '../../application/ports/network.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
-import { secondsBetween, toSeconds } from '../../domain/instant.ts';
+import { toSeconds } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { type Fetch, fetchedKeys, type Waiting } from './fetched-keys.ts';
+import { type Fetch, fetchedKeys, isStale, type Waiting } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, readPublishedKeys, verifyWithPublished } from './published-keys.ts';
 
@@ -130,9 +130,6 @@ function isPublished(ring: KeyRing, fingerprint: string): boolean {
   return ring.some((key) => key.fingerprint === fingerprint);
 }
 
-/** Keys older than this make readiness `Degraded` (specification "Limits", key fetch staleness). */
-const STALE_SECONDS = 15 * 60;
-
 export function providerKeysReadiness(keys: Pick<ProviderKeys, 'lastFetchedAt'>, clock: Clock): ReadinessCheck {
   return {
     name: 'identity_provider_keys',
@@ -141,7 +138,7 @@ export function providerKeysReadiness(keys: Pick<ProviderKeys, 'lastFetchedAt'>,
       if (fetchedAt === undefined) {
         return { status: 'Unhealthy', detail: "The identity provider's keys have not been fetched yet." };
       }
-      if (secondsBetween(fetchedAt, clock.now()) > STALE_SECONDS) {
+      if (isStale(fetchedAt, clock)) {
         return { status: 'Degraded', detail: "The identity provider's keys were last fetched over 15 minutes ago." };
       }
       return { status: 'Healthy', detail: "The identity provider's keys have been fetched." };

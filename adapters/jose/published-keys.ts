@@ -12,9 +12,9 @@ import type { Trace } from '../../domain/trace-context.ts';
 import type { Fetch, FetchedKeys, Waiting } from './fetched-keys.ts';
 import { importKey, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
-interface PublishedKeysRules {
+export interface PublishedKeysRules {
   /** The owner of the keys, named in the log. */
-  readonly owner: 'agent' | 'identity provider' | 'transmitter';
+  readonly owner: 'agent' | 'tool server' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
   readonly maxBytes: number;
   /** A set of more keys is refused. */
@@ -85,7 +85,7 @@ export async function readPublishedKeys(
       trace,
       purpose: 'keys',
     });
-    if (owner === 'agent' ? status !== 200 : !isDocument(status)) {
+    if (owner === 'agent' || owner === 'tool server' ? status !== 200 : !isDocument(status)) {
       return { problem: `The answer's status was ${status}.`, status, retryAfter };
     }
     const set = readKeySet(parseStrictJson(body), keys);

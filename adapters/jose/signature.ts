@@ -5,7 +5,8 @@
  * µs, and the handover to the thread pool takes about as long (docs/performance.md).
  *
  * This folder has all keys. Others' keys are fetched (published-keys.ts), cached (fetched-keys.ts) and imported
- * (key-ring.ts) to verify tokens: agents' (agent-keys.ts), the provider's (provider-keys.ts). Our own sign tokens and
+ * (key-ring.ts) to verify tokens: agents' (agent-keys.ts), tool
+ * servers' (approval-keys.ts), the provider's (provider-keys.ts). Our own sign tokens and
  * checkpoints (signing-key.ts, signing-keys.ts, checkpoint-signatures.ts), and the notes of the log (log-key.ts).
  */
 

@@ -4,6 +4,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createPublicKey,
   hash,
   randomBytes,
   randomFillSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import type { Digest, Hash, Randomness, Sealing } from '../../application/ports/runtime.ts';
+import type { Jwk } from '../../domain/agents/public-key.ts';
 
 /** Random bytes are drawn in blocks: a call of the generator costs more than a ULID, or than the text of a secret. */
 const POOL_BYTES = 4096;
@@ -58,6 +60,16 @@ export const sha256: Digest = (text) => hash('sha256', text, 'hex');
  * millions of leaves and nodes.
  */
 export const sha256Bytes: Hash = (bytes) => Buffer.from(hash('sha256', bytes, 'binary'), 'latin1');
+
+/** Whether the point of an EC key is on its curve. */
+export function isOnCurve({ kty, crv = '', x = '', y = '' }: Jwk): boolean {
+  try {
+    createPublicKey({ format: 'jwk', key: { kty, crv, x, y } });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const CIPHER = 'aes-256-gcm';
 /** NIST SP 800-38D §5.2.1.1, §5.2.1.2. */

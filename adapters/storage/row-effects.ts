@@ -7,6 +7,7 @@ import type { EffectName, Effects } from '../../application/decisions/effect.ts'
 import type { Instant } from '../../domain/instant.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { agentRow } from './rows/agent-row.ts';
+import { approvalRow } from './rows/approval-row.ts';
 import { storable } from './rows/column.ts';
 import { logKeyRow } from './rows/log-key-row.ts';
 import { provisionedUserRow } from './rows/provisioned-user-row.ts';
@@ -60,7 +61,8 @@ function withoutKey<In extends Table>(table: In): readonly (keyof In['columns'] 
   return columnsOf(table).filter((column) => !table.key.includes(column));
 }
 
-const { agents, provisioned_users: users, sessions, sponsor_blocks: blocks, pending_unblocks, status_lists } = tables;
+const { agents, approvals, provisioned_users: users, sessions } = tables;
+const { sponsor_blocks: blocks, pending_unblocks, status_lists } = tables;
 
 export const rowEffects = {
   spend_assertion: insert(tables.spent_assertions, ({ agentId, jti, forgetAt }) => ({
@@ -75,6 +77,24 @@ export const rowEffects = {
     forget_at: forgetAt,
   })),
 
+  insert_approval: insert(approvals, approvalRow),
+  answer_approval: update(approvals, ['state', 'decided_at', 'expires_at'], ({ approvalId, state, at, expiresAt }) => ({
+    approval_id: approvalId,
+    state,
+    decided_at: at,
+    expires_at: expiresAt,
+  })),
+  close_approval: update(approvals, ['state', 'closed_at'], ({ approvalId, state, at }) => ({
+    approval_id: approvalId,
+    state,
+    closed_at: at,
+  })),
+  insert_approval_notice: insert(tables.approval_notices, ({ approvalId, sponsorKey, dueAt }) => ({
+    approval_id: approvalId,
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    due_at: dueAt,
+    failures: 0,
+  })),
   insert_purpose: insert(tables.task_purposes, ({ taskId, words, salt }) => ({
     task_id: taskId,
     purpose: storable('purpose', words),

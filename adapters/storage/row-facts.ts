@@ -9,6 +9,7 @@ import type { Instant } from '../../domain/instant.ts';
 import { oldestFirst } from '../../domain/sponsors/block.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { type AgentRow, mayActNamesColumn, toAgent } from './rows/agent-row.ts';
+import { type StandingRow, standingColumns, toStanding } from './rows/approval-row.ts';
 import { type BlockRow, toBlock } from './rows/block-row.ts';
 import { readScope, storable } from './rows/column.ts';
 import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
@@ -52,6 +53,11 @@ function selected<Name extends FactName, Row>(
   return { keys, text: () => text, values, instants: [], read };
 }
 
+/** @param one which rows of the text: the first of them is the answer */
+function first<Name extends FactName>(fact: RowFact<Name>, one: string): RowFact<Name> {
+  return { ...fact, text: (dialect) => `${fact.text(dialect)} ${one}` };
+}
+
 const isThere = (found: readonly unknown[]): boolean => found.length > 0;
 
 const NAME_COLUMNS = { sub: 'text', client_id: 'text' } as const;
@@ -71,6 +77,13 @@ export const rowFacts = {
     ['revision'],
     (agentId) => ({ agent_id: agentId }),
     ([row]) => row?.revision,
+  ),
+
+  agent_enabled: selected<'agent_enabled', unknown>(
+    { agent_id: 'text' },
+    'select 1 as found from agents a where a.agent_id = :agent_id and a.enabled',
+    (agentId) => ({ agent_id: agentId }),
+    isThere,
   ),
 
   agent_name_taken: {
@@ -171,6 +184,33 @@ export const rowFacts = {
   ),
 
   token_revoked: rows<'token_revoked', object>(tables.revoked_tokens, [], (tokenId) => ({ jti: tokenId }), isThere),
+
+  approval: rows<'approval', StandingRow>(
+    tables.approvals,
+    standingColumns,
+    (approvalId) => ({ approval_id: approvalId }),
+    ([row]) => row && toStanding(row),
+  ),
+
+  last_approval: first(
+    rows<'last_approval', StandingRow>(
+      tables.approvals,
+      standingColumns,
+      ({ taskId, digest }) => ({ task_id: taskId, digest }),
+      ([row]) => row && toStanding(row),
+      { by: ['task_id', 'digest'], order: ['round'] },
+    ),
+    'desc limit 1',
+  ),
+
+  pending_approvals: selected<'pending_approvals', { of_task: number; of_person: number }>(
+    { task_id: 'text', at: 'instant' },
+    `select count(*) filter (where v.task_id = :task_id) as of_task, count(*) as of_person from approvals v
+      where v.sponsor_key = (select t.sponsor_key from tasks t where t.task_id = :task_id)
+        and v.state = 'pending' and v.expires_at > :at`,
+    ({ taskId, at }, { instant }) => ({ task_id: taskId, at: instant(at) }),
+    ([row]) => ({ ofTask: row?.of_task ?? 0, ofPerson: row?.of_person ?? 0 }),
+  ),
 
   signal_accepted: rows<'signal_accepted', object>(
     tables.accepted_signals,

@@ -13,6 +13,7 @@
 
 import type { OperatorActs } from '../../application/ports/acts.ts';
 import type { Agents } from '../../application/ports/agents.ts';
+import type { ApprovalNotices, Approvals } from '../../application/ports/approvals.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
@@ -50,6 +51,8 @@ export interface Storage extends Decisions {
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
   readonly operatorActs: OperatorActs;
+  readonly approvals: Approvals;
+  readonly approvalNotices: ApprovalNotices;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
   readonly transparencyLog: TransparencyLog;
@@ -87,8 +90,9 @@ export interface Storage extends Decisions {
   createPartitions(now: Instant, monthsAhead: number): Promise<void>;
 
   /**
-   * After the database went back in time: moves the ledger's sequence on, refuses assertions issued before now, and
-   * records both, in one transaction. Repeatable. On Postgres as the role that owns the schema.
+   * After the database went back in time: moves the ledger's sequence on, and refuses assertions issued before now. The time
+   * of each approval that was granted and not used is over. Records the restore, all in one transaction. Repeatable. On
+   * Postgres as the role that owns the schema.
    */
   afterRestore(request: RestoreRequest): Promise<RestoreOutcome>;
 
@@ -100,7 +104,10 @@ export interface Storage extends Decisions {
 }
 
 /** The part of a database that audit commands read. */
-export type LedgerReading = Pick<Storage, 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'> & {
+export type LedgerReading = Pick<
+  Storage,
+  'approvals' | 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'
+> & {
   readonly ledger: Pick<Ledger, 'page'>;
 };
 

@@ -61,6 +61,8 @@ const PORTS = [
   'provisionedUsers',
   'ledger',
   'operatorActs',
+  'approvals',
+  'approvalNotices',
   'checkpoints',
   'sweeping',
 ] as const;

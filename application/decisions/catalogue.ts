@@ -1,8 +1,10 @@
 /** Every decision. The SQLite thread finds a decision here by the name that the main thread sends. */
 
 import { activateKeys } from './activate-keys.ts';
+import { answerApproval } from './answer-approval.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
+import { askApproval } from './ask-approval.ts';
 import type { Decision } from './decision.ts';
 import { endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
 import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
@@ -18,7 +20,7 @@ import { revokeGrant } from './revoke-grant.ts';
 import { revokeSingleToken } from './revoke-single-token.ts';
 import { closeSession, openSession, useSession } from './sessions.ts';
 import { spendAssertion } from './spend-assertion.ts';
-import { deleteEndedTasks, expireDueTasks } from './sweep.ts';
+import { deleteEndedTasks, expireDueApprovals, expireDueTasks } from './sweep.ts';
 import { addAgent, changeAgent, deleteAgent, disableAgent } from './write-agent.ts';
 import { addUser, changeUser, deleteUser } from './write-user.ts';
 
@@ -26,8 +28,10 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   activateKeys,
   addAgent,
   addUser,
+  answerApproval,
   append,
   applySecurityEvent,
+  askApproval,
   changeAgent,
   changeUser,
   closeSession,
@@ -38,6 +42,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   endOwnTasks,
   endSomeTasks,
   endTasks,
+  expireDueApprovals,
   expireDueTasks,
   findAgent,
   findOwnTaskSponsor,

@@ -4,7 +4,8 @@
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Approval } from '../../domain/approvals/approval.ts';
+import type { AgentId, ApprovalId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
@@ -30,11 +31,24 @@ export interface Effects {
     readonly unrecorded: number;
     readonly renewedAt: Instant;
   };
-  /** Changes the rows of the tasks, and revokes their grants as of `at`. */
+  /** Changes the rows of the tasks, revokes their grants and withdraws their open approvals as of `at`. */
   end_tasks: EndedTasks;
-  /** Deletes the tasks with their grants and purposes. */
+  /** Deletes the tasks with their grants, purposes and approvals. */
   delete_tasks: { readonly taskIds: readonly TaskId[] };
   revoke_token: Revocation & { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant };
+  insert_approval: Approval;
+  answer_approval: {
+    readonly approvalId: ApprovalId;
+    readonly state: 'granted' | 'refused';
+    readonly at: Instant;
+    readonly expiresAt: Instant;
+  };
+  close_approval: { readonly approvalId: ApprovalId; readonly state: 'used' | 'expired'; readonly at: Instant };
+  insert_approval_notice: {
+    readonly approvalId: ApprovalId;
+    readonly sponsorKey: SponsorKey;
+    readonly dueAt: Instant;
+  };
   /** Inserts the block, or replaces the one of its source. */
   put_block: StatedBlock;
   remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
@@ -81,6 +95,8 @@ export interface EndedTasks {
    * task without such renewals gets no such record.
    */
   readonly renewalsEvent: LedgerEvent;
+  /** The event of the record of each withdrawn approval. It follows the record of the end, and has its reason. */
+  readonly withdrawnEvent: LedgerEvent;
 }
 
 export interface EndedTask {
@@ -111,6 +127,10 @@ export const EFFECT_ORDER = [
   'end_tasks',
   'delete_tasks',
   'revoke_token',
+  'answer_approval',
+  'close_approval',
+  'insert_approval',
+  'insert_approval_notice',
   'put_block',
   'remove_block',
   'put_pending_unblock',

@@ -44,6 +44,6 @@ function revoked(reason: RevocationReason): TaskEnd {
 
 function ended(tasks: readonly EndedTask[], at: Instant): Ending {
   if (tasks.length === 0) return { tasks: 0, effects: [], ended: undefined };
-  const all: EndedTasks = { tasks, at, renewalsEvent: 'token.refreshed' };
+  const all: EndedTasks = { tasks, at, renewalsEvent: 'token.refreshed', withdrawnEvent: 'approval.withdrawn' };
   return { tasks: tasks.length, effects: [{ effect: 'end_tasks', ...all }], ended: all };
 }

@@ -5,7 +5,8 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { MayActName } from '../../domain/agents/may-act-name.ts';
-import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Approval } from '../../domain/approvals/approval.ts';
+import type { AgentId, ApprovalId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
@@ -22,6 +23,8 @@ export interface Facts {
   agent: Fact<AgentId, Agent | undefined>;
   /** The revision of a registered agent. */
   agent_revision: Fact<AgentId, number | undefined>;
+  /** Whether the agent is registered and enabled. */
+  agent_enabled: Fact<AgentId, boolean>;
   /**
    * Whether these names conflict with another agent. It has one of them in its `may_act_names`, its id is the `sub` of one,
    * or it has the id of this agent as a `sub`.
@@ -81,6 +84,20 @@ export interface Facts {
    */
   ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
   token_revoked: Fact<TokenId, boolean>;
+  /** An approval. It changes only under the lock of its task. */
+  approval: Fact<ApprovalId, ApprovalStanding | undefined>;
+  /** The last approval of this digest of the task. No earlier one is open. */
+  last_approval: Fact<{ readonly taskId: TaskId; readonly digest: string }, ApprovalStanding | undefined>;
+  /** How many approvals wait at `at`: those of the task, and those of its person. */
+  pending_approvals: Fact<
+    { readonly taskId: TaskId; readonly at: Instant },
+    { readonly ofTask: number; readonly ofPerson: number }
+  >;
+  /**
+   * Up to `limit` open approvals whose time was up by `overBy`, while the time of their task is not: those are left to the
+   * task's end. Locks the rows of their tasks, and skips locked ones.
+   */
+  due_approvals: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly DueApproval[]>;
   signal_accepted: Fact<SignalName, boolean>;
   user_revision: Fact<UserId, number | undefined>;
   /** The user with this name. The name has the form in which names are compared (`userNameKey`). */
@@ -106,6 +123,16 @@ export interface Facts {
 interface Fact<About, Answer> {
   readonly about: About;
   readonly answer: Answer;
+}
+
+/** An approval without its words. */
+export type ApprovalStanding = Omit<Approval, 'title' | 'lines' | 'salt' | 'requestedAt'>;
+
+/** An approval whose time is up, with what its record says. */
+export interface DueApproval extends Pick<Approval, 'approvalId' | 'taskId' | 'digest' | 'commitment' | 'decidedAt'> {
+  readonly agentId: AgentId;
+  readonly sponsor: string;
+  readonly audience: string;
 }
 
 export interface StatusDraws {
@@ -204,7 +231,7 @@ export type TaskSelection =
   | { readonly kind: 'subject'; readonly subject: string };
 
 export interface SignalName {
-  readonly receiver: 'logout' | 'ssf';
+  readonly receiver: 'approval' | 'logout' | 'ssf';
   readonly issuer: string;
   readonly jti: string;
 }

@@ -34,9 +34,12 @@ export const LOCK_ORDER = [
   'assertion',
   /** A token, by `jti`. */
   'token',
+  /** The number of approvals that wait for a person, by `sub`. */
+  'approver',
   /**
-   * The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively. A decision
-   * that runs alone takes the exclusive lock with the question `live_tasks`, in the order of that question.
+   * The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively, and so does
+   * every change of its approvals. A decision that ends tasks, and runs alone, takes the exclusive lock with the question
+   * `live_tasks`, in the order of that question.
    */
   'task',
   /** The row of a grant. A decision that ends the grant's task locks this row as well. */

@@ -1,11 +1,14 @@
-/** A verified signal about a person, which is accepted once (specification "POST /backchannel-logout", "POST /events"). */
+/**
+ * A verified signal about a person (specification "POST /backchannel-logout", "POST /events"), or the request of a tool server
+ * for an approval. Each is accepted once.
+ */
 
 import type { Instant } from '../../domain/instant.ts';
 import type { SignalUse } from '../../domain/signals/signal-claims.ts';
 import { ask, type SignalName } from './fact.ts';
 import { exclusive } from './lock.ts';
 
-/** A received signal. Its `jti` is kept until `forgetAt`. */
+/** A received signal or request. Its `jti` is kept until `forgetAt`. */
 export interface SignalOccurrence extends SignalUse {
   /** The issuer of the `jti`. */
   readonly issuer: string;

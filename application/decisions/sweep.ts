@@ -1,11 +1,13 @@
-/** The sweeper's decisions: recording expiries, and deleting ended tasks (specification "Task"; Service:Tasks:*). */
+/** The sweeper's decisions: recording expiries of tasks and approvals, and deleting ended tasks (specification "Task"; Service:Tasks:*). */
 
 import type { Instant } from '../../domain/instant.ts';
+import { expireApproval } from './ask-approval.ts';
 import { decision } from './decision.ts';
 import { recorded } from './effect.ts';
 import { expireTasks } from './ending.ts';
 import { ask } from './fact.ts';
 
+/** Tasks, or approvals, whose time is up. */
 export interface DueTasks {
   readonly overBy: Instant;
   /** The date of the records. */
@@ -43,4 +45,19 @@ export const deleteEndedTasks = decision({
     verdict: ended.length,
     effects: [{ effect: 'delete_tasks', taskIds: ended }],
   }),
+});
+
+/** Records the expiry of up to `limit` open approvals whose time was up by `overBy`. The verdict is their number. */
+export const expireDueApprovals = decision({
+  name: 'expire_due_approvals',
+  transaction: 'own',
+  locks: () => [],
+  asks: ({ overBy, limit }: DueTasks) => ({ due: ask('due_approvals', { overBy, limit }) }),
+  judge: ({ at }, { due }) => {
+    const expired = due.map((approval) => expireApproval(approval, approval, at));
+    return {
+      verdict: due.length,
+      effects: [...expired.flatMap(({ effects }) => effects), ...recorded(expired.flatMap(({ entries }) => entries))],
+    };
+  },
 });

@@ -3,6 +3,8 @@
  * whose checkpoint the log does not contain yet, is counted and left out.
  */
 
+import { parseApprovalDetail, type SaltedWords } from '../../domain/approvals/approval.ts';
+import { parseApprovalId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
@@ -22,6 +24,7 @@ import { formatNote, openNote, parseNote, type VerifyEd25519 } from '../../domai
 import { COSIGNATURE, ED25519, formatVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
 import { sealedTrees, type TreeReading } from '../ledger/sealed-trees.ts';
+import type { Approvals } from '../ports/approvals.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
@@ -38,6 +41,7 @@ export interface KnownKey {
 export interface BundleMaking extends TreeReading {
   readonly ledger: Pick<Ledger, 'page'>;
   readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
+  readonly approvals: Pick<Approvals, 'find'>;
   /** Their `verifier` accepts the signatures of all of them. */
   readonly keys: readonly KnownKey[];
   /** `undefined` if the service keeps no transparency log. */
@@ -98,7 +102,7 @@ export async function* makeBundle(
   const selection = inMilliseconds(selected);
   const summary = completenessOf(selection);
   const digest = making.digest();
-  const entries = bundleEntries(making);
+  const entries = bundleEntries(making, selection);
   let [notSealed, notLogged] = [0, 0];
   let archivedBefore: Instant | undefined;
   let isEmpty = true;
@@ -149,7 +153,10 @@ async function* recordPages({ ledger, clock }: BundleMaking, selection: Selected
 }
 
 /** The lines for a record: its own, after that of its checkpoint if it is the first record of it. */
-function bundleEntries(making: BundleMaking): (record: LedgerRecord) => Promise<readonly string[] | BundleStop> {
+function bundleEntries(
+  making: BundleMaking,
+  { taskId }: BundleSelection,
+): (record: LedgerRecord) => Promise<readonly string[] | BundleStop> {
   const { keys, log } = making;
   const trees = sealedTrees(making);
   const memory: BlockMemory = {};
@@ -177,13 +184,25 @@ function bundleEntries(making: BundleMaking): (record: LedgerRecord) => Promise<
     if (outcome.kind === 'broken') return { kind: 'broken', checkpointId: outcome.checkpoint.checkpointId };
     if (outcome.kind !== 'proof') return { kind: 'archived' };
     const { checkpoint, leafIndex, auditPath } = outcome.proof;
-    const entry = formatEntry({ record, index: leafIndex, path: fromHex(auditPath) });
+    // The history of a task has the words that its person read. Other selections are about more people.
+    const words = taskId === undefined ? undefined : await wordsOf(making, record);
+    const entry = formatEntry({ record, index: leafIndex, path: fromHex(auditPath), words });
     if (listed.has(checkpoint.checkpointId)) return [entry];
     const first = await checkpointEntry(checkpoint);
     if (typeof first !== 'string') return first;
     listed.add(checkpoint.checkpointId);
     return [first, entry];
   };
+}
+
+/** The words of a request, while they are stored. */
+async function wordsOf(
+  { approvals }: Pick<BundleMaking, 'approvals'>,
+  { event, detail }: LedgerRecord,
+): Promise<SaltedWords | undefined> {
+  const named = event === 'approval.requested' && detail !== undefined ? parseApprovalDetail(detail) : undefined;
+  const approvalId = named && parseApprovalId(named.approvalId);
+  return approvalId && approvals.find(approvalId);
 }
 
 function fromHex(path: readonly string[]): readonly Uint8Array[] {

@@ -53,6 +53,20 @@ export interface AgentKeys {
   isUsable(key: Jwk): Promise<boolean>;
 }
 
+/** The keys of the tool servers that may ask for approvals (`Service:Approvals:Resources`). */
+export interface ApprovalKeys {
+  /**
+   * Verifies a request with the keys of the tool server. ES256.
+   *
+   * @param audience that of the tool server. `unknown_issuer`: no tool server with it may ask
+   */
+  verify(
+    audience: string,
+    request: CompactJws,
+    trace?: Trace,
+  ): Promise<SignatureVerdict | { readonly kind: 'unknown_issuer' }>;
+}
+
 type ProviderSignature = { readonly kind: 'verified' } & Pick<ProviderDescription, 'issuer' | 'accessTokenIssuer'>;
 
 /** The keys of the upstream identity provider or of a signal transmitter, from its metadata and key set. */

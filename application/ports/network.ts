@@ -22,7 +22,7 @@ export interface NetworkRequest {
   /** The trace of the request that causes this one; sent to the server in `traceparent`. */
   readonly trace?: Trace | undefined;
   /** The purpose of the request, in one word: its span is named by it, because the URL may name a person. */
-  readonly purpose?: 'keys' | 'metadata' | 'person' | 'records' | 'service_token' | 'sign_in' | 'witness';
+  readonly purpose?: 'keys' | 'metadata' | 'notice' | 'person' | 'records' | 'service_token' | 'sign_in' | 'witness';
 }
 
 export interface NetworkAnswer {

@@ -54,6 +54,7 @@ export const surfaces = [
   'token',
   'introspection',
   'revocation',
+  'approval',
   'admin',
   'audit',
   'scim',

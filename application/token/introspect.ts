@@ -26,18 +26,27 @@ export type IntrospectedToken =
   | Exclude<Standing, { kind: 'active' }>;
 
 export async function introspectToken(service: Introspection, text: string): Promise<IntrospectedToken> {
+  const token = await readCurrentToken(service, text);
+  if (token === undefined) return { kind: 'inactive' };
+  const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
+  if (facts === undefined) return { kind: 'inactive' };
+  const standing = judgeStanding(facts, service.clock.now());
+  return standing.kind === 'active' ? { kind: 'active', token } : standing;
+}
+
+/** Reads one of our own task tokens within its time. `undefined` for any other text. Nothing is read from storage. */
+export async function readCurrentToken(
+  service: Pick<Introspection, 'signingKeys' | 'issuer' | 'clock' | 'sharedTime'>,
+  text: string,
+): Promise<TaskToken | undefined> {
   const token = await readTaskToken(service, text);
   // An expired token is only inactive, even if its task was revoked (specification "Token"). It is past by the later of two
   // clocks, because its revocation is deleted once the earlier has passed its end.
-  if (token === undefined || token.expiresAt <= (await service.sharedTime.latest())) return { kind: 'inactive' };
-  const now = service.clock.now();
+  if (token === undefined || token.expiresAt <= (await service.sharedTime.latest())) return undefined;
   // RFC 7519 §4.1.5. The service writes no nbf.
   const { notBefore } = token.claims;
-  if (notBefore !== undefined && notBefore > toSeconds(now) + CLOCK_SKEW_SECONDS) return { kind: 'inactive' };
-  const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
-  if (facts === undefined) return { kind: 'inactive' };
-  const standing = judgeStanding(facts, now);
-  return standing.kind === 'active' ? { kind: 'active', token } : standing;
+  const isEarly = notBefore !== undefined && notBefore > toSeconds(service.clock.now()) + CLOCK_SKEW_SECONDS;
+  return isEarly ? undefined : token;
 }
 
 export interface TaskToken {

@@ -4,7 +4,7 @@
  */
 
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
-import { deleteEndedTasks, expireDueTasks } from '../decisions/sweep.ts';
+import { type DueTasks, deleteEndedTasks, expireDueApprovals, expireDueTasks } from '../decisions/sweep.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Turn } from '../ports/runtime.ts';
 import type { Sweeping } from '../ports/storage.ts';
@@ -35,12 +35,29 @@ interface TaskExpiry {
  *
  * @throws StorageUnavailable
  */
-export async function expireTasks(service: TaskExpiry, shouldContinue: () => boolean = () => true): Promise<number> {
-  const { decisions, clock, endingTime, turn, batchSize, clockAheadBy } = service;
+export function expireTasks(service: TaskExpiry, shouldContinue?: () => boolean): Promise<number> {
+  return expire(service, (due) => service.decisions.decide(expireDueTasks, due), shouldContinue);
+}
+
+/**
+ * Records the expiry of each open approval whose time is up, in the same way. Those that end with their task are left to the
+ * task's expiry, so this comes after {@link expireTasks}.
+ *
+ * @throws StorageUnavailable
+ */
+export function expireApprovals(service: TaskExpiry, shouldContinue?: () => boolean): Promise<number> {
+  return expire(service, (due) => service.decisions.decide(expireDueApprovals, due), shouldContinue);
+}
+
+async function expire(
+  { clock, endingTime, turn, batchSize, clockAheadBy }: TaskExpiry,
+  sweep: (due: DueTasks) => Promise<number>,
+  shouldContinue: () => boolean = () => true,
+): Promise<number> {
   const overBy = plusSeconds(endingTime, -clockAheadBy);
   let expired = 0;
   while (shouldContinue()) {
-    const swept = await decisions.decide(expireDueTasks, { overBy, at: clock.now(), limit: batchSize });
+    const swept = await sweep({ overBy, at: clock.now(), limit: batchSize });
     expired += swept;
     if (swept < batchSize) break;
     await turn();

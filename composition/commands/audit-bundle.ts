@@ -184,6 +184,7 @@ async function write(
     {
       ledger: storage.ledger,
       checkpoints: storage.checkpoints,
+      approvals: storage.approvals,
       hash: sha256Bytes,
       digest: runningDigest,
       verifier,

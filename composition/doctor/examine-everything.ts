@@ -6,6 +6,8 @@
 
 import { unusableEndpoints } from '../../adapters/identity-provider/endpoints.ts';
 import { tryUsers } from '../../adapters/identity-provider/users-trial.ts';
+import { TOOL_SERVER_KEY_SET } from '../../adapters/jose/approval-keys.ts';
+import { readPublishedKeys } from '../../adapters/jose/published-keys.ts';
 import { askReadiness } from '../../adapters/outbound/readiness-report.ts';
 import { reach } from '../../adapters/platform/http-network.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
@@ -17,6 +19,7 @@ import {
   publishesConfiguredKeys,
   sinkExamination,
 } from '../../application/doctor/address.ts';
+import { approvalKeysExamination, noticesExamination } from '../../application/doctor/approvals.ts';
 import {
   EXAMINATION_LIMIT_MS,
   type Examination,
@@ -43,6 +46,7 @@ import { operatorRoles } from '../../domain/operators/operator.ts';
 import { type CLIENT_SECRETS, loadClientSecret } from '../files/client-secret.ts';
 import { sharedKeyFiles } from '../files/key-files.ts';
 import {
+  approvalsChoice,
   consoleChoice,
   logChoice,
   operatorsChoice,
@@ -142,6 +146,7 @@ function allExaminations(sources: Sources): readonly Examination[] {
     ...ofConsole(sources),
     ...ofAgentKeys(settings),
     ...ofSink(settings),
+    ...ofApprovals(sources),
     ...(own === undefined ? invalidSettings('own address') : ofOwnAddress(own, access)),
     ...ofPublishedLists(sources),
   ];
@@ -357,4 +362,26 @@ function ofSink(settings: DoctorSettings): readonly Examination[] {
   const audit = settings.section('Service:Audit');
   if (audit === undefined) return invalidSettings('sink');
   return [sinkExamination(sinkChoice(audit)?.url, reach, REACH_LIMIT_MS)];
+}
+
+/** No examination without approvals. */
+function ofApprovals({ settings, access }: Sources): readonly Examination[] {
+  const section = settings.section('Service:Approvals');
+  if (section === undefined) return invalidSettings('approval keys');
+  const chosen = approvalsChoice(section);
+  if (chosen === undefined) return [];
+  const remote = chosen.resources.flatMap(({ audience, keys }) =>
+    keys.kind === 'remote' ? { audience, ...keys } : [],
+  );
+  const fetchKeys = () =>
+    Promise.all(
+      remote.map(async ({ audience, uri }) => {
+        const { problem } = await readPublishedKeys(uri, access.network, TOOL_SERVER_KEY_SET);
+        return { audience, problem };
+      }),
+    );
+  return [
+    approvalKeysExamination(fetchKeys, chosen.resources.length - remote.length),
+    ...(chosen.notify === undefined ? [] : [noticesExamination(chosen.notify.url, reach, REACH_LIMIT_MS)]),
+  ];
 }

@@ -24,13 +24,14 @@ export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const rules = registrationRules(settings);
   const { lifetimes } = rules;
-  const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
+  const { tasks, agents, sponsors, ledger, checkpoints, approvals } = parts.storage;
   return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
     checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
     denials: (now) => recentDenials(ledger, now),
     longestTokenTtl: lifetimes.maxTokenTtl,
     statusLists: statusListReach(settings),
+    approvalsOf: settings['Service:Approvals:Enabled'] ? (taskId, limit) => approvals.ofTask(taskId, limit) : undefined,
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {
       const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);

@@ -66,6 +66,9 @@ function overview(parts: Parts): OverviewSurface {
     sponsors: storage.sponsors,
     earliest: () => clockWatch.earliest(),
     backlog: () => storage.backlog(),
+    countWaiting: settings['Service:Approvals:Enabled']
+      ? async () => storage.approvals.countWaiting({ now: await clockWatch.earliest(), most: MOST_COUNTED })
+      : undefined,
     hasSink: sinkChoice(settings) !== undefined,
     sealsEvery: settings['Service:Audit:Checkpoint:Interval'],
     mayStopEverything: settings['Service:Operators:StopEverything'],

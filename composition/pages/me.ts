@@ -2,11 +2,12 @@
 
 import type { HttpSurfaces } from '../../adapters/http/app.ts';
 import { meRoutes } from '../../adapters/http/me/me-routes.ts';
-import type { PageOptions, PageSurface } from '../../adapters/http/me/page-router.ts';
+import type { PageOptions, PageSurface } from '../../adapters/http/me/page-requests.ts';
 import type { ScopeWords } from '../../adapters/http/me/view.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../../application/authentication/validate-me-token.ts';
 import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
+import { answerMyApproval, mayApprove, myApproval, myApprovals } from '../../application/me/my-approvals.ts';
 import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
 import { myEndedTasks, myTasks } from '../../application/me/my-tasks.ts';
 import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
@@ -70,7 +71,23 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
     resume: (person) => resumeAgents(service, person),
     records: (person, question) => myRecords({ ledger, clock, digest: sha256 }, person, question),
     prove: (person, seq) => proveMyRecord({ checkpoints, trees, hash: sha256Bytes }, person, seq),
+    approvals: approvalsOfMe(parts),
     log,
+  };
+}
+
+function approvalsOfMe({ settings, storage, clock, clockWatch: sharedTime }: Parts): PageSurface['approvals'] {
+  if (!settings['Service:Approvals:Enabled']) return undefined;
+  const maxAuthAge = settings['Service:Approvals:MaxAuthAge'];
+  const { approvals } = storage;
+  const spend = settings['Service:Approvals:Spend'];
+  const service = { decisions: storage, approvals, clock, sharedTime, maxAuthAge, spend };
+  return {
+    list: (person) => myApprovals(service, person),
+    find: (person, approvalId) => myApproval(service, person, approvalId),
+    mayApprove: (person) => mayApprove(service, person),
+    answer: (person, answer) => answerMyApproval(service, person, answer),
+    maxAuthAge,
   };
 }
 

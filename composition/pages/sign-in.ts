@@ -43,6 +43,7 @@ export function signInSurface(parts: Parts, provider: SignIn): MeSignIn {
     provider,
     randomness,
     log,
+    maxAuthAge: settings['Service:Approvals:Enabled'] ? settings['Service:Approvals:MaxAuthAge'] : undefined,
     findSession: meSessions(parts, provider).find,
     async open({ person, issuer, ...signIn }, earlier) {
       const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);

@@ -4,6 +4,7 @@
  */
 
 import type { ServiceClient } from '../../adapters/identity-provider/service-token.ts';
+import type { AskingResource } from '../../adapters/jose/approval-keys.ts';
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { RoleValues } from '../../domain/operators/operator.ts';
 import type { Secret } from '../../domain/secret.ts';
@@ -77,6 +78,33 @@ interface SinkChoice {
   readonly url: string;
   /** Only with an https URL. */
   readonly bearerToken: Secret | undefined;
+}
+
+interface ApprovalsChoice {
+  readonly resources: readonly AskingResource[];
+  /** Where notices of approvals are sent; `undefined` if nowhere. */
+  readonly notify: SinkChoice | undefined;
+}
+
+/** The settings of approvals that exclude each other; `undefined` if they are off. */
+export function approvalsChoice(
+  settings: Pick<
+    Settings,
+    | 'Service:Approvals:Enabled'
+    | 'Service:Approvals:Resources'
+    | 'Service:Approvals:Notify:Url'
+    | 'Service:Approvals:Notify:BearerToken'
+  >,
+): ApprovalsChoice | undefined {
+  if (!settings['Service:Approvals:Enabled']) return undefined;
+  const url = settings['Service:Approvals:Notify:Url'];
+  return {
+    resources: settings['Service:Approvals:Resources'].map(({ Audience, JwksUri, Jwks }) => ({
+      audience: present(Audience),
+      keys: Jwks === undefined ? { kind: 'remote', uri: present(JwksUri) } : { kind: 'inline', jwks: Jwks },
+    })),
+    notify: url === undefined ? undefined : { url, bearerToken: settings['Service:Approvals:Notify:BearerToken'] },
+  };
 }
 
 /** The destination for copies of the records; `undefined` if none is configured. */

@@ -28,6 +28,7 @@ import {
   choice,
   duration,
   integer,
+  jwkSet,
   keyName,
   networkList,
   origin,
@@ -62,6 +63,8 @@ const MAX_PERMITS = 60_000_000;
 /** Specification "Overload". */
 const MAX_CONCURRENCY = 100_000;
 const MAX_QUEUE = 1_000_000;
+/** Each of them may be shown on one page. */
+const MAX_PENDING = 1000;
 /** Each creation counts all users: counting this many takes tenths of a second. */
 const MAX_PROVISIONED_USERS = 1_000_000;
 
@@ -377,6 +380,62 @@ export const catalogue = {
     'A JSON or YAML file with the words in which the page describes scopes: each scope with a sentence, or with one for each language. Refused without `ClientId`.',
   ),
 
+  'Service:Approvals:Enabled': defaulted(
+    'false',
+    boolean(),
+    'Whether tool servers may ask a person to approve one action (`POST /oauth2/approval`). The person answers at `/me`. `true` needs `Service:Me:ClientId`, and at least one resource.',
+  ),
+  'Service:Approvals:Resources:N:Audience': optional(
+    url({ query: 'accepted' }),
+    "The audience of a tool server that may ask, exactly as in its tasks; N counts from 0. It is the `iss` of the tool server's requests. No other resource may have it. Required with `JwksUri` and `Jwks`.",
+  ),
+  'Service:Approvals:Resources:N:JwksUri': optional(
+    url({ scheme: 'https', query: 'accepted' }),
+    "The address of the tool server's public keys (ES256), fetched as those of an agent are, and on another host than the control plane. `Jwks` has them as text instead.",
+  ),
+  'Service:Approvals:Resources:N:Jwks': optional(
+    jwkSet(),
+    "The tool server's public keys as JSON text, each with a `kid`. Refused with `JwksUri`.",
+  ),
+  'Service:Approvals:Lifetime': defaulted(
+    'PT10M',
+    duration({ min: 'PT1M', max: 'P1D' }),
+    'How long an approval waits for the person; at most until its task ends.',
+  ),
+  'Service:Approvals:Spend': defaulted(
+    'PT10M',
+    duration({ min: 'PT1M', max: 'P1D' }),
+    "How long the agent may use a person's yes; at most until its task ends. A yes that is not used by then is over.",
+  ),
+  'Service:Approvals:RefusedFor': defaulted(
+    'PT1H',
+    duration({ min: 'PT1M', max: 'P1D' }),
+    "How long a person's no answers the same action of the task. After that it is asked again.",
+  ),
+  'Service:Approvals:MaxPendingPerTask': defaulted(
+    '3',
+    integer({ min: 1, max: MAX_PENDING }),
+    'How many approvals of one task may wait for the person at once.',
+  ),
+  'Service:Approvals:MaxPendingPerPerson': defaulted(
+    '20',
+    integer({ min: 1, max: MAX_PENDING }),
+    'How many approvals may wait for one person at once.',
+  ),
+  'Service:Approvals:MaxAuthAge': defaulted(
+    'PT5M',
+    duration({ min: 'PT1M', max: 'PT1H' }),
+    'How old the sign-in of a person who says yes may be. A no needs no recent sign-in.',
+  ),
+  'Service:Approvals:Notify:Url': optional(
+    url({ scheme: 'https', query: 'accepted' }),
+    'The address to which `{"approval_id", "sponsor_key"}` is sent for each approval that begins to wait, at least once. It must not contain credentials.',
+  ),
+  'Service:Approvals:Notify:BearerToken': optional(
+    bearerToken({ min: 1 }),
+    'The bearer token for that address. Refused without `Url`.',
+  ),
+
   'Service:Tasks:SweepInterval': defaulted(
     'PT1M',
     duration({ min: 'PT1S', max: 'P1D' }),
@@ -498,9 +557,9 @@ export const catalogue = {
   'Service:RateLimit:Introspection:PermitsPerMinute': defaulted(
     '6000',
     permits(),
-    'The same for `/oauth2/introspect`, to which a tool server may send a request for each call.',
+    'The same for `/oauth2/introspect` and `/oauth2/approval`, to which a tool server may send a request for each call.',
   ),
-  'Service:RateLimit:Introspection:Burst': defaulted('1200', permits(), 'The burst for `/oauth2/introspect`.'),
+  'Service:RateLimit:Introspection:Burst': defaulted('1200', permits(), 'The burst for these two.'),
   'Service:RateLimit:Signals:PermitsPerMinute': defaulted(
     '6000',
     permits(),

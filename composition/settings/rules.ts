@@ -3,7 +3,7 @@
  * so that one start shows all of them.
  */
 
-import { isLoopback, travelsInTheClear } from '../../domain/address.ts';
+import { isLoopback, isSameHost, travelsInTheClear } from '../../domain/address.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { encodeBase64, isTrustableName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
@@ -193,6 +193,41 @@ export const rules: readonly Rule[] = [
     if (given('Service:Me:Audience') || given('Service:Me:ClientId')) return;
     refuse('Service:Me:Pause', 'while neither Service:Me:Audience nor Service:Me:ClientId is');
   }),
+  whileIs('Service:Approvals:Enabled', true, { needs: ['Service:Me:ClientId'] }),
+  rule(['Service:Approvals:Enabled'], (settings, { numbers, wrong }) => {
+    if (!settings['Service:Approvals:Enabled'] || numbers('Service:Approvals:Resources').length > 0) return;
+    const problem = 'is not set, nor is any other resource, while Service:Approvals:Enabled is true';
+    wrong('Service:Approvals:Resources:0:Audience', problem, 'the audience of a tool server that may ask');
+  }),
+  rule([], (_settings, { given, numbers, expect, refuse, wrong }) => {
+    for (const number of numbers('Service:Approvals:Resources')) {
+      const resource = `Service:Approvals:Resources:${number}` as const;
+      const [audience, address, text] = [`${resource}:Audience`, `${resource}:JwksUri`, `${resource}:Jwks`] as const;
+      const [hasAddress, hasText] = [given(address), given(text)];
+      if (hasAddress || hasText) expect(audience, `while ${hasAddress ? address : text} is set`);
+      else wrong(audience, 'is set without keys', `${address} or ${text} beside it`);
+      if (hasAddress) refuse(text, `beside ${address}`);
+    }
+  }),
+  rule(['Service:Approvals:Resources'], (settings, { wrong }) => {
+    const resources = settings['Service:Approvals:Resources'];
+    const audiences = resources.map(({ Audience }) => Audience);
+    for (const [at, { index, Audience }] of resources.entries()) {
+      if (Audience === undefined || audiences.indexOf(Audience) === at) continue;
+      const problem = 'is the audience of another resource as well';
+      wrong(`Service:Approvals:Resources:${index}:Audience`, problem, 'an audience that no other resource has');
+    }
+  }),
+  rule(['Service:Approvals:Resources', 'Service:Issuer'], (settings, { wrong }) => {
+    const issuer = new URL(settings['Service:Issuer']);
+    for (const { index, JwksUri } of settings['Service:Approvals:Resources']) {
+      // The control plane publishes keys of agents. With these an agent could ask.
+      if (JwksUri === undefined || !isSameHost(new URL(JwksUri), issuer)) continue;
+      const accepted = "an address on a host of its own, or the tool server's keys as Jwks";
+      wrong(`Service:Approvals:Resources:${index}:JwksUri`, 'is on the host of Service:Issuer', accepted);
+    }
+  }),
+  whileUnset('Service:Approvals:Notify:Url', ['Service:Approvals:Notify:BearerToken']),
   ...audiencesThatDiffer.map(([key, other]) =>
     rule([key, other], (settings, { wrong }) => {
       if (settings[key] === undefined || settings[key] !== settings[other]) return;
@@ -424,6 +459,7 @@ const SECRETS = [
   'Service:Ssf:PreviousBearerToken',
   'Service:Audit:Sink:BearerToken',
   'Service:UpstreamIdp:SponsorCheck:BearerToken',
+  'Service:Approvals:Notify:BearerToken',
 ] as const satisfies readonly (keyof Settings)[];
 
 type SecretSetting = (typeof SECRETS)[number];

@@ -4,8 +4,10 @@
  */
 
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
-import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { isOnCurve, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { readConnectionString } from '../../adapters/storage/postgres/connection-string.ts';
+import { APPROVAL_KEY_RULES, checkJwkSet } from '../../domain/agents/key-set.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import {
   COSIGNATURE,
@@ -15,6 +17,7 @@ import {
   type VerifierKey,
 } from '../../domain/log/verifier-key.ts';
 import { Secret } from '../../domain/secret.ts';
+import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 
 type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
@@ -204,6 +207,35 @@ export function pem(): ValueType<Secret> {
       return framed ? read(new Secret(lines)) : wrong('is not the text of a PEM file');
     },
   };
+}
+
+/** As of a fetched key set. */
+const MAX_KEY_SET = 65_536;
+
+/** Public keys with which tool servers sign (RFC 7517). A request must name its key, so each key has a `kid`. */
+export function jwkSet(): ValueType<JwkSet> {
+  return {
+    accepts: 'the JSON text of a key set (RFC 7517): public EC keys on P-256, each with a `kid`',
+    secret: false,
+    read(given) {
+      if (given.length > MAX_KEY_SET) return wrong(`is longer than ${MAX_KEY_SET} characters`);
+      const json = parseStrictJson(given);
+      if (json === undefined) return wrong('is not JSON');
+      const verdict = checkJwkSet(json, APPROVAL_KEY_RULES);
+      const problems = verdict.kind === 'invalid' ? verdict.problems : verdict.jwks.keys.flatMap(keyProblems);
+      if (verdict.kind === 'invalid' || problems.length > 0) {
+        return wrong(`is no usable key set: ${problems.join(' ').replace(/\.$/, '')}`);
+      }
+      return read(verdict.jwks);
+    },
+  };
+}
+
+function keyProblems(key: Jwk, index: number): readonly string[] {
+  return [
+    ...(key.kid === undefined ? [`keys[${index}] has no kid.`] : []),
+    ...(isOnCurve(key) ? [] : [`keys[${index}] has a point that is not on its curve.`]),
+  ];
 }
 
 /** The key of a witness (C2SP signed-note, "Verifier keys"). */

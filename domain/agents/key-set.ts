@@ -10,6 +10,9 @@ export const AGENT_KEY_RULES: KeyRules = {
   kinds: 'an EC key on P-256 or an RSA key',
 };
 
+/** Keys of tool servers that ask for approvals. */
+export const APPROVAL_KEY_RULES: KeyRules = { algorithms: ['ES256'], kinds: 'an EC key on P-256' };
+
 /** Keys of the identity provider (supplement "Subject tokens"). */
 export const PROVIDER_KEY_RULES: KeyRules = {
   algorithms: ['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
@@ -25,15 +28,16 @@ type JwkSetVerdict =
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };
 
 /**
- * Judges the key set of a registration (specification "Agent registration", rule 2): one bad key makes the set invalid.
+ * Judges a key set that is given as a whole, as in a registration (specification "Agent registration", rule 2): one bad
+ * key makes the set invalid.
  * A problem is a fixed sentence that names the key by its index and repeats nothing from the request.
  */
-export function checkJwkSet(value: Json | undefined): JwkSetVerdict {
+export function checkJwkSet(value: Json | undefined, rules: KeyRules = AGENT_KEY_RULES): JwkSetVerdict {
   const keys = keyList(value);
   if (keys === undefined) return invalid('The key set must be an object whose member keys is an array.');
   if (keys.length === 0) return invalid('The key set must hold at least one key.');
   if (keys.length > MAX_REGISTERED_KEYS) return invalid(`The key set must hold at most ${MAX_REGISTERED_KEYS} keys.`);
-  const verdicts = keys.map((key) => inspectKey(key, AGENT_KEY_RULES));
+  const verdicts = keys.map((key) => inspectKey(key, rules));
   const repeated = repeatedKeyIds(keys);
   const problems = verdicts.flatMap((verdict, index) => [
     ...(verdict.kind === 'unusable' ? verdict.problems.map((problem) => `keys[${index}] ${problem}.`) : []),

@@ -70,6 +70,11 @@ const LATIN_ESCAPES: readonly string[] = Array.from({ length: 256 }, (_, code) =
   return SHORT_ESCAPES.get(unit) ?? hexEscape(code);
 });
 
+/** A text as it is written in canonical JSON. */
+export function canonicalText(value: string): string {
+  return text(value);
+}
+
 function text(value: string | undefined): string {
   if (value === undefined) return 'null';
   return ESCAPED.test(value) ? `"${value.replace(EVERY_ESCAPED, escapeUnit)}"` : `"${value}"`;

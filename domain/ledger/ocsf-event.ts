@@ -40,6 +40,10 @@ interface User {
 const NOBODY_KNOWN: User = { name: UNKNOWN, type_id: 0, type: 'Unknown' };
 /** Only the events `operator.…` say which operator. */
 const OPERATOR: User = { name: 'operator', type_id: 2, type: 'Admin' };
+const SERVICE: User = { name: PRODUCT, type_id: 3, type: 'System' };
+const TOOL_SERVER: User = { name: 'tool_server', type_id: 3, type: 'System' };
+/** The person of the record. */
+const SPONSOR = 'sponsor';
 const IDENTITY_PROVIDER: User = { name: 'identity_provider', type_id: 3, type: 'System' };
 
 type Mapping = { readonly title: string; readonly activity: Activity } & (
@@ -50,7 +54,7 @@ type Mapping = { readonly title: string; readonly activity: Activity } & (
       /** Whether an operator signs in or out at the console: `detail` names them, and there is no task. */
       readonly isOfOperator: boolean;
     }
-  | { readonly class: 'api_activity'; readonly actor: User }
+  | { readonly class: 'api_activity'; readonly actor: User | typeof SPONSOR }
 );
 
 function requested(title: string, activity: Activity): Mapping {
@@ -66,7 +70,7 @@ function session(title: string, activity: typeof LOGON | typeof LOGOFF): Mapping
   return { class: 'authentication', title, activity, isRequested: activity === LOGON, isOfOperator: true };
 }
 
-function call(title: string, activity: Activity, actor: User): Mapping {
+function call(title: string, activity: Activity, actor: User | typeof SPONSOR): Mapping {
   return { class: 'api_activity', title, activity, actor };
 }
 
@@ -93,6 +97,12 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'ssf.denied': call('Shared Signals request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'admin.denied': call('Admin request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'approval.requested': call('Request of an approval', CREATE, TOOL_SERVER),
+  'approval.granted': call('Approval of an action', UPDATE, SPONSOR),
+  'approval.refused': call('Approval of an action', UPDATE, SPONSOR),
+  'approval.expired': call('Expiry of an approval', DELETE, SERVICE),
+  'approval.withdrawn': call('Withdrawal of an approval', DELETE, SERVICE),
+  'approval.used': call('Use of an approval', UPDATE, TOOL_SERVER),
   // `detail` says which route; the records that it explains have their own events.
   'operator.acted': call('Act of an operator', other('Operator Act'), OPERATOR),
   'operator.signed_in': session('Sign-in of an operator', LOGON),
@@ -160,12 +170,14 @@ const OWN_CHANGES: readonly (string | undefined)[] = [
   'sponsor_resumed',
   'sign_in_too_old',
   'pause_not_liftable',
+  'approver_not_fresh',
 ];
 
 function mappingOf({ event, reason, sponsor }: LedgerRecord): Mapping {
   const mapping = Object.hasOwn(mappings, event) ? mappings[event as LedgerEvent] : UNKNOWN_EVENT;
-  const isOwn = mapping.class === 'api_activity' && sponsor !== undefined && OWN_CHANGES.includes(reason);
-  return isOwn ? { ...mapping, actor: person(sponsor) } : mapping;
+  if (mapping.class !== 'api_activity') return mapping;
+  const isOwn = mapping.actor === SPONSOR || OWN_CHANGES.includes(reason);
+  return isOwn && sponsor !== undefined ? { ...mapping, actor: person(sponsor) } : mapping;
 }
 
 function classOf({ class: name, activity }: Mapping): Readonly<Record<string, unknown>> {
@@ -214,8 +226,9 @@ function apiActivity(
   { actor }: Extract<Mapping, { readonly class: 'api_activity' }>,
 ): Readonly<Record<string, unknown>> {
   const resources = [resource('agent', agentId), resource('person', sponsor), resource('task', taskId)].flat();
+  const known = actor === SPONSOR ? NOBODY_KNOWN : actor;
   return {
-    actor: { user: event === 'operator.acted' || reason === 'operator_role_missing' ? operatorIn(detail) : actor },
+    actor: { user: event === 'operator.acted' || reason === 'operator_role_missing' ? operatorIn(detail) : known },
     api: { operation: event, service: { name: PRODUCT } },
     // OCSF requires the address of the source. Records have none.
     src_endpoint: { name: UNKNOWN },

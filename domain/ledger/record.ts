@@ -30,6 +30,12 @@ export const ledgerEvents = [
   'ssf.denied',
   'admin.denied',
   'me.denied',
+  'approval.requested',
+  'approval.granted',
+  'approval.refused',
+  'approval.expired',
+  'approval.withdrawn',
+  'approval.used',
   'operator.acted',
   'operator.signed_in',
   'operator.signed_out',
@@ -59,7 +65,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `purpose.stated`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `operator.…`, and on `admin.denied` about a person. */
+  /** Only on `purpose.stated`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…` and `operator.…`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

@@ -4,8 +4,11 @@
  * the line. Whether the keys are to be believed is decided by a policy, or by hand.
  */
 
+import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
+import { commitmentText } from '../approvals/commitment.ts';
+import type { TaskId } from '../identifiers.ts';
 import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
-import type { Checkpoint } from '../ledger/checkpoint.ts';
+import { type Checkpoint, toHex } from '../ledger/checkpoint.ts';
 import { inclusionFault } from '../ledger/inclusion.ts';
 import { entryHash, type Hash } from '../ledger/merkle-tree.ts';
 import { Unreadable } from '../ledger/published.ts';
@@ -53,6 +56,8 @@ export type BundleFaultKind =
   /** The record is not one of those that were selected, is out of order, or occurs twice. */
   | 'other_record'
   | 'root_mismatch'
+  /** The words beside the record of a request are not those whose hash it has. */
+  | 'other_words'
   | 'unknown_key'
   | 'invalid_signature'
   /** The log does not contain the checkpoint. */
@@ -342,7 +347,7 @@ function introduceKey({ means, keys, checkpointKeys }: Progress, { kid, checkpoi
 
 function verifyRecord(progress: Progress, entry: RecordEntry): void {
   const { means, checkpoints, awaited, records } = progress;
-  const { record, index, path } = entry;
+  const { record, index, path, words } = entry;
   const { seq } = record;
   const checkpoint = record.checkpoint === undefined ? undefined : checkpoints.get(record.checkpoint);
   if (checkpoint === undefined || (awaited !== undefined && awaited !== checkpoint.checkpointId)) {
@@ -357,8 +362,18 @@ function verifyRecord(progress: Progress, entry: RecordEntry): void {
   if (fault !== undefined) {
     throw new Refused('other_record', `Record ${seq} cannot lie in its checkpoint at this index.`);
   }
+  if (words !== undefined && !areWordsOf(means.hash, record, words)) {
+    throw new Refused('other_words', `Record ${seq} is not about the words beside it.`);
+  }
   const order = records.fault(entry);
   if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
+}
+
+function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: SaltedWords): boolean {
+  const named = event === 'approval.requested' && detail !== undefined ? parseApprovalDetail(detail) : undefined;
+  if (named === undefined || taskId === undefined) return false;
+  const text = commitmentText({ ...words, taskId: taskId as TaskId, digest: named.digest });
+  return toHex(hash(Buffer.from(text, 'latin1'))) === named.commitment;
 }
 
 function verifyCompleteness({ records }: Progress, said: Completeness): Completeness {

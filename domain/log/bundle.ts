@@ -3,6 +3,7 @@
  * written and verified as a stream. Any other spelling of a line is malformed: each value has a single valid text.
  */
 
+import type { SaltedWords } from '../approvals/approval.ts';
 import { type Instant, toMillisecondText } from '../instant.ts';
 import { type Checkpoint, presentCheckpoint, toHex } from '../ledger/checkpoint.ts';
 import type { Hash } from '../ledger/merkle-tree.ts';
@@ -62,6 +63,8 @@ export interface RecordEntry {
   readonly record: LedgerRecord;
   readonly index: number;
   readonly path: readonly Uint8Array[];
+  /** What the person was asked, on `approval.requested`; `undefined` elsewhere, and once the words were deleted. */
+  readonly words?: SaltedWords | undefined;
 }
 
 /** The statement of a bundle's maker about its records. The first three follow from them. */
@@ -186,7 +189,8 @@ export function readEntry(text: string): CheckpointEntry | RecordEntry {
       };
     }
     const record = readRecord(entry.record);
-    return { record, index: wholeOf(entry, 'leaf_index'), path: hashesOf(entry, 'audit_path') };
+    const words = entry.words === undefined ? undefined : readWords(entry.words);
+    return { record, index: wholeOf(entry, 'leaf_index'), path: hashesOf(entry, 'audit_path'), words };
   });
 }
 
@@ -238,7 +242,9 @@ const ENDS: ReadonlySet<string> = new Set(['task.revoked', 'task.expired']);
 
 const SELECTION_MEMBERS = new Set(['task_id', 'sponsor', 'agent_id', 'from', 'to']);
 const LOG_MEMBERS = new Set(['note', 'keys']);
-const ENTRY_MEMBERS = new Set(['checkpoint', 'key', 'log_path', 'record', 'leaf_index', 'audit_path']);
+const ENTRY_MEMBERS = new Set(['checkpoint', 'key', 'log_path', 'record', 'leaf_index', 'audit_path', 'words']);
+const WORDS_MEMBERS = new Set(['salt', 'title', 'lines']);
+const LINE_MEMBERS = new Set(['label', 'value']);
 const COMPLETENESS_MEMBERS = new Set('records started ended not_sealed not_logged archived_before'.split(' '));
 const KEY_MEMBERS = new Set(['crv', 'kty', 'x', 'y']);
 
@@ -250,8 +256,28 @@ function presentCheckpointEntry({ checkpoint, key, logPath }: CheckpointEntry) {
   };
 }
 
-function presentRecordEntry({ record, index, path }: RecordEntry) {
-  return { record: presentRecord(record), leaf_index: index, audit_path: path.map(toHex) };
+function presentRecordEntry({ record, index, path, words }: RecordEntry) {
+  return {
+    record: presentRecord(record),
+    leaf_index: index,
+    audit_path: path.map(toHex),
+    ...(words === undefined ? {} : { words: presentWords(words) }),
+  };
+}
+
+function presentWords({ salt, title, lines }: SaltedWords) {
+  return { salt, title, lines: lines.map(({ label, value }) => ({ label, value })) };
+}
+
+function readWords(value: unknown): SaltedWords {
+  const words = objectOf('words', value, WORDS_MEMBERS);
+  const { lines } = words;
+  if (!Array.isArray(lines)) throw unreadable('lines');
+  const read = lines.map((each) => {
+    const line = objectOf('line', each, LINE_MEMBERS);
+    return { label: textOf(line, 'label'), value: textOf(line, 'value') };
+  });
+  return { salt: textOf(words, 'salt'), title: textOf(words, 'title'), lines: read };
 }
 
 function readKey(value: unknown): EcKey {

@@ -61,13 +61,13 @@ export async function measureRun({ databases, rounds, seconds }: BenchOptions): 
   return run;
 }
 
-function processesOf(workloads: readonly Workload[]): Pinned {
+export function processesOf(workloads: readonly Workload[]): Pinned {
   const databases = workloads.flatMap(({ databasePid }) => databasePid ?? []);
   return { services: [...new Set(workloads.map(({ pid }) => pid))], others: [process.pid, ...new Set(databases)] };
 }
 
 /** All workloads of one server, one after the other. The servers are warmed up at the same time. */
-async function warmUp(workloads: readonly Workload[]): Promise<void> {
+export async function warmUp(workloads: readonly Workload[]): Promise<void> {
   for (const { target, expected, prepare, inRound } of workloads) {
     const requests = await prepare(inRound ?? WARM_UP_REQUESTS / workloads.length);
     await driveClosedLoop(target, requests, { concurrency: CONCURRENCY, seconds: UNTIL_SENT, expected });
@@ -75,7 +75,7 @@ async function warmUp(workloads: readonly Workload[]): Promise<void> {
 }
 
 /** Every second round has the reverse order, so that other load on the machine affects all workloads. */
-async function measureRounds(
+export async function measureRounds(
   workloads: readonly Workload[],
   rates: ReadonlyMap<Workload, number>,
   rounds: number,

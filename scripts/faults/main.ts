@@ -39,10 +39,10 @@ await yargs(hideBin(process.argv))
   .command(
     'kill-9',
     'kill the service at random moments',
-    { ...common, kills: number(200), 'serves-ms': number(1500) },
-    async ({ kills, servesMs, ...options }) => {
-      const result = await randomKills({ ...testbed(options), kills, servesMs });
-      print(options, `killed ${kills} times with SIGKILL on ${options.database}`, result);
+    { ...common, kills: number(200), 'serves-ms': number(1500), replicas: number(1) },
+    async ({ kills, servesMs, replicas, ...options }) => {
+      const result = await randomKills({ ...testbed(options), kills, servesMs, replicas });
+      print(options, `killed ${kills} times with SIGKILL on ${options.database}, replicas ${replicas}`, result);
     },
   )
   .command(
@@ -156,7 +156,7 @@ function isWholeNumber(value: number): boolean {
 }
 
 function print({ seed }: Options, title: string, result: RunResult): void {
-  const { operations, records, leftBehind, auditVerify, figures, losses } = result;
+  const { operations, records, leftBehind, untold, auditVerify, figures, losses } = result;
   const count = (has: (one: Operation) => boolean) => operations.filter(has).length;
   const lines = [
     `${title}, seed ${seed}`,
@@ -167,6 +167,8 @@ function print({ seed }: Options, title: string, result: RunResult): void {
       `the longest answer took ${Math.round(longestAnswer(operations))} ms`,
     `exchanges answered with a token ${count(({ kind, status }) => kind === 'exchange' && status === 200)}, renewals ` +
       `${count(({ kind, status }) => kind === 'refresh' && status === 200)}, refusals ${count(({ status }) => status === 400)}`,
+    `asked for approval ${count(({ kind }) => kind === 'ask for approval')} times, answered with granted ` +
+      `${count(({ state }) => state === 'granted')}; a yes was used up without an answer ${untold} times`,
     `records ${records}; tasks left behind by exchanges without an answer ${leftBehind}; audit-verify ${auditVerify}`,
   ];
   printLines(lines, losses);

@@ -19,6 +19,11 @@ export interface Operation {
   /** An access token, which is introspected at the end of the run. */
   readonly token?: string | undefined;
   readonly active?: boolean | undefined;
+  /** Of the call that needs an approval. */
+  readonly digest?: string | undefined;
+  readonly approval?: string | undefined;
+  /** What a tool server was told of the approval. */
+  readonly state?: string | undefined;
   /** The id of a provisioned user. */
   readonly user?: string | undefined;
   /** Whether the request was sent over a new connection. */
@@ -40,6 +45,10 @@ export type OperationKind =
   | 'provision'
   | 'deactivate'
   | 'activate'
+  | 'ask for approval'
+  | 'read what waits'
+  | 'say yes'
+  | 'say no'
   | 'log out'
   | 'disable by event'
   | 'register'
@@ -93,6 +102,7 @@ export interface LedgerLine {
   readonly agent_id: string | null;
   readonly sponsor: string | null;
   readonly jti: string | null;
+  readonly detail: string | null;
   readonly count?: number;
 }
 

@@ -3,11 +3,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { variableOf } from '../../composition/settings/startup-error.ts';
 import { scimSettings } from '../../test/support/scim-client.ts';
 import { sharedSigningKey } from '../../test/support/shared-signing-key.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';
 import { freePort } from '../free-port.ts';
+import { asVariables } from '../mandate-process.ts';
 import { createDatabase, type Engine, type TemporaryPostgres } from '../temporary-database.ts';
 import { type Reconciled, reconcile } from './checks/reconcile.ts';
 import { type Driver, type Rate, startDriver } from './load/driver.ts';
@@ -138,9 +138,4 @@ function environmentOf(issuer: string, settings: Readonly<Record<string, string>
     ...settings,
   };
   return asVariables(all);
-}
-
-/** Settings as environment variables. */
-export function asVariables(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
 }

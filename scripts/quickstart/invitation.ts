@@ -33,6 +33,10 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
   terminal.command(`curl -s ${asAgent} ${jira.audience}/issues/OPS-7`);
   terminal.command(`curl -s -X POST ${asAgent} ${jira.audience}/issues/OPS-7/comments`);
   terminal.command(`curl -s ${jira.audience}/issues/OPS-7`);
+  terminal.say(
+    "Deleting needs Ada's yes. Open the approval_uri of the answer, sign in as Ada, say yes, and send the same command again:",
+  );
+  terminal.command(`curl -s -X DELETE ${asAgent} ${jira.audience}/issues/OPS-9`);
   terminal.say('The metadata that an MCP client fetches by itself (RFC 9728):');
   terminal.command(`curl -s ${new URL('/.well-known/oauth-protected-resource/mcp', jiraMcp.audience)}`);
   terminal.say('Read the ledger, and the proof of a record:');

@@ -9,17 +9,22 @@ import {
   startIdentityProvider,
 } from '../../test/support/identity-provider/identity-provider.ts';
 import type { Person } from '../../test/support/identity-provider/people.ts';
+import { PAGE_CLIENT_ID } from '../../test/support/identity-provider/provider-configuration.ts';
 import { signIn } from '../../test/support/identity-provider/sign-in.ts';
 import { ada, edsger, grace } from './authority.ts';
 import { terminal } from './terminal.ts';
 
 /** The address in docs/getting-started.md. */
 const PORT = 5400;
+/** The service of that page, where people may sign in at `/me`. */
+const SERVICE = 'http://127.0.0.1:5100';
 const PEOPLE = [ada, grace, edsger];
 
 /** @param told resolves when the run is to end @returns the exit code */
 export async function runProvider(told: Promise<unknown>, port = PORT, screen = terminal()): Promise<number> {
-  const provider = await startIdentityProvider({ port, people: PEOPLE }).catch(() => undefined);
+  const provider = await startIdentityProvider({ port, people: PEOPLE, page: { issuer: SERVICE } }).catch(
+    () => undefined,
+  );
   if (provider === undefined) {
     screen.fail(`Port ${port} is taken. Another one: npm run quickstart -- --provider --port NUMBER`);
     return 1;
@@ -34,6 +39,7 @@ export async function runProvider(told: Promise<unknown>, port = PORT, screen = 
       rows: [
         ['Service__UpstreamIdp__Issuer', provider.issuer],
         ['Service__UpstreamIdp__Audience', provider.audience],
+        ['Service__Me__ClientId', `${PAGE_CLIENT_ID} (if the issuer is ${SERVICE})`],
       ],
     });
     screen.show({

@@ -17,7 +17,7 @@ import { builtProgram, startMandate } from '../mandate-process.ts';
 import { type AccessLog, accessLog } from './access-log.ts';
 import { ada, edsger, grace, olga } from './authority.ts';
 import type { GuardedServer } from './guarded-server.ts';
-import { startJiraApi } from './jira-api.ts';
+import { type JiraIdentity, makeJiraIdentity, startJiraApi } from './jira-api.ts';
 import { startJiraMcp } from './jira-mcp.ts';
 import { type Operator, operator } from './operator.ts';
 
@@ -83,17 +83,22 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     const databaseFile = join(folder, 'mandate.db');
     const scopeFile = join(folder, 'scopes.yaml');
     writeFileSync(scopeFile, SCOPE_WORDS);
+    const identity = await makeJiraIdentity();
     const mandate = await startMandate(
-      { ...settings(provider, port, databaseFile, adminKey, scopeFile), ...consoleSettings(consolePort) },
+      {
+        ...settings(provider, port, databaseFile, adminKey, scopeFile),
+        ...consoleSettings(consolePort),
+        ...approvalSettings(identity),
+      },
       folder,
       program,
     );
     steps.push(mandate.stop);
     const { issuer, logFile, ended } = mandate;
     const log = accessLog();
-    const jira = await startJiraApi(issuer, log);
+    const jira = await startJiraApi(issuer, log, identity);
     steps.push(jira.stop);
-    const jiraPolling = await startJiraApi(issuer, log, jira);
+    const jiraPolling = await startJiraApi(issuer, log, identity, jira);
     steps.push(jiraPolling.stop);
     const jiraMcp = await startJiraMcp(issuer, log);
     steps.push(jiraMcp.stop);
@@ -165,5 +170,13 @@ function consoleSettings(port: number): Readonly<Record<string, string>> {
     ...Object.fromEntries(roles.map((role) => [`Service__Operators__Roles__${role}`, `mandate-${role.toLowerCase()}`])),
     Service__Console__Port: String(port),
     Service__Console__Origin: `http://127.0.0.1:${port}`,
+  };
+}
+
+function approvalSettings({ audience, jwks }: JiraIdentity): Readonly<Record<string, string>> {
+  return {
+    Service__Approvals__Enabled: 'true',
+    Service__Approvals__Resources__0__Audience: audience,
+    Service__Approvals__Resources__0__Jwks: jwks,
   };
 }

@@ -1,10 +1,11 @@
 /**
  * The steps of the quickstart in order. A person signs in, an agent acts for her within limits, and tool servers enforce
- * these. Authority ends when it is revoked, also by the person. The ledger records everything. Each chapter checks its results.
+ * these. She says yes to a single call. Authority ends when it is revoked, also by the person. The ledger records everything. Each chapter checks its results.
  */
 
 import type { Agent } from '@mandate/agent';
 import type { AgentIdentity } from './agent.ts';
+import { sheApprovesACall } from './chapters/approval.ts';
 import { anAuditorVerifiesTheLedger } from './chapters/audit.ts';
 import { theOperatorBlocksHer } from './chapters/block.ts';
 import { anOperatorStopsATask } from './chapters/console.ts';
@@ -42,6 +43,7 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<Cast>
   await theAgentWorksThroughARenewal(stage, terminal, task);
   await theAgentUsesMcpTools(stage, terminal, agent, subjectToken);
   await theAgentIsDone(stage, terminal, task);
+  await sheApprovesACall(stage, terminal, agent, subjectToken);
   await sheStopsATask(stage, terminal, agent, subjectToken);
   await anOperatorStopsATask(stage, terminal, agent, subjectToken);
   const killed = await theOperatorPullsTheKillSwitch(stage, terminal, agent, subjectToken);

@@ -9,6 +9,7 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
+import { anApproval, standing } from './effects-of-approvals.ts';
 import { asEntry, newAgentId } from './storage-fixtures.ts';
 import { LATER } from './world.ts';
 
@@ -136,13 +137,22 @@ export const effectsOfTasks = {
     const tokenState: See = async ({ tasks }) =>
       (await tasks.tokenFacts(makeTokenId(ulid()), killed.task.taskId))?.taskState;
     const isLive = ['live', { kind: 'live' }, undefined, undefined];
+    const approvals = [
+      anApproval({}, killed),
+      anApproval({ state: 'granted', decidedAt: NOON }, below),
+      anApproval({}, expired),
+      anApproval({}, live),
+      anApproval({ state: 'used', decidedAt: NOON, closedAt: NOON }, killed),
+      anApproval({ state: 'refused', decidedAt: NOON }, killed),
+    ];
     const isRevoked = (reason: string) => ['revoked', { kind: 'revoked', at: LATER, reason }, LATER, LATER];
     return {
-      given: all.flatMap(({ given }) => given),
+      given: [...all.flatMap(({ given }) => given), ...approvals.map(({ insert }) => insert)],
       effect: {
         effect: 'end_tasks',
         at: LATER,
         renewalsEvent: 'token.refreshed',
+        withdrawnEvent: 'approval.withdrawn',
         tasks: [
           ended(0, end('revoked', 'operator_kill_switch')),
           ended(1, end('revoked', 'parent_revoked')),
@@ -156,17 +166,36 @@ export const effectsOfTasks = {
         [state(live), isLive, isLive],
         [tokenState, { kind: 'live' }, { kind: 'revoked', at: LATER, reason: 'operator_kill_switch' }],
         [fact('agent_has_tasks', killed.agent.agentId), true, true],
+        ...approvals.map(({ approval }, nth) => {
+          const isWithdrawn = nth < 3;
+          const after = isWithdrawn ? ({ ...approval, state: 'withdrawn', closedAt: LATER } as const) : approval;
+          return [fact('approval', approval.approvalId), standing(approval), standing(after)] as const;
+        }),
       ],
     };
   },
 
   delete_tasks() {
-    const [{ task, grantHash, given }, other] = [aTask(), aTask()];
+    const [deleted, other] = [aTask(), aTask()];
+    const { task, grantHash } = deleted;
     const sponsorOf = (taskId: TaskId) => fact('task_sponsor', taskId);
+    const approvals = [deleted, other].map((stored) => anApproval({}, stored));
+    const dueAt = plusSeconds(NOON, -2000);
+    const given = approvals.flatMap(({ given: of, insert, approval: { approvalId, sponsorKey } }) => [
+      ...of,
+      insert,
+      { effect: 'insert_approval_notice', approvalId, sponsorKey, dueAt } as const,
+    ]);
+    const [gone, kept] = approvals.map(({ shown }) => shown);
+    const notices: See = async ({ approvalNotices }) =>
+      (await approvalNotices.due({ now: dueAt, limit: 9 })).map(({ approvalId }) => approvalId).toSorted();
     return {
-      given: [...given, ...other.given],
+      given,
       effect: { effect: 'delete_tasks', taskIds: [task.taskId] },
       seen: [
+        [({ approvals: { find } }) => find(approvals[0]?.approval.approvalId as never), gone, undefined],
+        [({ approvals: { find } }) => find(approvals[1]?.approval.approvalId as never), kept, kept],
+        [notices, approvals.map(({ approval }) => approval.approvalId).toSorted(), [kept?.approvalId]],
         [sponsorOf(task.taskId), task.sponsorKey, undefined],
         [fact('grant_agent', grantHash), task.agentId, undefined],
         [fact('agent_has_tasks', task.agentId), true, false],
@@ -247,10 +276,28 @@ export const effectsOfTasks = {
       return { at: LATER, taskId, agentId, sponsor, audience, scope, delegationDepth, decision: 'allow', ...more };
     };
     const { grantHash } = renewed;
+    const state = 'withdrawn';
+    const approvals = [
+      anApproval({ state, closedAt: LATER }, renewed),
+      anApproval({ state, closedAt: LATER, decidedAt: NOON }, renewed),
+      anApproval({ state, closedAt: LATER }, expired),
+      anApproval({ state: 'expired', closedAt: NOON }, killed),
+    ];
+    const withdrawn = (nth: 0 | 1 | 2, reason: string) => {
+      const { approval, stored } = approvals[nth] as (typeof approvals)[number];
+      const { approvalId, digest, commitment } = approval;
+      const detail = `approval=${approvalId}&digest=${digest}&commitment=${commitment}`;
+      const { scope: _, delegationDepth: _depth, ...names } = of(stored, {});
+      return { ...names, event: 'approval.withdrawn', reason, detail };
+    };
     const grant = { grantHash, scope: ['jira:read'], renewals: 9, unrecorded: 5, renewedAt: NOON };
     const ends = [kill, kill, over];
     return {
-      given: [...all.flatMap(({ given }) => given), { effect: 'update_grant', ...grant }],
+      given: [
+        ...all.flatMap(({ given }) => given),
+        ...approvals.map(({ insert }) => insert),
+        { effect: 'update_grant', ...grant },
+      ],
       effect: {
         effect: 'append',
         entries: [everything, least],
@@ -258,6 +305,7 @@ export const effectsOfTasks = {
           tasks: all.map(({ task: { taskId } }, nth) => ({ taskId, end: ends[nth] ?? kill })),
           at: LATER,
           renewalsEvent: 'token.refreshed',
+          withdrawnEvent: 'approval.withdrawn',
         },
       },
       seen: [
@@ -269,8 +317,11 @@ export const effectsOfTasks = {
             least,
             of(renewed, { event: 'token.refreshed', count: 5 }),
             of(renewed, { event: 'task.revoked', reason: 'operator_kill_switch' }),
+            withdrawn(0, 'operator_kill_switch'),
+            withdrawn(1, 'operator_kill_switch'),
             of(killed, { event: 'task.revoked', reason: 'operator_kill_switch' }),
             of(expired, { event: 'task.expired', reason: 'task_ttl_elapsed' }),
+            withdrawn(2, 'task_ttl_elapsed'),
           ],
         ],
       ],

@@ -8,6 +8,7 @@ import { EFFECT_ORDER, type EffectName } from '../../application/decisions/effec
 import type { About, FactName } from '../../application/decisions/fact.ts';
 import { everyDatabase } from '../support/databases.ts';
 import { asked, type EffectRows } from './effect-row.ts';
+import { effectsOfApprovals } from './effects-of-approvals.ts';
 import { effectsOfPeople } from './effects-of-people.ts';
 import { effectsOfRegistrations } from './effects-of-registrations.ts';
 import { effectsOfTasks } from './effects-of-tasks.ts';
@@ -17,7 +18,7 @@ import { onEveryDatabase } from './on-every-database.ts';
 import { type RawStorage, rawStorage } from './raw-storage.ts';
 import { aWorld } from './world.ts';
 
-const effects: EffectRows = { ...effectsOfTasks, ...effectsOfPeople, ...effectsOfRegistrations };
+const effects: EffectRows = { ...effectsOfTasks, ...effectsOfApprovals, ...effectsOfPeople, ...effectsOfRegistrations };
 
 onEveryDatabase(
   'decisions',

@@ -4,8 +4,10 @@
  */
 
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
+import { answerApproval } from '../../application/decisions/answer-approval.ts';
 import { append } from '../../application/decisions/append.ts';
 import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
+import { askApproval } from '../../application/decisions/ask-approval.ts';
 import { endOwnTasks, endSomeTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
 import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from '../../application/decisions/find.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
@@ -14,7 +16,7 @@ import { openStatusList } from '../../application/decisions/open-status-list.ts'
 import { type Explained, recordAct, refuseOperator } from '../../application/decisions/operator-act.ts';
 import { type BlockPlacement, placeBlock, placePause, refusePause } from '../../application/decisions/place-block.ts';
 import { closeSession, openSession, useSession } from '../../application/decisions/sessions.ts';
-import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
+import { deleteEndedTasks, expireDueApprovals, expireDueTasks } from '../../application/decisions/sweep.ts';
 import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
@@ -23,7 +25,20 @@ import { NOON } from '../support/domain-fixtures.ts';
 import { type Row, row } from './decision-row.ts';
 import { decisionsOfAgents } from './decisions-of-agents.ts';
 import { anEntry } from './storage-fixtures.ts';
-import { anAct, aSession, aUser, changedUser, DUE, LATER, lifting, REMEMBERED, ROOM, type World } from './world.ts';
+import {
+  anAct,
+  answering,
+  aSession,
+  asking,
+  aUser,
+  changedUser,
+  DUE,
+  LATER,
+  lifting,
+  REMEMBERED,
+  ROOM,
+  type World,
+} from './world.ts';
 
 const ending =
   (selection: (world: World) => TasksEnd['selection']) =>
@@ -111,6 +126,20 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     at: LATER,
     reason: 'sponsor_stopped' as const,
   })),
+
+  'a request for an approval': row(askApproval, ['task'], (world) => asking(world, 'new')),
+  'a request after an approval has expired': row(askApproval, ['lapsed'], (world) =>
+    asking(world, 'lapsed', {}, LATER),
+  ),
+  'the use of an approval': row(askApproval, ['approved'], (world) => asking(world, 'waiting', {}, LATER)),
+  'a yes': row(answerApproval, ['waiting'], (world) => answering(world, 'approve')),
+  'a no': row(answerApproval, ['waiting'], (world) => answering(world, 'refuse')),
+  'an expiry of approvals': row(expireDueApprovals, ['lapsed'], () => ({ overBy: DUE, at: DUE, limit: 1000 })),
+  'the end of a task with approvals': row(
+    endTasks,
+    ['approved', 'lapsed'],
+    ending(({ live: { task }, sponsorKey }) => ({ kind: 'task', taskId: task.taskId, sponsorKey })),
+  ),
 
   "an operator's block": row(placeBlock, ['task'], placing('admin')),
   'a pause': row(placePause, ['task'], placing('self')),

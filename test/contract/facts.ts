@@ -12,6 +12,7 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { asked, aTask, end, inserted, newAgent } from './effect-row.ts';
+import { anApproval, standing } from './effects-of-approvals.ts';
 import { newAgentId, newSponsorKey } from './storage-fixtures.ts';
 import { aSession, aUser, DUE, LATER } from './world.ts';
 
@@ -37,6 +38,7 @@ const ended = (how: TaskEnd, stored: readonly Stored[], at = LATER): Effect => (
   tasks: stored.map((each) => ({ taskId: idOf(each), end: how })),
   at,
   renewalsEvent: 'token.refreshed',
+  withdrawnEvent: 'approval.withdrawn',
 });
 const KILLED = end('revoked', 'operator_kill_switch');
 const EXPIRED = end('expired', 'task_ttl_elapsed');
@@ -186,6 +188,92 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
         [{ endedBy: at(1), limit: 9 }, [first, expired].map(idOf)],
         [{ endedBy: at(9), limit: 2 }, [first, expired].map(idOf)],
         [{ endedBy: at(2), limit: 9 }, [first, expired, last].map(idOf)],
+      ],
+    };
+  }),
+
+  'the last approval of a digest, by its round': row('last_approval', () => {
+    const stored = aTask();
+    const of = (round: number, digest: string) => anApproval({ round, digest }, stored);
+    // The ids are in another order, as those of two replicas may be.
+    const [third, first, second, other] = [of(3, 'digest'), of(1, 'digest'), of(2, 'digest'), of(9, 'Digest')];
+    const { taskId } = stored.task;
+    return {
+      given: [...stored.given, ...[first, second, third, other].map(({ insert }) => insert)],
+      answers: [
+        [{ taskId, digest: 'digest' }, standing(third.approval)],
+        [{ taskId, digest: 'Digest' }, standing(other.approval)],
+        [{ taskId: idOf(aTask()), digest: 'digest' }, undefined],
+      ],
+    };
+  }),
+
+  'how many approvals wait for a person, and how many of them of a task': row('pending_approvals', () => {
+    const sponsorKey = newSponsorKey();
+    const [one, other, stranger] = [aTask({ sponsorKey }), aTask({ sponsorKey }), aTask()];
+    const waiting = [
+      ...[one, one, other, stranger].map((stored) => anApproval({}, stored)),
+      anApproval({ state: 'granted', decidedAt: NOON }, one),
+      anApproval({ expiresAt: NOON }, one),
+    ];
+    return {
+      given: [...given([one, other, stranger]), ...waiting.map(({ insert }) => insert)],
+      answers: [
+        [
+          { taskId: idOf(one), at: NOON },
+          { ofTask: 2, ofPerson: 3 },
+        ],
+        [
+          { taskId: idOf(other), at: NOON },
+          { ofTask: 1, ofPerson: 3 },
+        ],
+      ],
+    };
+  }),
+
+  'the approvals whose time is up, while that of their task is not': row('due_approvals', () => {
+    const early = plusSeconds(NOON, -5000);
+    const at = (micros: number) => instantFromMicros(early + micros);
+    const stored = aTask();
+    const ending = aTask({ expiresAt: at(1) });
+    const of = (changes: Parameters<typeof anApproval>[0], task = stored) => anApproval(changes, task);
+    const [pending, unused, later, ended, used] = [
+      of({ expiresAt: at(1) }),
+      of({ expiresAt: at(2), state: 'granted', decidedAt: NOON }),
+      of({ expiresAt: at(3) }),
+      of({ expiresAt: at(1) }, ending),
+      of({ expiresAt: at(0), state: 'used', decidedAt: NOON, closedAt: NOON }),
+    ] as const;
+    const all = [pending, unused, later, ended, used];
+    const due = ({ approval, stored: { task } }: ReturnType<typeof anApproval>) => ({
+      approvalId: approval.approvalId,
+      taskId: task.taskId,
+      digest: approval.digest,
+      commitment: approval.commitment,
+      decidedAt: approval.decidedAt,
+      agentId: task.agentId,
+      sponsor: task.sponsor,
+      audience: task.audience,
+    });
+    return {
+      given: [...given([stored, ending]), ...all.map(({ insert }) => insert)],
+      sorted: (found) => found.toSorted((a, b) => (a.approvalId < b.approvalId ? -1 : 1)),
+      answers: [
+        [{ overBy: at(0), limit: 9 }, []],
+        [{ overBy: at(2), limit: 9 }, [pending, unused].map(due)],
+        [{ overBy: at(9), limit: 9 }, [pending, unused, later].map(due)],
+      ],
+    };
+  }),
+
+  'whether an agent is enabled': row('agent_enabled', () => {
+    const [on, off] = [aTask().agent, { ...aTask().agent, enabled: false }];
+    return {
+      given: [on, off].map((agent): Effect => ({ effect: 'insert_agent', ...agent })),
+      answers: [
+        [on.agentId, true],
+        [off.agentId, false],
+        [newAgentId(), false],
       ],
     };
   }),

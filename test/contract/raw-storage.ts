@@ -1,7 +1,7 @@
 /** Applies single effects and reads single facts, with the code that runs decisions on each engine. */
 
 import { queryPorts } from '../../adapters/storage/queries/ports.ts';
-import { sqliteAsk } from '../../adapters/storage/sqlite/ask.ts';
+import { sqliteAsk, sqliteChange } from '../../adapters/storage/sqlite/ask.ts';
 import { sqliteCheckpoints } from '../../adapters/storage/sqlite/checkpoints.ts';
 import { openConnection } from '../../adapters/storage/sqlite/connection.ts';
 import { sqliteDecisions } from '../../adapters/storage/sqlite/decide.ts';
@@ -13,7 +13,8 @@ import { type About, type Answer, ask, type FactName, type Question } from '../.
 import type { Storage } from '../support/storage.ts';
 import type { SuiteDatabase } from './on-every-database.ts';
 
-export interface RawStorage extends Pick<Storage, 'sessions' | 'statusLists' | 'operatorActs' | 'checkpoints'> {
+export interface RawStorage
+  extends Pick<Storage, 'sessions' | 'statusLists' | 'operatorActs' | 'approvals' | 'approvalNotices' | 'checkpoints'> {
   readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'pendingLift'>;
   readonly agents: Pick<Storage['agents'], 'find'>;
   readonly tasks: Pick<Storage['tasks'], 'findGrant' | 'findListed' | 'ofSponsor' | 'tokenFacts'>;
@@ -56,7 +57,7 @@ async function onSqlite({ settings }: ReturnType<SuiteDatabase['database']>) {
   const connection = await openConnection(path ?? ':memory:');
   if (path === undefined) await migrateSqlite(connection);
   return {
-    ...queryPorts(sqliteAsk(connection)),
+    ...queryPorts(sqliteAsk(connection), sqliteChange(connection)),
     ...sqliteDecisions(connection),
     ledger: sqliteLedger(connection),
     checkpoints: sqliteCheckpoints(connection),

@@ -27,7 +27,7 @@ import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
 /** Each ULID is greater than the previous one, as in the ids of successive tasks. */
-const ulid = monotonicFactory();
+export const ulid = monotonicFactory();
 
 export function anEntry(event: LedgerEvent, changes: Partial<LedgerEntry> = {}): LedgerEntry {
   return { at: NOON, event, decision: 'allow', ...changes };

@@ -6,6 +6,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
+import { type ApprovalAnswer, answerApproval } from '../../application/decisions/answer-approval.ts';
+import { type ApprovalAsking, askApproval } from '../../application/decisions/ask-approval.ts';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import { endSomeTasks } from '../../application/decisions/end-tasks.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
@@ -14,7 +16,7 @@ import { openTask } from '../../application/decisions/open-task.ts';
 import { openSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { type AgentId, makeUserId, type UserId } from '../../domain/identifiers.ts';
+import { type AgentId, makeApprovalId, makeTokenId, makeUserId, type UserId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
@@ -94,6 +96,9 @@ export type Part =
   | 'owner'
   | 'idle'
   | 'task'
+  | 'waiting'
+  | 'approved'
+  | 'lapsed'
   | 'due'
   | 'expired'
   | 'user'
@@ -107,6 +112,9 @@ export type Part =
 /** The parts that a part needs. */
 const NEEDS: Readonly<Partial<Record<Part, readonly Part[]>>> = {
   task: ['owner'],
+  waiting: ['task'],
+  approved: ['waiting'],
+  lapsed: ['task'],
   due: ['owner'],
   expired: ['due'],
   asked: ['block'],
@@ -128,6 +136,9 @@ const STORE: {
     // One of them has its own record.
     await renewTimes(storage, live, 3);
   },
+  waiting: (storage, world) => storage.decide(askApproval, asking(world, 'waiting')),
+  approved: (storage, world) => storage.decide(answerApproval, answering(world, 'approve')),
+  lapsed: (storage, world) => storage.decide(askApproval, asking(world, 'lapsed', { lifetime: 5 })),
   due: async (storage, { due }) => {
     while ((await storage.decide(deleteEndedTasks, { endedBy: DUE, limit: 1000 })) > 0);
     await opened(storage.decide(openTask, due));
@@ -211,6 +222,66 @@ export function anAct(route: string, subject = 'olga'): OperatorAct {
     reason: 'An incident: “é”',
     at: LATER,
     sealed: { salt: `salt of ${subject}`, hash: 'a'.repeat(64) },
+  };
+}
+
+/** The digest of each approval: a SHA-256 in base64url. */
+const digestOf = (what: string) => what.padEnd(43, 'A');
+const commitmentOf = (what: string) => what.padEnd(64, '0');
+
+/**
+ * A tool server asks about an action of the live task. Its verdict names the world, so that `anonymous` finds it.
+ *
+ * @param what the action
+ */
+export function asking(
+  { live: { task }, name, jti }: Pick<World, 'live' | 'name' | 'jti'>,
+  what: string,
+  rules: Partial<ApprovalAsking['rules']> = {},
+  at = NOON,
+): ApprovalAsking {
+  const { taskId, agentId, sponsor, audience } = task;
+  return {
+    about: { taskId, agentId, sponsor, audience },
+    tokenId: makeTokenId(`of ${name}`),
+    request: { issuer: audience, jti: `${what} at ${at} ${jti}`, forgetAt: plusSeconds(at, 120), at },
+    opening: {
+      approvalId: makeApprovalId(`${what} at ${at} of ${name}`),
+      digest: digestOf(what),
+      title: `${what}: “é 😀”`,
+      lines: [{ label: 'To', value: '<b>grace</b> \u202E' }],
+      salt: `salt of ${name}`,
+      commitment: commitmentOf(what),
+    },
+    rules: {
+      lifetime: 600,
+      refusedFor: 3600,
+      maxPendingPerTask: 3,
+      maxPendingPerPerson: 20,
+      notifies: true,
+      ...rules,
+    },
+    times: { earliest: at, latest: at },
+  };
+}
+
+/** The person answers what waits. */
+export function answering(
+  { live: { task }, name }: Pick<World, 'live' | 'name'>,
+  answer: ApprovalAnswer['answer'],
+  changes: Partial<ApprovalAnswer> = {},
+): ApprovalAnswer {
+  const { taskId, agentId, sponsor, audience, sponsorKey } = task;
+  return {
+    approvalId: makeApprovalId(`waiting at ${NOON} of ${name}`),
+    about: { taskId, agentId, sponsor, audience },
+    sponsorKey,
+    answer,
+    commitment: commitmentOf('waiting'),
+    spend: 600,
+    times: { earliest: NOON, latest: NOON },
+    at: NOON,
+    ...changes,
   };
 }
 

@@ -1,8 +1,11 @@
 /** Compares docs/examples/README.md with the examples, and starts the tool servers as it says. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { startExample } from '../support/example-process.ts';
+import { makeSigningKey } from '../support/signing-key.ts';
 
 const folder = new URL('../../docs/examples/', import.meta.url);
 const page = readFileSync(new URL('README.md', folder), 'utf8');
@@ -24,6 +27,9 @@ function variablesOf(name: string): readonly string[] {
 }
 
 describe('docs/examples/README.md', () => {
+  const keyFolder = mkdtempSync(join(tmpdir(), 'mandate-examples-'));
+  after(() => rmSync(keyFolder, { recursive: true }));
+
   it('lists every program with the variables that it reads', () => {
     const rows = [...page.matchAll(/^\| \[([\w-]+\.\w+)\]\(\1\) \| (.*?) \|/gm)];
     expect(rows.map(([, name]) => name)).to.have.members(programs);
@@ -35,7 +41,10 @@ describe('docs/examples/README.md', () => {
   for (const name of programs.filter((one) => one.endsWith('-tool-server.ts'))) {
     it(`runs ${name} with tsx on this Node`, async function () {
       this.timeout(60_000);
-      const environment = { MANDATE_ISSUER: 'http://127.0.0.1:9', AUDIENCE: 'https://jira.example' };
+      const keyFile = join(keyFolder, 'key.json');
+      writeFileSync(keyFile, JSON.stringify((await makeSigningKey('ES256')).privateJwk));
+      const own = { MANDATE_ISSUER: 'http://127.0.0.1:9', AUDIENCE: 'https://jira.example' };
+      const environment = { ...own, ...(name.startsWith('approvals') && { APPROVAL_KEY: keyFile }) };
       const { url, stop } = await startExample(name, environment);
       try {
         const { status } = await fetch(`${url}/${name.startsWith('mcp') ? 'mcp' : 'issues/OPS-7'}`, { method: 'POST' });

@@ -11,7 +11,9 @@ const page = readFileSync(new URL('../../docs/people.md', import.meta.url), 'utf
 const titleIn = (document: string) => /<h1>([^<]*)<\/h1>/.exec(document)?.[1];
 
 describe('The causes of a failed sign-in', () => {
-  const ofMe = [...signInDenials, 'sign_in_incomplete', 'sign_in_ended', 'several_sessions'] as const;
+  const ofApprovers = ['approver_undated', 'approver_not_fresh'] as const;
+  const others = ['sign_in_incomplete', 'sign_in_ended', 'several_sessions'] as const;
+  const ofMe = [...signInDenials, ...ofApprovers, ...others];
 
   it('are listed in docs/people.md, each with the title of its page, its status and its word in the log', () => {
     const rows = [...page.matchAll(/^\| ([^|]+) \((\d{3})\) \| `(\w+)` \|/gm)].map(([, title, , word]) => [
@@ -26,7 +28,9 @@ describe('The causes of a failed sign-in', () => {
       expect(new Set(ofMe.map((kind) => titleIn(renderMessage(kind, language, '')))).size).to.equal(ofMe.length);
     }
     // No sign-in at the console has a maximum age.
-    const ofConsole = ofMe.filter((kind) => kind !== 'sign_in_undated' && kind !== 'sign_in_too_old');
+    const ofConsole = [...signInDenials, ...others].filter(
+      (kind) => kind !== 'sign_in_undated' && kind !== 'sign_in_too_old',
+    );
     const titles = ofConsole.map((kind) => titleIn(renderOfConsole(kind)));
     expect(new Set(titles).size).to.equal(ofConsole.length);
   });

@@ -49,6 +49,7 @@ describe('docs/tool-servers.md', () => {
       requireActor: true,
       maxDelegationDepth: true,
       authorize: true,
+      approval: true,
     };
     for (const name of Object.keys(members)) expect(page).to.include(`\n| \`${name}\` | `);
   });

@@ -10,6 +10,7 @@ import { runMandate } from '../support/cli-run.ts';
 import { sqliteFile } from '../support/databases.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
 import { contentOf, pageText, pageUrl, sourceHash } from '../support/log/evidence-page.ts';
+import { hostileBundles } from '../support/log/hostile-evidence.ts';
 
 const fileOf = (name: string, text: string) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
 
@@ -123,6 +124,19 @@ describe('docs/verify-evidence.html', function () {
     expect(text).to.include(`${image}</td>`).and.to.include('\\u{202e}egal').and.to.include('\\u{2066}x');
     expect(text).not.to.match(/[\u202e\u2066]/);
     expect(await page.title()).to.equal('Verify an evidence bundle');
+  });
+
+  it('shows the words of a request in a cell each, so that a value looks like no further line', async () => {
+    const { text } = hostileBundles.find(({ title }) => title === 'the words of a request') ?? expect.fail();
+    await choose(/^Evidence bundle/, 'evidence.json', text);
+    const rows = page.locator('.scroll', { hasText: 'Label' }).locator('tbody tr');
+    const cells = await rows.evaluateAll((all) =>
+      all.map(({ children }) => [...children].map((cell) => cell.textContent)),
+    );
+    expect(cells).to.deep.equal([
+      ['1', 'Delete “é 😀”\\u{202e}', '', ''],
+      ['1', '', 'Issue', '<b>"PAY-7"</b>; Amount: 1 EUR\\u{3164}'],
+    ]);
   });
 
   it('says that a bundle is not intact if its values are nested many levels deep', async () => {

@@ -26,12 +26,19 @@ describe('the catalogue of refusals', () => {
     expect(new Set(sentences).size).to.equal(1);
   });
 
+  it('has the same public sentence for all that can be wrong with the request for an approval', () => {
+    const wrong = denialReasons.filter((reason) => /^approval_/.test(reason) && !isTemporary(reason));
+    expect(wrong).to.have.lengthOf(6);
+    expect(new Set(wrong.map((reason) => describeDenial(reason).sentence)).size).to.equal(1);
+  });
+
   it('marks as temporary exactly the refusals after which a client may retry', () => {
     expect(denialReasons.filter(isTemporary)).to.deep.equal([
       'overloaded',
       'actor_keys_unavailable',
       'subject_keys_unavailable',
       'sponsor_status_unavailable',
+      'approval_keys_unavailable',
     ]);
   });
 
@@ -73,6 +80,8 @@ const OF_SURFACES: Readonly<
   sponsor_block_not_owned: true,
   sign_in_too_old: true,
   pause_not_liftable: true,
+  approver_not_fresh: true,
+  approval_refused: true,
   operator_is_sponsor: true,
   operator_role_missing: true,
 };

@@ -14,6 +14,8 @@ const unit = fc.oneof(
     '\u001b',
     '\u0085',
     '\u2028',
+    '\u3164',
+    '\u2800',
     '\n',
     '"',
     '\\',
@@ -22,7 +24,7 @@ const unit = fc.oneof(
 );
 const text = fc.array(unit).map((parts) => parts.join(''));
 /** Characters that control a terminal, or that a reader does not see. */
-const HIDDEN = /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}/u;
+const HIDDEN = /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}|(?!\p{VS})\p{Default_Ignorable_Code_Point}|\u2800/u;
 
 describe('Text that is shown', () => {
   it('has each hidden character as its number, also line ends, and all others as they are', () => {
@@ -30,6 +32,13 @@ describe('Text that is shown', () => {
       'a\\u{202e}\\u{200b}b\\u{d}\\u{a}\\u{e0041}\\u{a0}é 😀',
     );
     fc.assert(fc.property(text, (given) => !HIDDEN.test(visibleText(given))));
+  });
+
+  it('has no letter, mark or symbol that looks like nothing, so that no words are blank for a reader', () => {
+    const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCodePoint(code)).join('');
+    expect(HIDDEN.test(visibleText(all))).to.equal(false);
+    expect(visibleText('\u3164\u2800')).to.equal('\\u{3164}\\u{2800}');
+    expect(visibleText('⚠\ufe0f 葛\u{e0100}')).to.equal('⚠\ufe0f 葛\u{e0100}');
   });
 
   it('is the same value in JSON', () => {

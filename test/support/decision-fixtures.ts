@@ -39,7 +39,7 @@ export function revoked(at: Instant, ...tasks: readonly (readonly [TaskId, Revoc
   const all = tasks.map(([taskId, reason]): EndedTask => {
     return { taskId, end: { state: 'revoked', record: { event: 'task.revoked', reason } } };
   });
-  return { tasks: all, at, renewalsEvent: 'token.refreshed' };
+  return { tasks: all, at, renewalsEvent: 'token.refreshed', withdrawnEvent: 'approval.withdrawn' };
 }
 
 /** The effects of these ends: the changed rows, and the records of the ends after the given entries. */

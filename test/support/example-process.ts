@@ -7,12 +7,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
+import { PYTHON } from './other-languages/languages.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The working directory of an example, and the arguments of Node. */
+/** The working directory of an example, and the arguments of the program that runs it. */
 export interface ExamplePlace {
   readonly folder: string;
+  /** Node when absent. */
+  readonly program?: string;
   argumentsFor(name: string): readonly string[];
 }
 
@@ -23,6 +26,13 @@ const sourceOf = (name: string) => fileURLToPath(new URL(`docs/examples/${name}`
 const repository: ExamplePlace = {
   folder: fileURLToPath(root),
   argumentsFor: (name) => ['--import', 'tsx', sourceOf(name)],
+};
+
+/** An example in Python, with the packages of Debian. */
+export const pythonPlace: ExamplePlace = {
+  folder: fileURLToPath(root),
+  program: PYTHON,
+  argumentsFor: (name) => [sourceOf(name)],
 };
 
 /** A project with the packages installed. The examples are compiled there: Node 20 does not run TypeScript. */
@@ -92,7 +102,7 @@ export async function runExample(
 }
 
 function spawnExample(name: string, environment: Environment, place = repository) {
-  const child = spawn(process.execPath, place.argumentsFor(name), {
+  const child = spawn(place.program ?? process.execPath, place.argumentsFor(name), {
     cwd: place.folder,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

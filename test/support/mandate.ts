@@ -4,7 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
+import {
+  type AnswerVerdict,
+  type ApprovalAnswer,
+  answerApproval,
+} from '../../application/decisions/answer-approval.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
+import type { TaskApproval } from '../../application/ports/approvals.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { Clock, Monotonic } from '../../application/ports/runtime.ts';
 import type { Jobs } from '../../composition/recurring.ts';
@@ -12,7 +18,7 @@ import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import type { Settings } from '../../composition/settings/settings.ts';
 import { variableOf } from '../../composition/settings/startup-error.ts';
-import { parseSponsorKey } from '../../domain/identifiers.ts';
+import { parseApprovalId, parseSponsorKey } from '../../domain/identifiers.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
@@ -61,6 +67,14 @@ export interface Mandate {
   agent(changes?: Readonly<Record<string, unknown>>): Promise<RegisteredAgent>;
   /** All records, oldest first. */
   ledger(): Promise<readonly LedgerLine[]>;
+  /** A stored approval. @throws if there is none */
+  approval(approvalId: string): Promise<TaskApproval>;
+  /** The person of the approval answers it, after reading its words. */
+  answer(
+    approvalId: string,
+    answer: ApprovalAnswer['answer'],
+    changes?: Partial<ApprovalAnswer>,
+  ): Promise<AnswerVerdict>;
   /** Places an operator's block, which ends the person's tasks. */
   block(sponsorKey: string, kind: 'disabled' | 'deleted'): Promise<void>;
   readonly engine: 'sqlite' | 'postgres';
@@ -284,6 +298,27 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
       const before = Math.max(0, ...(await ledger()).map((line) => line.seq));
       await act();
       return (await ledger()).filter((line) => line.seq > before);
+    },
+    async approval(id) {
+      const approvalId = parseApprovalId(id);
+      const found = approvalId && (await service.storage.approvals.find(approvalId));
+      if (found === undefined) throw new Error(`no approval: ${id}`);
+      return found;
+    },
+    async answer(id, answer, changes = {}) {
+      const { approvalId, taskId, agentId, sponsor, audience, sponsorKey, commitment } = await mandate.approval(id);
+      const at = clock.now();
+      return service.storage.decide(answerApproval, {
+        approvalId,
+        about: { taskId, agentId, sponsor, audience },
+        sponsorKey,
+        answer,
+        commitment,
+        spend: settings['Service:Approvals:Spend'],
+        times: { earliest: at, latest: at },
+        at,
+        ...changes,
+      });
     },
     async block(text, kind) {
       const sponsorKey = parseSponsorKey(text);

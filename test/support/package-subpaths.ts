@@ -25,20 +25,40 @@ export const SUBPATHS: Readonly<Record<string, Subpath>> = {
       export const server: ToolServer = createToolServer({ issuer: 'https://m.example', audience: 'https://j.example' });`,
   },
   '@mandate/tool-server/express': {
-    use: `import { claimsOf } from '@mandate/tool-server/express';
-      export const person = (request: object): string => claimsOf(request).sub;`,
+    use: `import { type ApprovalKey, createToolServer } from '@mandate/tool-server';
+      import { claimsOf, type ExpressMiddleware, expressProtection } from '@mandate/tool-server/express';
+      export const person = (request: object): string => claimsOf(request).sub;
+      const at = { issuer: 'https://m.example', audience: 'https://j.example' };
+      export const asking = (approvalKey: ApprovalKey): ExpressMiddleware =>
+        expressProtection(createToolServer({ ...at, approvalKey }))({
+          scope: ['a'],
+          approval: ({ method, target, body, claims: { sub } }) => ({
+            title: method + target + sub,
+            // @ts-expect-error: the value has no type until it is checked.
+            lines: [{ label: 'To', value: body.to }],
+          }),
+        });`,
   },
   '@mandate/tool-server/fastify': {
     use: `import fastify from 'fastify';
       import { mandateProtection } from '@mandate/tool-server/fastify';
       export const app = fastify();
       app.get('/', { config: { mandate: { scope: ['a'] } } }, async (request) => request.mandate?.sub);
+      app.post<{ Body: { to: string } }>(
+        '/',
+        { config: { mandate: { scope: ['a'], approval: async ({ target, claims }) => ({ title: target + claims.sub }) } } },
+        async ({ body }) => body.to,
+      );
       export const protection = mandateProtection;`,
     peers: ['fastify'],
   },
   '@mandate/tool-server/mcp': {
     use: `import { McpServer } from '@modelcontextprotocol/server';
-      import { claimsOf } from '@mandate/tool-server/mcp';
+      import { claimsOf, type McpToolPolicy } from '@mandate/tool-server/mcp';
+      export const policy: McpToolPolicy = {
+        scope: ['a'],
+        approval: ({ tool, arguments: { to }, claims: { sub } }) => ({ title: tool + sub + String(to) }),
+      };
       new McpServer({ name: 'a', version: '1' }).registerTool('b', {}, (context) => {
         const text: string = claimsOf(context).sub;
         return { content: [{ type: 'text', text }] };
@@ -57,7 +77,12 @@ export const SUBPATHS: Readonly<Record<string, Subpath>> = {
     loadsPeers: true,
   },
   '@mandate/agent': {
-    use: `import { type Task, TaskOver } from '@mandate/agent';
+    use: `import { type Agent, ApprovalRequired, type Task, TaskOver } from '@mandate/agent';
+      const asked = { subjectToken: 'a', resource: 'https://j.example', scope: ['a'] };
+      export const waiting = (agent: Agent): Promise<Task> =>
+        agent.startTask({ ...asked, onApproval: async (uri) => console.log(uri.length), approvalTimeoutMs: 1000 });
+      export const pageOf = (error: unknown): string | undefined =>
+        error instanceof ApprovalRequired ? error.approvalUri : undefined;
       export const token = (task: Task): Promise<string> => task.token();
       export const isOver = (error: unknown): boolean => error instanceof TaskOver && error.reason === 'ended';`,
   },

@@ -7,9 +7,11 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { runMandate } from '../support/cli-run.ts';
 import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
-import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
+import { fieldsOf, JIRA, type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
 
 /** Copies the database, which no process uses. Resolves with the function that puts the copy in its place. */
 async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>> {
@@ -37,13 +39,23 @@ for (const database of databasesByLength) {
     let start: () => Promise<Mandate>;
     let fresh: FreshDatabase;
     let directory: string;
+    let jira: AskingServer;
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'mandate-restore-'));
       // The command has the clock of this machine.
       const clock = movedClock();
       fresh = await database.fresh();
       const kept = { ...fresh, drop: async () => undefined };
-      start = () => startMandate({ database: { ...database, fresh: async () => kept }, clock, databaseClock: clock });
+      jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
+      const settings = {
+        ...sharedSigningKey(),
+        'Service:Me:ClientId': 'the-page',
+        'Service:Approvals:Enabled': 'true',
+        'Service:Approvals:Resources:0:Audience': JIRA,
+        'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+      };
+      start = () =>
+        startMandate({ database: { ...database, fresh: async () => kept }, settings, clock, databaseClock: clock });
       mandate = await start();
     });
     after(async () => {
@@ -94,6 +106,36 @@ for (const database of databasesByLength) {
       expect((await exchange(agent.assertion())).status).to.equal(200);
       const lines = await mandate.recorded(() => exchange(spent));
       expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
+    });
+
+    it('lets no yes be used that may have been used since the backup, and the person is asked again', async () => {
+      const { access_token: token, task_id: taskId } = (await (await mandate.agent()).exchange()).body;
+      const ask = async (what: string) =>
+        (await asks(mandate, token, jira.request(taskId, { digest: digestOf(what) }))).body;
+      const [used, waiting] = [await ask('used'), await ask('waiting')];
+      expect(await mandate.answer(String(used.approval_id), 'approve')).to.equal('granted');
+      await mandate.stop();
+      const restore = await backup(fresh);
+      mandate = await start();
+      expect((await ask('used')).state).to.equal('granted');
+      await mandate.stop();
+      await restore();
+      mandate = await start();
+
+      const { code, out } = await run();
+      expect(code).to.equal(0);
+      expect(out).to.include('Approvals that were granted and not used are over: the people are asked again.');
+      const lines = await mandate.recorded(async () => {
+        await mandate.jobs.sweep();
+        const again = await ask('used');
+        expect(again.state).to.equal('pending');
+        expect(again.approval_id).not.to.equal(used.approval_id);
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([
+        ['approval.expired', 'approval_unused'],
+        ['approval.requested', null],
+      ]);
+      expect((await ask('waiting')).approval_id, 'it still waits').to.equal(waiting.approval_id);
     });
 
     it('can run again, and refuses numbers beyond the safe integers', async () => {

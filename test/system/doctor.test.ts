@@ -5,6 +5,7 @@ import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { runCommand } from '../support/command-process.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { startLoopback } from '../support/loopback.ts';
+import { askingServer, jwksOf, SOME_APPROVALS } from '../support/tool-server/approval-request.ts';
 import { testDatabase } from './doctor/database.ts';
 import { CONSOLE, consoleBehindProxy, examinedService, SECRET } from './doctor/examined.ts';
 import { testKeys } from './doctor/keys.ts';
@@ -14,6 +15,9 @@ import { testProvider } from './doctor/provider.ts';
 import { testRunningService } from './doctor/running.ts';
 
 const AUTHORITY = new URL('../support/tls/ca.pem', import.meta.url);
+
+/** For a tool server that signs nothing. */
+const NEVER = { issuer: () => '', now: () => 0 };
 
 /** The checks that the first table of docs/operating.md explains. */
 function explainedChecks(): readonly string[] {
@@ -36,6 +40,11 @@ for (const kind of databasesByLength) {
         ...good,
         ...CONSOLE,
         'Service:Console:Origin': proxy.url,
+        ...SOME_APPROVALS,
+        'Service:Approvals:Resources:0:JwksUri': undefined,
+        'Service:Approvals:Resources:0:Jwks': jwksOf(await askingServer('https://files.example/mcp', NEVER)),
+        'Service:Approvals:Notify:Url': `${proxy.url}/notices`,
+        'Service:Me:ClientId': good['Service:Me:ClientId'],
         NODE_EXTRA_CA_CERTS: fileURLToPath(AUTHORITY),
       });
       await proxy.close();

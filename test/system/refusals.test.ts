@@ -44,6 +44,14 @@ const ELSEWHERE = [
   'subject_bound_to_key', // test/system/bound-tokens.test.ts
   'actor_not_named', // test/system/may-act.test.ts
   'overloaded', // test/system/overload.test.ts
+  'approval_request_malformed', // test/system/approvals.test.ts
+  'approval_request_expired', // test/system/approvals.test.ts
+  'approval_issuer_unknown', // test/system/approvals.test.ts
+  'approval_signature_invalid', // test/system/approvals.test.ts
+  'approval_not_for_task', // test/system/approvals.test.ts
+  'approval_replayed', // test/system/approvals.test.ts
+  'too_many_pending', // test/system/approvals.test.ts
+  'approval_keys_unavailable', // test/system/approval-keys.test.ts
 ];
 
 describe('The tests of all denial reasons', () => {

@@ -12,7 +12,17 @@ import { type WrongConfiguration, wrongConfigurations } from '../composition/set
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 
 /** Values that a refusal may contain, because the specification has the same words. */
-const WORDS = new Set(['poll', 'signals', 'postgres', 'sqlite', 'development', 'externalId', 'userName', 'mandate']);
+const WORDS = new Set([
+  'poll',
+  'signals',
+  'postgres',
+  'sqlite',
+  'development',
+  'externalId',
+  'userName',
+  'mandate',
+  'true',
+]);
 
 /** The folder of a key file, and valid settings with that file. */
 let folder: string;

@@ -23,7 +23,9 @@ import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
 import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
+import { readJsonBody } from '../message/json-body.ts';
 import {
+  type Answer,
   answerFaults,
   answerInvalid,
   answerProblem,
@@ -36,7 +38,7 @@ import { type ActsSurface, listActs } from './act-routes.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
 import { requireOperator } from './operators.ts';
 import { addReadingRoutes } from './reading-routes.ts';
-import { type AdminAccess, type Answer, changing, readJsonBody, requireAdminKey, type Settling } from './requests.ts';
+import { type AdminAccess, changing, requireAdminKey, type Settling } from './requests.ts';
 import type { AdminRoute } from './roles.ts';
 import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';

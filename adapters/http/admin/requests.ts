@@ -1,21 +1,17 @@
-/** The check of the admin key, and parsers for path and body, for `/admin` and `/audit`. */
+/** The check of the admin key, and the parser of a path, for `/admin` and `/audit`. */
 
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../domain/identifiers.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type ActedOn, actedOnBy } from '../acted-on.ts';
 import { requireBearer } from '../message/bearer.ts';
-import { discardRest, parseJson, readTypedBody } from '../message/body.ts';
-import { answerInvalid, answerProblem } from '../message/problem-details.ts';
+import { discardRest } from '../message/body.ts';
+import { type Answer, answerInvalid, answerProblem } from '../message/problem-details.ts';
 import { authenticateOperator, type OperatorAccess, requireOperator } from './operators.ts';
 import type { AdminRoute } from './roles.ts';
-
-/** Writes the answer to a request. */
-export type Answer = (response: Response) => void;
 
 export interface AdminAccess {
   /** `undefined` disables the admin API. */
@@ -74,25 +70,3 @@ export function readSponsorKey(text: string): SponsorKey | Answer {
   const invalid: Answer = (response) => answerInvalid(response, fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE));
   return parseSponsorKey(text) ?? invalid;
 }
-
-/**
- * Reads the JSON object in the request's body (supplement "Token endpoint", "Agents"). Returns the
- * refusal of another body, and `undefined` if the client has disconnected.
- */
-export async function readJsonBody(request: Request): Promise<JsonObject | Answer | undefined> {
-  const body = await readTypedBody(request, ['application/json'], 'The body must be application/json, in UTF-8.');
-  if (body.kind === 'aborted') return undefined;
-  const refuse =
-    (status: 400 | 415, detail: string, reason: string): Answer =>
-    (response) =>
-      answerProblem(response, { status, detail, reason });
-  if (body.kind === 'refused') {
-    return refuse(body.reason === 'body_too_large' ? 400 : 415, body.sentence, body.reason);
-  }
-  const value = parseJson(body.bytes);
-  if (isJsonObject(value)) return value;
-  return refuse(400, value === undefined ? MALFORMED : 'The body must be a JSON object.', 'malformed_body');
-}
-
-const MALFORMED =
-  'The body must be well-formed JSON in UTF-8, without a member named twice and without nesting deeper than 32.';

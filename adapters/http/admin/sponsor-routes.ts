@@ -10,9 +10,9 @@ import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.t
 import { presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
-import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { type Answer, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { requireOperator } from './operators.ts';
-import { type AdminAccess, type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
+import { type AdminAccess, changing, readSponsorKey, type Settling } from './requests.ts';
 
 export interface SponsorSurface extends AdminAccess, Settling {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;

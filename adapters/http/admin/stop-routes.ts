@@ -10,12 +10,12 @@ import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import type { ActedOn } from '../acted-on.ts';
 import { discardRest, hasBody } from '../message/body.ts';
 import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
-import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { type Answer, answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { readQuery } from '../message/query.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
 import { requireOperator } from './operators.ts';
 import { answerUnknownTask, listTasks, type ReadingSurface, showTask } from './reading-routes.ts';
-import { type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
+import { changing, readSponsorKey, type Settling } from './requests.ts';
 
 export interface StopSurface extends ReadingSurface, Settling {
   stop(selection: StopSelection): Promise<StopOutcome>;

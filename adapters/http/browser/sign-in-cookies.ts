@@ -14,6 +14,16 @@ export interface Place {
   readonly maxAge?: number;
 }
 
+/** The places of one set of pages. */
+export interface Places<Name extends string> {
+  has(name: string): name is Name;
+  of(name: Name): Place;
+}
+
+export function fixedPlaces<Name extends string>(places: Readonly<Record<Name, Place>>): Places<Name> {
+  return { has: (name): name is Name => Object.hasOwn(places, name), of: (name) => places[name] };
+}
+
 export interface BegunSignIn<Name extends string> {
   readonly secret: string;
   readonly place: Name;
@@ -22,8 +32,7 @@ export interface BegunSignIn<Name extends string> {
 export interface SignInCookies<Name extends string> {
   /** The name of the session's cookie. */
   readonly sessionName: string;
-  readonly places: Readonly<Record<Name, Place>>;
-  isPlace(name: string): name is Name;
+  readonly places: Places<Name>;
   /** The values of a sign-in follow from its cookie, so that any replica can finish it and none stores it. */
   attemptOf(begun: BegunSignIn<Name>): SignInAttempt;
   /** The secret of the session. `undefined` without a usable cookie. */
@@ -47,20 +56,18 @@ export interface SignInCookies<Name extends string> {
 /** @param names of the cookies. They begin with `__Host-` (cookies.ts) */
 export function signInCookies<Name extends string>(
   names: { readonly session: `__Host-${string}`; readonly signIn: `__Host-${string}` },
-  places: Readonly<Record<Name, Place>>,
+  places: Places<Name>,
 ): SignInCookies<Name> {
-  const isPlace = (name: string): name is Name => Object.hasOwn(places, name);
   return {
     sessionName: names.session,
     places,
-    isPlace,
     attemptOf({ secret, place }) {
       const derived = (use: string) => createHmac('sha256', secret).update(use).digest('base64url');
       return {
         state: derived('state'),
         nonce: derived('nonce'),
         codeVerifier: derived('code verifier'),
-        maxAge: places[place].maxAge,
+        maxAge: places.of(place).maxAge,
       };
     },
     sessionSecret: (cookies) => secretCookie(cookies, names.session),
@@ -68,7 +75,7 @@ export function signInCookies<Name extends string>(
     hasSeveralSessions: (cookies) => cookieValues(cookies, names.session).length > 1,
     begunSignIn(cookies) {
       const [place = '', secret = '', ...rest] = onlyCookie(cookies, names.signIn)?.split('.') ?? [];
-      return isPlace(place) && SECRET.test(secret) && rest.length === 0 ? { place, secret } : undefined;
+      return places.has(place) && SECRET.test(secret) && rest.length === 0 ? { place, secret } : undefined;
     },
     set: {
       // The cookie has no age: the browser may forget it earlier than the service does.

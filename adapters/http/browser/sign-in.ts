@@ -69,10 +69,12 @@ export interface SignInPages<Place extends string, Refusal extends string> {
    * Answers with a page that says one thing. The page `signing_out` opens its link without a click.
    *
    * @param to where its link leads: a path after `base`
+   * @param place where the browser would have gone after the sign-in
    */
   say(
     response: Response,
     notice: { readonly status: number; readonly kind: SignInNotice<Refusal>; readonly to?: string },
+    place?: Place,
   ): void;
   readonly faults: ErrorRequestHandler;
 }
@@ -123,12 +125,12 @@ export function signInRouter<Place extends string, Refusal extends string>(
   // The provider sends the browser here after its own sign-out. Parameters of the address say nothing.
   router.get('/signed-out', async (request, response) => {
     const session = await surface.findSession(request.headers.cookie ?? '', request.trace);
-    if (session !== undefined) return redirect(response, `${base}${cookies.places[home].path}`);
+    if (session !== undefined) return redirect(response, `${base}${cookies.places.of(home).path}`);
     pages.say(response, { status: 200, kind: 'signed_out_everywhere', to: `${pages.mount}/sign-in` });
   });
   // After a sign-out its address stays in the browser.
   router.get('/sign-out', (request, response, next) =>
-    wantsPage(request) ? redirect(response, `${base}${cookies.places[home].path}`) : next(),
+    wantsPage(request) ? redirect(response, `${base}${cookies.places.of(home).path}`) : next(),
   );
   router.all(['/sign-in', '/callback', '/signed-out'], methodNotAllowed('GET, HEAD'));
   router.all('/sign-out', methodNotAllowed('POST'));
@@ -144,7 +146,7 @@ function placeOf<Place extends string>(
   const parameters = queryParameters(url);
   if (parameters.length === 0) return home;
   const [{ name, value = '' } = {}] = parameters;
-  return parameters.length === 1 && name === 'to' && cookies.isPlace(value) ? value : undefined;
+  return parameters.length === 1 && name === 'to' && cookies.places.has(value) ? value : undefined;
 }
 
 async function finish<Place extends string, Refusal extends string>(
@@ -158,7 +160,7 @@ async function finish<Place extends string, Refusal extends string>(
   const begun = cookies.begunSignIn(cookie);
   const leadsHome = async () => {
     const isSignedIn = (await surface.findSession(cookie, request.trace)) !== undefined;
-    if (isSignedIn) redirect(response, `${base}${cookies.places[home].path}`);
+    if (isSignedIn) redirect(response, `${base}${cookies.places.of(home).path}`);
     return isSignedIn;
   };
   if (begun === undefined) {
@@ -179,7 +181,7 @@ async function finish<Place extends string, Refusal extends string>(
     return again(response, pages, { status, kind: opened.reason }, begun.place);
   }
   response.append('Set-Cookie', [cookies.set.session(opened.secret), cookies.set.noSignIn]);
-  redirect(response, `${base}${cookies.places[begun.place].path}`);
+  redirect(response, `${base}${cookies.places.of(begun.place).path}`);
 }
 
 function noticeOf(kind: SignInDenial): { readonly status: number; readonly kind: SignInDenial } {
@@ -193,7 +195,7 @@ function again<Place extends string, Refusal extends string>(
   place: Place = home,
 ): void {
   if (notice.status === 503) response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-  say(response, { ...notice, to: `${mount}/sign-in${place === home ? '' : `?to=${place}`}` });
+  say(response, { ...notice, to: `${mount}/sign-in${place === home ? '' : `?to=${place}`}` }, place);
 }
 
 /**

@@ -19,7 +19,9 @@ import type { NewestCheckpoints } from '../../../application/ledger/query.ts';
 import type { Sponsors } from '../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../application/ports/storage.ts';
 import type { LiveTaskCount, LiveTasksQuestion } from '../../../application/ports/tasks.ts';
+import type { Approval } from '../../../domain/approvals/approval.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
+import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
 import type { AdminSurface } from '../admin/admin-router.ts';
@@ -147,6 +149,8 @@ export interface OverviewSurface {
   /** The earlier clock of this machine and the database. */
   earliest(): Instant | Promise<Instant>;
   backlog(): Promise<Backlog>;
+  /** How many approvals wait for people, up to `MOST_COUNTED`. `undefined` without `Service:Approvals:Enabled`. */
+  readonly countWaiting: (() => Promise<number>) | undefined;
   readonly hasSink: boolean;
   /** `Service:Audit:Checkpoint:Interval`, in seconds. */
   readonly sealsEvery: number;
@@ -170,6 +174,8 @@ export interface ViewsSurface {
   /** The denials of the last ten minutes. For an auditor only. */
   denials(now: Instant): Promise<RecentDenials>;
   delegations(question: DelegationQuestion): Promise<Delegations>;
+  /** The approvals of a task with their words, newest first. `undefined` without `Service:Approvals:Enabled`. */
+  readonly approvalsOf: ((taskId: TaskId, limit: number) => Promise<readonly Approval[]>) | undefined;
   /** Compares the agents that a YAML file declares with the registered ones. */
   compare(file: string, bytes: Uint8Array): Promise<Comparison>;
   /** Seconds: the longest life of a token that a registration may name. */

@@ -33,10 +33,23 @@ ${body}
   );
 }
 
+/** A person hears of an approval that waits within seconds. Other pages renew themselves less often (renewal.js). */
+const RENEW_MS = 4000;
+
+/**
+ * The script replaces this part only by another version. Until then its buttons stay in their places: nothing that changes is
+ * above it.
+ */
+interface ApprovalsPart {
+  readonly version: string;
+  readonly shown: Insert;
+}
+
 interface Content {
   readonly title: string;
   /** The title as the page shows it. */
   readonly heading: Insert;
+  readonly approvals?: ApprovalsPart | undefined;
   /** The part that the script renews. */
   readonly renewed: Insert;
   readonly below?: Insert;
@@ -46,15 +59,20 @@ interface Content {
 export function pageOfPerson(view: PersonView, language: Language, content: Content): string {
   const words = texts[language];
   const { base, notice } = view;
-  const { title, heading, renewed, below } = content;
+  const { title, heading, approvals, renewed, below } = content;
   const body = html`<header>
 <p><img src="${base}${assets.mark.path}" alt=""><span data-signed-in>${words.signedInAs(named(view.person))}</span></p>
 <div data-signed-in>${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}</div>
 </header>
-<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}">
+<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}"${view.hearsApprovals && html` data-renew-ms="${RENEW_MS}"`}>
 <h1>${heading}</h1>
 <div role="status">${notice !== undefined && html`<p class="banner good">${words.notice(notice)}</p>`}</div>
-<p class="banner warn" id="offline" role="status" hidden>${words.offline}</p>
+${
+  approvals &&
+  html`<p class="hidden" id="asked" role="status"></p>
+<div id="approvals" data-renewed data-version="${approvals.version}">${approvals.shown}</div>
+`
+}<p class="banner warn" id="offline" role="status" hidden>${words.offline}</p>
 <div id="renewed" data-renewed data-now="${toMillisecondText(view.now)}">
 ${renewed}
 </div>

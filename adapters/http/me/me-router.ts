@@ -31,6 +31,7 @@ import {
   unknownPath,
 } from '../message/problem-details.ts';
 import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
+import { type MyApprovals, serveApprovals } from './approval-routes.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
 import type { AnswerBrowser } from './notice.ts';
 
@@ -51,6 +52,8 @@ export interface MeSurface extends MeAccess {
   resume(person: MePerson): Promise<ResumeVerdict>;
   records(person: MePerson, question: MyRecordsQuestion): Promise<LedgerAnswer>;
   prove(person: MePerson, seq: number): Promise<ProofOutcome>;
+  /** `undefined` without `Service:Approvals:Enabled`: its paths are then unknown. */
+  readonly approvals: MyApprovals | undefined;
   readonly log: Log;
 }
 
@@ -88,6 +91,7 @@ export function meRouter(surface: MeSurface, pages?: Pages): Router {
   router.route('/pause').put(as(pause)).delete(as(resume)).all(methodNotAllowed('PUT, DELETE'));
   router.route('/records').get(as(listRecords)).all(methodNotAllowed('GET, HEAD'));
   router.route('/records/:seq/proof').get(as(proof)).all(methodNotAllowed('GET, HEAD'));
+  if (surface.approvals !== undefined) serveApprovals(router, surface.approvals, personOf);
   router.use((request, response, next) => {
     if (!pages?.answerBrowser(response, { status: 404, kind: 'unknown_path' })) unknownPath(request, response, next);
   });

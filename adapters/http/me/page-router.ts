@@ -1,52 +1,33 @@
-/**
- * Routes of the person's page, relative to `/me`. They take a session only: a request with an access token goes on to
- * the API, which refuses or serves it.
- */
+/** Routes of the person's pages and their forms, relative to `/me`, for a session (page-requests.ts). */
 
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type {
-  MyAgents,
-  MyAgentsQuestion,
-  MyAgentTasks,
-  MyAgentTasksQuestion,
-} from '../../../application/me/my-agents.ts';
-import type { MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
+import express, { type Request, type Response, type Router } from 'express';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
-import type { Clock } from '../../../application/ports/runtime.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { isSignInDated } from '../../../domain/sessions/sign-in-age.ts';
-import type { MePerson } from '../../../domain/sponsors/me-person.ts';
 import { serveAssets } from '../browser/assets.ts';
-import { flashCookie } from '../browser/flash.ts';
-import { type FormField, type Guard, sessionOfForm, sessionOfPage } from '../browser/guards.ts';
-import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../browser/page-headers.ts';
-import type { BrowserSession } from '../browser/session.ts';
+import type { FormField } from '../browser/guards.ts';
+import { FORM_PAGE_HEADERS } from '../browser/page-headers.ts';
 import { readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
 import { agentAddress, POSITION_FIELDS, renderAgent } from './agent-page.ts';
+import { serveApprovalPage } from './approval-page-routes.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
-import { meCookies } from './cookies.ts';
 import { renderEnded } from './ended-page.ts';
-import { type MeSurface, parseAfter } from './me-router.ts';
+import { parseAfter } from './me-router.ts';
 import { renderResume } from './message-page.ts';
-import { answerFaults, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
+import { answerFaults, answerNotice, languageOf } from './notice.ts';
 import { renderMe } from './page.ts';
+import {
+  type Asked,
+  type Message,
+  type Outcome,
+  type PageOptions,
+  type PageSurface,
+  pageRequests,
+  personView,
+} from './page-requests.ts';
 import { AGENT_FIELD } from './task-parts.ts';
-import { type AgentPosition, type MeView, type Notice, noticeKinds, type PersonView } from './view.ts';
-
-/** What the page reads beside the API. */
-export interface PageSurface extends MeSurface {
-  agents(person: MePerson, question: MyAgentsQuestion): Promise<MyAgents>;
-  /** `undefined` for a task that is not stored, or is another person's. */
-  agentTasks(person: MePerson, question: MyAgentTasksQuestion): Promise<MyAgentTasks | undefined>;
-  endedTasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
-}
-
-export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sessionTtl'> {
-  readonly clock: Clock;
-}
-
-const flash = flashCookie('__Host-mandate-notice', noticeKinds);
+import type { AgentPosition, MeView } from './view.ts';
 
 const AGENTS_PER_PAGE = 20;
 /** The first page shows up to this many live tasks. A person with more gets a line for each agent, and its tasks elsewhere. */
@@ -59,52 +40,16 @@ export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
-  const guard: Guard<MePerson> = {
-    origin: surface.issuer,
-    cookies: meCookies,
-    signIn: `${base}/me/sign-in`,
-    find: async (request) => surface.sessions?.find(request.headers.cookie ?? '', request.trace),
-    refuse: (reason, trace) => surface.refuse(reason, trace),
-    say: (response, notice) => answerNotice(response, { ...notice, base }),
-  };
-  const asked = (session: BrowserSession<MePerson>): Asked => ({
-    surface,
-    person: session.holder,
-    session,
-    base,
-    options,
-  });
-
-  const show =
-    (answer: (asked: Asked, request: Request, response: Response) => Promise<void>): RequestHandler =>
-    async (request, response, next) => {
-      if (request.headers.authorization !== undefined) return next();
-      const session = await sessionOfPage(guard, request, response);
-      if (session !== undefined) await answer(asked(session), request, response);
-    };
-
-  /** Handles a form. Then the browser opens the page that its outcome names, by default `/me`. */
-  const act =
-    <Params>(change: (asked: Asked, params: Params, field: FormField) => Promise<Outcome>): RequestHandler<Params> =>
-    async (request, response, next) => {
-      if (request.headers.authorization !== undefined || !wantsPage(request)) return next();
-      const form = await sessionOfForm(guard, request as Request, response);
-      if (form === undefined) return;
-      const outcome = await change(asked(form.session), request.params, form.field);
-      if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
-      if (outcome.notice !== undefined) flash.give(response, outcome.notice);
-      redirect(response, `${base}${outcome.to ?? '/me'}`, 303);
-    };
-
+  const requests = pageRequests(surface, options);
+  const { show, act, leadTo } = requests;
   router.get('/', show(showTasks));
   router.get('/agent', show(showAgent));
   router.get('/ended', show(showEnded));
   router.get('/resume', show(showResume));
-  // The address of a refused form stays in the browser. A person who opens it again gets the tasks.
-  router.get(['/tasks/stop', '/tasks/:taskId/stop', '/agents/stop', '/pause'], (request, response, next) => {
-    if (request.headers.authorization !== undefined || !wantsPage(request)) next();
-    else redirect(response, `${base}/me`);
-  });
+  router.get(
+    ['/tasks/stop', '/tasks/:taskId/stop', '/agents/stop', '/pause'],
+    leadTo(() => '/me'),
+  );
   router.post(
     '/tasks/stop',
     act((asked) => stop(asked, { kind: 'sponsor' })),
@@ -119,23 +64,10 @@ export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   );
   router.post('/pause', act(pause));
   router.post('/resume', act(resume));
+  if (surface.approvals !== undefined) serveApprovalPage(router, surface.approvals, requests);
   router.use(answerFaults(surface.log, base));
   return router;
 }
-
-interface Asked {
-  readonly surface: PageSurface;
-  readonly person: MePerson;
-  readonly session: BrowserSession<MePerson>;
-  readonly base: string;
-  readonly options: PageOptions;
-}
-
-type Message = Pick<NoticePage, 'status' | 'kind'>;
-
-type Outcome =
-  | { readonly kind: 'done'; readonly notice?: Notice; readonly to?: string | undefined }
-  | { readonly kind: 'refused'; readonly notice: Message };
 
 const UNKNOWN_TASK: Message = { status: 404, kind: 'unknown_task' };
 
@@ -156,16 +88,20 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   if (query.errors.length > 0) return refuseAddress(asked, response);
   const isFirst = after === undefined;
   const live = surface.agents(person, { after, limit: AGENTS_PER_PAGE, listsTasks: FEW_TASKS });
-  const [agents, ended, pause, mayResume] = await Promise.all([
+  const [agents, ended, pause, mayResume, waiting, mayApprove] = await Promise.all([
     live,
     // Read after the live tasks: a task that ends meanwhile is then on the page twice, never missing.
     live.then(() => (isFirst ? surface.endedTasks(person, { after: undefined, limit: LATEST_ENDED }) : undefined)),
     surface.pauseOf(person),
     surface.mayResume(person),
+    isFirst ? surface.approvals?.list(person) : undefined,
+    surface.approvals?.mayApprove(person),
   ]);
   const view: MeView = {
     ...personView(asked, request, response),
     reach: options.reach,
+    waiting: waiting ?? [],
+    mayApprove: mayApprove === true,
     agents,
     isFirst,
     ended,
@@ -199,19 +135,6 @@ async function showEnded(asked: Asked, request: Request, response: Response): Pr
   response
     .set(FORM_PAGE_HEADERS)
     .send(renderEnded({ ...personView(asked, request, response), ended }, languageOf(request)));
-}
-
-function personView({ session, person, base, options }: Asked, request: Request, response: Response): PersonView {
-  const { scopeWords, sessionTtl, clock } = options;
-  return {
-    base,
-    person: person.sponsorKey,
-    now: clock.now(),
-    formToken: session.formToken,
-    sessionTtl,
-    notice: flash.take(request, response),
-    scopeWords,
-  };
 }
 
 async function showResume(

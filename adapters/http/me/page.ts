@@ -4,6 +4,7 @@ import type { MyAgent } from '../../../application/me/my-agents.ts';
 import type { MyTask } from '../../../application/me/my-tasks.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
 import { agentAddress } from './agent-page.ts';
+import { waitingApprovals } from './approval-page.ts';
 import { endedAddress } from './ended-page.ts';
 import { form, pageLinks, pageOfPerson, texts } from './frame.ts';
 import { resumeButton } from './message-page.ts';
@@ -28,7 +29,8 @@ ${ended(view, words, language)}`;
 <ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}</ul>
 </section>
 ${view.signsOutEverywhere && signOutEverywhere(view, words)}`;
-  return pageOfPerson(view, language, { title: words.title, heading: words.title, renewed, below });
+  const approvals = view.hearsApprovals ? waitingApprovals(view, words, language) : undefined;
+  return pageOfPerson(view, language, { title: words.title, heading: words.title, approvals, renewed, below });
 }
 
 function whatAgentsMay(view: MeView): { mayBegin: boolean; mayPause: boolean } {

@@ -2,6 +2,7 @@
 
 import type { MyAgents, MyAgentTasks } from '../../../application/me/my-agents.ts';
 import type { MyTasksPage } from '../../../application/me/my-tasks.ts';
+import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Flash } from '../browser/flash.ts';
@@ -18,9 +19,15 @@ export interface PersonView {
   readonly sessionTtl: number;
   readonly notice: Notice | undefined;
   readonly scopeWords: ScopeWords;
+  /** Whether tool servers may ask for approvals: the page then renews itself more often. */
+  readonly hearsApprovals: boolean;
 }
 
 export interface MeView extends PersonView {
+  /** The approvals that wait, oldest first. Empty without approvals, and on a later page of agents. */
+  readonly waiting: readonly TaskApproval[];
+  /** Whether the person signed in lately enough to approve. */
+  readonly mayApprove: boolean;
   readonly agents: MyAgents;
   /** Whether this is the first page of agents. */
   readonly isFirst: boolean;
@@ -54,12 +61,18 @@ export interface AgentPosition {
   readonly after: TaskId | undefined;
 }
 
+/** An approval in any state. */
+export interface ApprovalView extends PersonView {
+  readonly approval: TaskApproval;
+  readonly mayApprove: boolean;
+}
+
 export interface EndedView extends PersonView {
   readonly ended: MyTasksPage;
 }
 
 /** What the person has just done. */
-export const noticeKinds = ['stopped', 'paused', 'resumed'] as const;
+export const noticeKinds = ['stopped', 'paused', 'resumed', 'approved', 'declined'] as const;
 export type Notice = Flash<(typeof noticeKinds)[number]>;
 
 /** How soon a stop takes effect where tool servers do not ask the service. */

@@ -3,13 +3,16 @@
  * (specification "Validation errors"; supplement "Errors elsewhere").
  */
 
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { ServedResponse } from '../server/message-classes.ts';
 import { type Problem, problemDocument } from '../server/problem-document.ts';
 import { discardRest } from './body.ts';
 import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
+
+/** Writes the answer to a request. */
+export type Answer = (response: Response) => void;
 
 /** @param reason a fixed word for the log */
 export function answerProblem(

@@ -1,8 +1,10 @@
 /** Turns outcomes into OAuth responses: status, headers and body (RFC 6749 §5; specification "OAuth error bodies"). */
 
+import type { AskedApproval } from '../../../application/approvals/ask.ts';
 import type { Denial } from '../../../application/outcome.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';
+import { approvalUri, POLL_INTERVAL_SECONDS } from '../../../domain/approvals/approval.ts';
 import { describeDenial, type OAuthError } from '../../../domain/denial.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
@@ -28,6 +30,7 @@ export function answerDenial(response: ServedResponse, denial: Denial): void {
     response.setHeader('WWW-Authenticate', `${scheme} realm="mandate"`);
   }
   if (denial.reason === 'overloaded') response.setHeader('Retry-After', CAPACITY_RETRY_AFTER);
+  if (denial.reason === 'too_many_pending') response.setHeader('Retry-After', POLL_INTERVAL_SECONDS);
   sendJson(response, statusOf(error), {
     error,
     error_description: denial.detail ?? sentence,
@@ -91,6 +94,30 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
       };
     case 'agent_disabled':
       return { active: false, revocation_reason: 'agent_disabled' };
+  }
+}
+
+/** Says what the tool server may do. The agent gets none of it but the address for its person. */
+export function answerApproval(response: ServedResponse, approval: AskedApproval, issuer: string): void {
+  response.reason = approval.kind;
+  sendJson(response, 200, approvalBody(approval, issuer));
+}
+
+function approvalBody(approval: AskedApproval, issuer: string): Record<string, unknown> {
+  const { kind: state } = approval;
+  switch (approval.kind) {
+    case 'pending':
+      return {
+        state,
+        approval_id: approval.approvalId,
+        approval_uri: approvalUri(issuer, approval.approvalId),
+        expires_in: approval.expiresIn,
+        interval: POLL_INTERVAL_SECONDS,
+      };
+    case 'granted':
+      return { state, approval_id: approval.approvalId, approved_at: toShortText(approval.approvedAt) };
+    default:
+      return { state };
   }
 }
 

@@ -1,11 +1,12 @@
 /**
- * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. form.ts parses the form,
+ * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. One of them is optional. form.ts parses the form,
  * requests.ts turns it into the typed request of a use case, `application/token` decides, and answers.ts turns the
  * outcome into a response. The handlers are called by Node's server, in front of Express. Each has a fixed path and
  * one method, and Express would take a tenth of an exchange's CPU time.
  */
 
 import type { RequestListener } from 'node:http';
+import type { ApprovalQuestion, AskedApproval } from '../../../application/approvals/ask.ts';
 import { denied, type Outcome } from '../../../application/outcome.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
@@ -16,8 +17,10 @@ import type { RevocationRequest, RevocationResult } from '../../../application/t
 import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
+import { APPROVAL_PATH } from '../routes.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import {
+  answerApproval,
   answerDenial,
   answerFault,
   answerIntrospection,
@@ -29,7 +32,7 @@ import {
 } from './answers.ts';
 import { type Form, GONE, readFormRequest } from './form.ts';
 import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
-import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
+import { parseApproval, parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
 import { namingParameter } from './target.ts';
 
 export interface OAuthSurface {
@@ -40,15 +43,26 @@ export interface OAuthSurface {
   /** Records a refusal before it is answered. Every request that may be refused passes through here. */
   record<T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>>;
   readonly optionalParameters: OptionalParameters;
+  /** `undefined` without `Service:Approvals:Enabled`: the path is then unknown. */
+  readonly approvals: ApprovalSurface | undefined;
   readonly log: Log;
+}
+
+export interface ApprovalSurface {
+  readonly issuer: string;
+  ask(question: ApprovalQuestion, trace?: Trace): Promise<Outcome<AskedApproval>>;
 }
 
 /** The handler of each path. */
 export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
+  const { approvals } = surface;
   return new Map([
     ['/oauth2/token', endpoint(surface, tokenEndpoint)],
     ['/oauth2/introspect', endpoint(surface, introspectionEndpoint)],
     ['/oauth2/revoke', endpoint(surface, revocationEndpoint)],
+    ...(approvals === undefined
+      ? []
+      : ([[APPROVAL_PATH, endpoint(surface, approvalEndpoint(approvals), ['request'])]] as const)),
   ]);
 }
 
@@ -91,10 +105,24 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
   answerNothing(response, outcome.kind === 'denied' ? outcome.denial.reason : outcome.value);
 };
 
-/** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
-function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
+const approvalEndpoint =
+  ({ issuer, ask }: ApprovalSurface): FormHandler =>
+  async (surface, form, response, trace) => {
+    const parsed = parseApproval(form);
+    const decide = async () => (parsed.kind === 'denied' ? parsed : ask(parsed.value, trace));
+    const outcome = await surface.record(decide, trace);
+    if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
+    else answerApproval(response, outcome.value, issuer);
+  };
+
+/**
+ * A POST endpoint that takes a form. Any other method is recorded as a malformed request.
+ *
+ * @param more names of parameters that only this endpoint reads
+ */
+function endpoint(surface: OAuthSurface, handle: FormHandler, more: readonly string[] = []): RequestListener {
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
-  const added = addedParameters(surface.optionalParameters);
+  const added = new Set([...addedParameters(surface.optionalParameters), ...more]);
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
     if (request.method !== 'POST') {

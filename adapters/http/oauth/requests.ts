@@ -4,6 +4,7 @@
  * assertion is not authenticated, which is no malformed request. So the assertion passes as `undefined`.
  */
 
+import type { ApprovalQuestion } from '../../../application/approvals/ask.ts';
 import { allowed, type Denied, denied, type Outcome } from '../../../application/outcome.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
@@ -117,6 +118,13 @@ function parseRefresh(form: Form, optional: OptionalParameters): Outcome<TokenRe
 export function parseIntrospection(form: Form): Outcome<string> {
   const token = form.get('token');
   return token === undefined ? missing('token') : allowed(token);
+}
+
+/** The request object is not examined here: all that is wrong with it has one sentence. */
+export function parseApproval(form: Form): Outcome<ApprovalQuestion> {
+  const [token, request] = [form.get('token'), form.get('request')];
+  if (token === undefined) return missing('token');
+  return request === undefined ? missing('request') : allowed({ token, request });
 }
 
 export function parseRevocation(form: Form): Outcome<RevocationRequest> {

@@ -4,10 +4,11 @@ import { STATUS_CODES } from 'node:http';
 import type { OAuthError } from '../../../domain/denial.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
 
-/** The error codes of `/me`: of RFC 6750 §3.1 and RFC 9470 §3, and three of this service. */
+/** The error codes of `/me`: of RFC 6750 §3.1 and RFC 9470 §3, and those of this service. */
 type MeError =
   | ('missing_token' | 'invalid_token' | 'insufficient_user_authentication')
-  | ('invalid_form_token' | 'pause_not_liftable');
+  | ('invalid_form_token' | 'pause_not_liftable')
+  | ('other_words' | 'not_waiting');
 
 export interface Problem {
   readonly status: number;

@@ -3,13 +3,14 @@
  *
  * options.ts checks the options, and agent-key.ts signs a new client assertion for each request. control-plane.ts
  * sends an exchange, a refresh or a revocation. issued-token.ts compares the answer with the request. task.ts keeps
- * the token, renews it before it expires, and ends with the task. A failure is one of errors.ts. `mcp` has the same
- * for an MCP client.
+ * the token, renews it before it expires, and ends with the task. approved-fetch.ts repeats a call that a person has to
+ * approve. A failure is one of errors.ts. `mcp` has the same for an MCP client.
  */
 
-import { type Checks, checkArguments, optional, optionsOf } from '../arguments.ts';
+import { type Checks, callable, checkArguments, optional, optionsOf } from '../arguments.ts';
 import { assertionSigner } from './agent-key.ts';
 import { keepParts } from './agent-parts.ts';
+import type { OnApproval } from './approved-fetch.ts';
 import { controlPlane, retryWithBackoff } from './control-plane.ts';
 import {
   type AgentOptions,
@@ -17,13 +18,15 @@ import {
   agentScopes,
   audience,
   checkAgentOptions,
+  duration,
   originList,
   purposeText,
 } from './options.ts';
 import { renewingTask, type Task } from './task.ts';
 
 export type { AgentKey, AssertionAlgorithm, KeySigner } from './agent-key.ts';
-export { NotNow, Refused, type TaskEnd, TaskOver, type Unacceptable } from './errors.ts';
+export type { OnApproval } from './approved-fetch.ts';
+export { ApprovalRequired, NotNow, Refused, type TaskEnd, TaskOver, type Unacceptable } from './errors.ts';
 export type { AgentClock, AgentOptions } from './options.ts';
 export type { Task } from './task.ts';
 
@@ -38,6 +41,14 @@ export interface StartTask {
   readonly purpose?: string;
   /** The origins to which the task's `fetch` may send the token. The default is the origin of `resource`. */
   readonly origins?: readonly string[];
+  /**
+   * Tells the person that a call waits for an approval, for example by showing the address. With it, `fetch` repeats the
+   * call until the person has answered; without it, `fetch` throws ApprovalRequired. It is called once for each address,
+   * and awaited within the time limit. An error that it throws is the error of `fetch`.
+   */
+  readonly onApproval?: OnApproval;
+  /** How long `fetch` waits for an approval, in milliseconds, before it throws ApprovalRequired. The default is 600000. */
+  readonly approvalTimeoutMs?: number;
 }
 
 export interface Agent {
@@ -51,12 +62,17 @@ export interface Agent {
   startTask(request: StartTask): Promise<Task>;
 }
 
+/** The time that the control plane gives a person by default. */
+const DEFAULT_APPROVAL_TIMEOUT_MS = 600_000;
+
 const START: Checks<StartTask> = {
   subjectToken: accessToken,
   resource: audience,
   scope: agentScopes,
   purpose: optional(purposeText),
   origins: optional(originList),
+  onApproval: optional(callable),
+  approvalTimeoutMs: optional(duration),
 };
 
 /** @throws TypeError that lists every wrong option. The message holds no part of the key */
@@ -67,10 +83,11 @@ export function createAgent(given: AgentOptions): Agent {
     async startTask(request) {
       // Checked before the exchange: a TypeError after it would leave an unused task.
       checkArguments('agent.startTask', request, optionsOf(START));
-      const { origins = [request.resource], ...asked } = request;
+      const { origins = [request.resource], onApproval, approvalTimeoutMs, ...asked } = request;
+      const waiting = { onApproval, timeoutMs: approvalTimeoutMs ?? DEFAULT_APPROVAL_TIMEOUT_MS };
       const sentTo = origins.map((address) => new URL(address).origin);
       const issued = await retryWithBackoff(options, () => plane.exchange(asked));
-      return renewingTask(options, plane, { resource: asked.resource, origins: sentTo }, issued);
+      return renewingTask(options, plane, { resource: asked.resource, origins: sentTo, waiting }, issued);
     },
   };
   return keepParts(agent, { options, plane });

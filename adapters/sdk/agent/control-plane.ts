@@ -157,7 +157,7 @@ function objectOf(text: string): Answer['body'] {
 }
 
 /** Reads the header, which holds seconds or a date (RFC 9110 §10.2.3). */
-function retryAfterMs(header: string | null, now: number): number {
+export function retryAfterMs(header: string | null, now: number): number {
   if (header === null) return DEFAULT_RETRY_MS;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_SECONDS * 1000) : DEFAULT_RETRY_MS;

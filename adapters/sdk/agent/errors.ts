@@ -1,7 +1,8 @@
 /**
- * The errors of `@mandate/agent`. A program must distinguish three cases: the task is over for the agent (stop), the
- * control plane is temporarily unavailable (retry later), the request is refused (change it). An error holds nothing of a
- * request. Of an answer it holds codes of a fixed form, and the control plane's sentence.
+ * The errors of `@mandate/agent`. A program must distinguish four cases: the task is over for the agent (stop), the
+ * control plane is temporarily unavailable (retry later), the request is refused (change it), a person has to approve the
+ * call (repeat it afterwards). An error holds nothing of a request. Of an answer it holds codes of a fixed form, the
+ * address of the control plane's page, and its sentence.
  */
 
 import { checkArguments, must, optional, optionsOf, text } from '../arguments.ts';
@@ -30,6 +31,8 @@ const REFUSED = optionsOf({
   errorDescription: optional(text),
 });
 
+const APPROVAL_REQUIRED = optionsOf({ approvalUri: text, retryAfterMs: milliseconds, remark: optional(text) });
+
 /** The task is over for the agent: the library does not renew it again. */
 export class TaskOver extends Error {
   override readonly name = 'TaskOver';
@@ -51,6 +54,23 @@ export class NotNow extends Error {
   constructor(what: string, retryAfterMs: number) {
     checkArguments('new NotNow', { what, retryAfterMs }, optionsOf({ what: text, retryAfterMs: milliseconds }));
     super(`${what} Try again in ${Math.ceil(retryAfterMs / 1000)} s.`);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A person has to approve the call. After that, the same call goes through once. */
+export class ApprovalRequired extends Error {
+  override readonly name = 'ApprovalRequired';
+  /** The control plane's page where the person approves or refuses the call. Show it to the person. */
+  readonly approvalUri: string;
+  /** Milliseconds to wait before the call is repeated. */
+  readonly retryAfterMs: number;
+
+  /** @param remark why `fetch` did not wait although it was asked to */
+  constructor(approvalUri: string, retryAfterMs: number, remark?: string) {
+    checkArguments('new ApprovalRequired', { approvalUri, retryAfterMs, remark }, APPROVAL_REQUIRED);
+    super([remark, `A person has to approve this call: ${approvalUri}`].filter((part) => part).join(' '));
+    this.approvalUri = approvalUri;
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -60,7 +60,7 @@ const systemClock: AgentClock = {
   random: () => Math.random(),
 };
 
-const duration = must(`be a number of milliseconds, above 0 and at most ${MAX_DURATION_MS}`, (value) => {
+export const duration = must(`be a number of milliseconds, above 0 and at most ${MAX_DURATION_MS}`, (value) => {
   return typeof value === 'number' && value > 0 && value <= MAX_DURATION_MS;
 });
 

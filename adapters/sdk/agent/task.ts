@@ -1,6 +1,7 @@
 /** A task whose token renews itself until the task ends. */
 
 import { anyObject, checkArguments, must, optional, optionsOf } from '../arguments.ts';
+import { approvedFetch, type Waiting } from './approved-fetch.ts';
 import { type ControlPlane, retryWithBackoff } from './control-plane.ts';
 import { NotNow, Refused, TaskOver } from './errors.ts';
 import { type IssuedToken, names } from './issued-token.ts';
@@ -25,7 +26,12 @@ export interface Task {
    * @throws as `token()`; TypeError; Refused, without a request, if one of the scopes was given up before
    */
   narrow(scope: readonly string[]): Promise<readonly string[]>;
-  /** `fetch` with the task's token, to the task's origins only. @throws as `token()`; TypeError; as `fetch` */
+  /**
+   * `fetch` with the task's token, to the task's origins only. If a person has to approve the call, it is repeated until
+   * then (`onApproval` of `startTask`).
+   *
+   * @throws as `token()`; TypeError; as `fetch`; ApprovalRequired, if the person has not answered so far
+   */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**
    * Revokes the task. From the call on, `token()` throws. After success, another call does nothing.
@@ -59,6 +65,8 @@ interface TaskRequest {
   readonly resource: string;
   /** The origins to which `fetch` may send the token. */
   readonly origins: readonly string[];
+  /** How `fetch` waits for an approval; `undefined` if the task has no `fetch` of its own. */
+  readonly waiting: Waiting | undefined;
 }
 
 /** A task, its current token, and the requests under way. */
@@ -84,7 +92,7 @@ interface State {
 export function renewingTask(
   options: CheckedAgentOptions,
   plane: ControlPlane,
-  { resource, origins }: TaskRequest,
+  { resource, origins, waiting }: TaskRequest,
   first: IssuedToken,
 ): Task {
   const state: State = {
@@ -118,7 +126,10 @@ export function renewingTask(
       await narrow(state, scope);
       return state.current.scope;
     },
-    fetch: (input, init) => sendingFetch(options.fetch, task.token, origins)(input, init),
+    async fetch(input, init = {}) {
+      const send = sendingFetch(options.fetch, task.token, origins);
+      return approvedFetch(options, waiting, () => send(input, init), init);
+    },
     end: () => end(state),
     [Symbol.asyncDispose]: () => task.end(),
   };

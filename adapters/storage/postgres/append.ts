@@ -3,6 +3,7 @@
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
+import { DETAIL_OF_ROW } from '../rows/approval-row.ts';
 import { entryColumns, entryValues } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant } from './column-types.ts';
@@ -29,18 +30,19 @@ export function appendEntries(entries: readonly LedgerEntry[]): Statement {
 }
 
 /**
- * Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end. `$1` is a
- * JSON array of `EndedTasks`.
+ * Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end, 3 are the
+ * approvals that the end withdrew. `$1` is a JSON array of `EndedTasks`.
  */
 const appendTaskEnds = {
   name: 'append_task_ends',
   text: `select append_records(array(
       select row(
-          given.at, part.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
-          'allow', part.reason, part.count, null
+          given.at, part.event, t.task_id, t.agent_id, t.sponsor, t.audience,
+          case when part.nth < 3 then t.scope end, null, case when part.nth < 3 then t.delegation_depth end,
+          'allow', part.reason, part.count, part.detail
         )::ledger_entry
-      from rows from (json_to_recordset($1::json) as (at timestamptz, renewals_event text, tasks json))
-        with ordinality as given (at, renewals_event, tasks, nth)
+      from rows from (json_to_recordset($1::json) as (at timestamptz, renewals_event text, withdrawn_event text, tasks json))
+        with ordinality as given (at, renewals_event, withdrawn_event, tasks, nth)
       cross join lateral rows from (json_to_recordset(given.tasks) as (task_id text, event text, reason text))
         with ordinality as ended (task_id, event, reason, nth)
       cross join lateral (select * from tasks where task_id = ended.task_id offset 0) t
@@ -48,18 +50,24 @@ const appendTaskEnds = {
         select sum(unrecorded)::integer as renewals from task_grants where task_id = ended.task_id offset 0
       ) g
       cross join lateral (
-        values (1, given.renewals_event, null, g.renewals), (2, ended.event, ended.reason, null)
-      ) part (nth, event, reason, count)
-      where part.nth = 2 or g.renewals > 0
-      order by given.nth, ended.nth, part.nth
+        values (1, given.renewals_event, null, g.renewals, null), (2, ended.event, ended.reason, null, null)
+        union all
+        select * from (
+          select 3, given.withdrawn_event, ended.reason, null::integer, ${DETAIL_OF_ROW} from approvals v
+            where v.task_id = ended.task_id and v.state = 'withdrawn' offset 0
+        ) withdrawn
+      ) part (nth, event, reason, count, detail)
+      where part.nth >= 2 or g.renewals > 0
+      order by given.nth, ended.nth, part.nth, part.detail
     ))`,
 };
 
 /** Appends the records of ended tasks in the caller's transaction. */
 export function appendEnds(ended: readonly EndedTasks[]): Statement {
-  const given = ended.map(({ tasks, at, renewalsEvent }) => ({
+  const given = ended.map(({ tasks, at, renewalsEvent, withdrawnEvent }) => ({
     at: bindInstant(at),
     renewals_event: renewalsEvent,
+    withdrawn_event: withdrawnEvent,
     tasks: tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record })),
   }));
   return { query: appendTaskEnds, values: [JSON.stringify(given)] };

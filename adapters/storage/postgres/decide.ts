@@ -209,7 +209,7 @@ function decideInTwoRoundTrips(
   return readThenWrite(
     async (run) => {
       // Sent without waiting, but the questions are read after the locks are taken.
-      for (const { query, values } of lockStatements(decision.locks)) void run(query, values);
+      for (const { query, values } of locksToWaitFor(decision)) void run(query, values);
       const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
       return facts;
     },
@@ -218,6 +218,14 @@ function decideInTwoRoundTrips(
       for (const statement of statementsOf(effects)) send(statement);
       return verdict;
     },
+  );
+}
+
+function locksToWaitFor({ locks, asks }: Waiting): readonly Statement[] {
+  const questions = Object.values(asks).flat();
+  return lockStatements(
+    locks,
+    questions.some((question) => question?.fact === 'live_tasks'),
   );
 }
 
@@ -232,7 +240,7 @@ function beforeDeadline(run: Run): Run {
 
 /** Runs one decision on connections without pipeline mode. Waits for each statement. */
 async function decideStepByStep(run: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
-  for (const { query, values } of lockStatements(decision.locks)) await run(query, values);
+  for (const { query, values } of locksToWaitFor(decision)) await run(query, values);
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects)) await run(query, values);

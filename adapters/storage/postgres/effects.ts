@@ -74,7 +74,7 @@ const updateToExpired = {
   name: 'expire_tasks',
   text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
 };
-/** Ends tasks at different times and with different ends, and revokes their grants. `$1` is a JSON array of rows. */
+/** Ends tasks at different times and with different ends, revokes their grants and withdraws their approvals. `$1` is a JSON array of rows. */
 const endFewTasks = {
   name: 'end_few_tasks',
   text: `with ended as materialized (
@@ -82,12 +82,24 @@ const endFewTasks = {
     ), grants_revoked as (
       update task_grants g set revoked_at = (select q.at from ended q where q.task_id = g.task_id)
         where task_id = any (array(select task_id from ended))
+    ), approvals_withdrawn as (
+      update approvals v set state = 'withdrawn', closed_at = (select q.at from ended q where q.task_id = v.task_id)
+        where task_id = any (array(select task_id from ended)) and state in ('pending', 'granted')
     )
     update tasks t set (state, ended_at, end_reason) = (
         select q.state, case q.state when 'expired' then t.expires_at else q.at end, q.reason
           from ended q where q.task_id = t.task_id
       ) where task_id = any (array(select task_id from ended))`,
 };
+const withdrawApprovals = {
+  name: 'withdraw_approvals',
+  text: `update approvals set state = 'withdrawn', closed_at = $2 ${GIVEN} and state in ('pending', 'granted')`,
+};
+const deleteNotices = {
+  name: 'delete_notices',
+  text: `delete from approval_notices where approval_id = any (array(select approval_id from approvals ${GIVEN}))`,
+};
+const deleteApprovals = { name: 'delete_approvals', text: `delete from approvals ${GIVEN}` };
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
 const deletePurposes = { name: 'delete_purposes', text: `delete from task_purposes ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
@@ -159,6 +171,7 @@ const statements: Statements = {
         for (const [end, taskIds] of byEnd(some)) {
           const ended = JSON.stringify(taskIds);
           yield { query: revokeGrants, values: [ended, bindInstant(at)] };
+          yield { query: withdrawApprovals, values: [ended, bindInstant(at)] };
           if (end.state === 'expired') yield { query: updateToExpired, values: [ended] };
           else yield { query: updateToRevoked, values: [ended, bindInstant(at), end.record.reason] };
         }
@@ -168,9 +181,11 @@ const statements: Statements = {
 
   delete_tasks(effects) {
     const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The grants before the tasks, because their foreign key refers to the task.
+    // The tasks last, because foreign keys of the others refer to them.
     return [
       { query: deletePurposes, values },
+      { query: deleteNotices, values },
+      { query: deleteApprovals, values },
       { query: deleteGrants, values },
       { query: deleteTasks, values },
     ];

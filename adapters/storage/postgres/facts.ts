@@ -11,6 +11,7 @@ import { POSTGRES_TYPES } from '../tables.ts';
 import { answer } from './answer.ts';
 import { bindInstant, readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
+import { readDueApprovals } from './due-approvals.ts';
 import {
   type LiveTaskRow,
   liveTask,
@@ -36,7 +37,10 @@ interface Lookup<Name extends FactName> {
 }
 
 /** `live_tasks` is looked up in a batch only. */
-type LookedUp = Exclude<FactName, 'some_live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'>;
+type LookedUp = Exclude<
+  FactName,
+  'some_live_tasks' | 'due_tasks' | 'due_approvals' | 'ended_tasks' | 'sessions' | 'user_count'
+>;
 
 /** The lookup of a fact that both engines read by one select. */
 function shared<Name extends RowFactName>({ keys, text, values, instants, read }: RowFact<Name>): Lookup<Name> {
@@ -189,6 +193,7 @@ export async function readFacts(
     else if (question.fact === 'some_live_tasks')
       answers.set(question, await readSomeLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
+    else if (question.fact === 'due_approvals') answers.set(question, await readDueApprovals(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
     else if (question.fact === 'sessions') answers.set(question, await answer(run, lockedSessions, question.about));
     else if (question.fact === 'user_count') answers.set(question, await answer(run, countUsers, question.about));

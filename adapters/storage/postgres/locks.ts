@@ -21,6 +21,7 @@ export const LOCK = {
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
+  approver: 1_296_105_518,
   /**
    * Held on an index of a status list, from the read that finds it free to the end of the transaction. No other transaction
    * waits for it.
@@ -64,7 +65,7 @@ const tryTake = {
     ) tried where not held`,
 };
 
-const lockRows = (table: string, key: string, strength: string) => {
+const lockRows = (table: string, key: string, strength: 'share' | 'update') => {
   const rows = `select ${key} as key from ${table}
     where ${key} = any (array(select json_array_elements_text($1::json))) order by ${key} for ${strength}`;
   return {
@@ -74,25 +75,25 @@ const lockRows = (table: string, key: string, strength: string) => {
 };
 
 const parents = { on: 'task', mode: 'shared', ...lockRows('tasks', 'task_id', 'share') } as const;
-const ending = { on: 'task', mode: 'exclusive', ...lockRows('tasks', 'task_id', 'update') } as const;
+const changed = { on: 'task', mode: 'exclusive', ...lockRows('tasks', 'task_id', 'update') } as const;
 const grants = { on: 'grant', mode: 'exclusive', ...lockRows('task_grants', 'grant_hash', 'update') } as const;
 
-/** The locks that one transaction waits for, and those that a batch tries to take. */
-const WAITED_FOR = [parents, grants];
-const TRIED = [parents, ending, grants];
+const ROWS = [parents, changed, grants];
 
-type RowLocks = (typeof TRIED)[number];
+type RowLocks = (typeof ROWS)[number];
 
 /**
- * The statements that take the locks of one decision, in their order. They wait for those that another transaction holds. Tasks
- * that end are missing: `live-tasks.ts` locks their rows, together with those of the tasks delegated from them.
+ * The statements that take the locks of one decision, in their order. They wait for those that another transaction holds.
+ *
+ * @param endsTasks whether the decision asks `live_tasks`. Tasks that end are then missing: `live-tasks.ts` locks their rows,
+ *   together with those of the tasks delegated from them
  */
-export function lockStatements(locks: readonly Lock[]): readonly Statement[] {
+export function lockStatements(locks: readonly Lock[], endsTasks: boolean): readonly Statement[] {
   const wanted = locks.map((lock) => ({ ...lock, nth: 0 }));
   const advisory = wanted.filter(isAdvisory);
   return [
     ...(advisory.length === 0 ? [] : [{ query: take, values: [parameter(advisory)] }]),
-    ...WAITED_FOR.flatMap((locks) => {
+    ...ROWS.filter((rows) => !endsTasks || rows !== changed).flatMap((locks) => {
       const rows = keysOf(wanted, locks);
       return rows.length === 0 ? [] : [{ query: locks.wait, values: [JSON.stringify(rows)] }];
     }),
@@ -104,7 +105,7 @@ export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise
   const advisory = wanted.filter(isAdvisory);
   const refused = await Promise.all([
     advisory.length === 0 ? [] : run<{ nth: number }>(tryTake, [parameter(advisory)]).then(({ rows }) => rows),
-    ...TRIED.map((locks) => tryRows(run, wanted, locks)),
+    ...ROWS.map((locks) => tryRows(run, wanted, locks)),
   ]);
   return new Set(refused.flat().map(({ nth }) => nth));
 }
@@ -119,8 +120,9 @@ async function tryRows(run: Run, wanted: readonly WantedLock[], locks: RowLocks)
 }
 
 type RowLock = RowLocks['on'];
+type AdvisoryLock = WantedLock & { readonly on: Exclude<LockClass, RowLock> };
 
-function isAdvisory(lock: WantedLock): lock is WantedLock & { readonly on: Exclude<LockClass, RowLock> } {
+function isAdvisory(lock: WantedLock): lock is AdvisoryLock {
   return lock.on !== 'task' && lock.on !== 'grant';
 }
 
@@ -132,7 +134,7 @@ function keysOf(wanted: readonly WantedLock[], locks: RowLocks): readonly string
   return wanted.flatMap((lock) => (isOf(locks, lock) ? [lock.key] : []));
 }
 
-function parameter(locks: readonly (WantedLock & { readonly on: Exclude<LockClass, RowLock> })[]): string {
+function parameter(locks: readonly AdvisoryLock[]): string {
   return JSON.stringify(
     locks.map(({ nth, on, key, mode }) => ({
       nth,

@@ -1,6 +1,7 @@
 /** Opens the ledger in a Postgres database read-only, for example for an auditor. */
 
 import type { Log } from '../../../application/ports/telemetry.ts';
+import { approvals } from '../queries/approvals.ts';
 import { transparencyLog } from '../queries/log.ts';
 import type { LedgerReading } from '../storage.ts';
 import { postgresAsk, postgresChange } from './ask.ts';
@@ -22,10 +23,12 @@ const POOL_SIZE = 3;
 export async function openPostgresLedger(uri: string, log: Log): Promise<LedgerReading> {
   const connectionString = await primaryOf(uri, 'serving');
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
+  const ask = postgresAsk(connections);
   return {
+    approvals: approvals(ask),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
-    transparencyLog: transparencyLog(postgresAsk(connections), postgresChange(connections)),
+    transparencyLog: transparencyLog(ask, postgresChange(connections)),
     schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections.run)),
     close: () => connections.close(),
   };

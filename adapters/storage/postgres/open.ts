@@ -144,7 +144,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const askReadiness = postgresAsk(readiness);
   return {
     decide: decisions.decide,
-    ...queryPorts(ask),
+    ...queryPorts(ask, change),
     sweeping: sweeping(change, postgresFreeing),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),

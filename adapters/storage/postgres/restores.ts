@@ -32,6 +32,11 @@ const refuseEarlier = {
   text: `insert into spent_assertions as s (agent_id, jti, forget_at) values ('', '', $1)
     on conflict (agent_id, jti) do update set forget_at = greatest(s.forget_at, excluded.forget_at)`,
 };
+/** Whether the agent used a yes since the backup is lost. The sweeper records that these yeses have expired. */
+const expireUnused = {
+  name: 'restore_expires',
+  text: `update approvals set expires_at = decided_at where state = 'granted'`,
+};
 
 /**
  * @param uri of the role that owns the schema
@@ -52,6 +57,7 @@ export async function afterRestore(
       if (to === undefined) return { kind: 'beyond' };
       await run(moveSequence, [to]);
       await run(refuseEarlier, [bindInstant(plusSeconds(latest, RESTORE_REFUSES_SECONDS))]);
+      await run(expireUnused);
       const appended = appendEntries([restoredEntry(at, from, to)]);
       await run(appended.query, appended.values);
       return { kind: 'moved', from, to };

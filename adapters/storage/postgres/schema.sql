@@ -338,6 +338,47 @@ create table @schema@.task_grants (
 
 create index task_grants_by_task on @schema@.task_grants (task_id);
 
+-- Approvals: a person's yes or no to one action of a task (Service:Approvals). The ledger has only a hash of the words. They
+-- are deleted with the task.
+create table @schema@.approvals (
+  approval_id text collate "C" primary key,
+  task_id text collate "C" not null references @schema@.tasks,
+  sponsor_key text collate "C" not null,
+  -- Counts the approvals of one digest of the task: the last one decides.
+  round integer not null,
+  digest text collate "C" not null,
+  -- SHA-256 over the words with their salt, in lowercase hex.
+  commitment text collate "C" not null,
+  salt text collate "C" not null,
+  title text not null,
+  lines json not null,
+  state text collate "C" not null,
+  requested_at timestamptz not null,
+  -- When it stops waiting for the person; after a yes, when the agent can no longer use it.
+  expires_at timestamptz not null,
+  -- When the person answered.
+  decided_at timestamptz,
+  -- When it was used, expired or was withdrawn.
+  closed_at timestamptz,
+  constraint approvals_round unique (task_id, digest, round),
+  constraint approvals_state check (
+    state = 'pending' and decided_at is null and closed_at is null
+    or state in ('granted', 'refused') and decided_at is not null and closed_at is null
+    or state = 'used' and decided_at is not null and closed_at is not null
+    or state in ('expired', 'withdrawn') and closed_at is not null
+  )
+);
+create index approvals_waiting on @schema@.approvals (sponsor_key, expires_at) where state = 'pending' and sponsor_key is not null;
+create index approvals_open on @schema@.approvals (expires_at) where state in ('pending', 'granted');
+
+-- Notices of approvals that wait, which the receiver has not taken yet (Service:Approvals:Notify).
+create table @schema@.approval_notices (
+  approval_id text collate "C" primary key,
+  sponsor_key text collate "C" not null,
+  due_at timestamptz not null,
+  failures integer not null
+) with (fillfactor = 90);
+
 create table @schema@.revoked_tokens (
   jti text collate "C" primary key,
   task_id text collate "C" not null,
@@ -515,9 +556,10 @@ create table @schema@.log_keys (
   primary key (use, kid, thumbprint)
 );
 
--- Signals of the identity provider (specification "POST /backchannel-logout", "POST /events").
+-- Signals of the identity provider (specification "POST /backchannel-logout", "POST /events") and requests of tool servers
+-- for approvals, each accepted once.
 create table @schema@.accepted_signals (
-  receiver text collate "C" not null check (receiver in ('logout', 'ssf')),
+  receiver text collate "C" not null check (receiver in ('approval', 'logout', 'ssf')),
   issuer text collate "C" not null,
   jti text collate "C" not null,
   forget_at timestamptz not null,

@@ -16,6 +16,9 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   tasks: 'select, insert, update, delete',
   task_purposes: 'select, insert, delete',
   task_grants: 'select, insert, update, delete',
+  // The words of an approval never change.
+  approvals: 'select, insert, update (state, expires_at, decided_at, closed_at), delete',
+  approval_notices: 'select, insert, update (due_at, failures), delete',
   status_lists: 'select, insert, update, delete',
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',

@@ -6,6 +6,7 @@ import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
 import { sqlite } from '../dialect.ts';
+import { DETAIL_OF_ROW } from '../rows/approval-row.ts';
 import { entryColumns, entryValues, selectBeyond } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import type { Run } from './handle.ts';
@@ -33,32 +34,39 @@ export function appendEntries(run: Run, entries: readonly LedgerEntry[]): void {
   if (entries.length > 0) run(queueLast, [entries.length]);
 }
 
-/** Records of an ended task repeat the task's columns, so SQLite builds them: 1 sums up renewals, 2 is the end. */
-const RECORDS_OF_ENDS = `with given (at, renewals) as (values (?, ?)), ended (nth, task_id, event, reason) as materialized (
+/**
+ * Records of an ended task repeat the task's columns, so SQLite builds them: 1 sums up renewals, 2 is the end, 3 are the
+ * approvals that the end withdrew.
+ */
+const RECORDS_OF_ENDS = `with given (at, renewals, withdrawn) as (values (?, ?, ?)),
+  ended (nth, task_id, event, reason) as materialized (
     select key, value ->> 'taskId', value ->> 'event', value ->> 'reason' from json_each(?)
-  ), record (nth, part, task_id, event, reason, count) as (
+  ), record (nth, part, task_id, event, reason, count, detail) as (
     select nth, 1, task_id, given.renewals, null,
-        (select sum(unrecorded) from task_grants g where g.task_id = ended.task_id) from ended, given
+        (select sum(unrecorded) from task_grants g where g.task_id = ended.task_id), null from ended, given
     union all
-    select nth, 2, task_id, event, reason, null from ended
+    select nth, 2, task_id, event, reason, null, null from ended
+    union all
+    select nth, 3, task_id, given.withdrawn, reason, null, ${DETAIL_OF_ROW}
+      from given cross join ended cross join approvals v using (task_id) where v.state = 'withdrawn'
   )`;
 const OF_ENDED_TASKS = `from given cross join record cross join tasks t using (task_id)
-    where record.part = 2 or record.count > 0`;
+    where record.part >= 2 or record.count > 0`;
 
 const insertEnds = `${RECORDS_OF_ENDS}
   insert into ledger (
-    ts, event, task_id, agent_id, sponsor, audience, scope, delegation_depth, decision, reason, count
+    ts, event, task_id, agent_id, sponsor, audience, scope, delegation_depth, decision, reason, count, detail
   )
-  select given.at, record.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, 'allow',
-      record.reason, record.count
-    ${OF_ENDED_TASKS} order by record.nth, record.part`;
+  select given.at, record.event, t.task_id, t.agent_id, t.sponsor, t.audience, iif(record.part < 3, t.scope, null),
+      iif(record.part < 3, t.delegation_depth, null), 'allow', record.reason, record.count, record.detail
+    ${OF_ENDED_TASKS} order by record.nth, record.part, record.detail`;
 
 const countEnds = `${RECORDS_OF_ENDS} select count(*) as wanted ${OF_ENDED_TASKS}`;
 
 /** Appends the records of ended tasks, and queues them for the sink. @throws StorageUnavailable if a record is not there */
-export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): void {
+export function appendEnds(run: Run, { tasks, at, renewalsEvent, withdrawnEvent }: EndedTasks): void {
   const ended = tasks.map(({ taskId, end }) => ({ taskId, ...end.record }));
-  const values = [dateOf(run, at), renewalsEvent, JSON.stringify(ended)];
+  const values = [dateOf(run, at), renewalsEvent, withdrawnEvent, JSON.stringify(ended)];
   const { count } = run(insertEnds, values);
   refuseLoss(count, run<{ wanted: number }>(countEnds, values).rows[0]?.wanted ?? 0);
   run(queueLast, [count]);

@@ -54,6 +54,11 @@ const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';
 const updateToRevoked = `update tasks set state = 'revoked', ended_at = ?, end_reason = ? ${GIVEN_TASKS}`;
 const updateToExpired = `update tasks set state = 'expired', ended_at = expires_at ${GIVEN_TASKS}`;
 const revokeGrants = `update task_grants set revoked_at = ? ${GIVEN_TASKS}`;
+const withdrawApprovals = `update approvals set state = 'withdrawn', closed_at = ?
+  ${GIVEN_TASKS} and state in ('pending', 'granted')`;
+const deleteNotices = `delete from approval_notices
+  where approval_id in (select approval_id from approvals ${GIVEN_TASKS})`;
+const deleteApprovals = `delete from approvals ${GIVEN_TASKS}`;
 const deleteGrants = `delete from task_grants ${GIVEN_TASKS}`;
 const deletePurposes = `delete from task_purposes ${GIVEN_TASKS}`;
 const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
@@ -88,13 +93,18 @@ const appliers: Appliers = {
         if (end.state === 'revoked') run(updateToRevoked, [at, end.record.reason, ended]);
         else run(updateToExpired, [ended]);
         run(revokeGrants, [at, ended]);
+        run(withdrawApprovals, [at, ended]);
       }
     }),
 
   delete_tasks: (run, { taskIds }) => {
     const deleted = JSON.stringify(taskIds);
-    // The grants before the tasks, because their foreign key refers to the task.
-    overwritingFreePages(run, () => run(deletePurposes, [deleted]));
+    // The tasks last, because foreign keys of the others refer to them.
+    overwritingFreePages(run, () => {
+      run(deletePurposes, [deleted]);
+      run(deleteNotices, [deleted]);
+      run(deleteApprovals, [deleted]);
+    });
     run(deleteGrants, [deleted]);
     run(deleteTasks, [deleted]);
   },

@@ -5,6 +5,7 @@ import { compile, inOrder, sqlite } from '../dialect.ts';
 import { lockedSessions } from '../queries/sessions.ts';
 import { countUsers } from '../queries/users.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
+import { DUE_COLUMNS, type DueApprovalRow, toDueApproval } from '../rows/approval-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import { answer } from './answer.ts';
@@ -44,6 +45,8 @@ const readers: Readers = {
   },
 
   due_tasks: (run, { overBy, limit }) => run<TaskIdRow>(dueTasks, [overBy, limit]).rows.map((row) => row.task_id),
+
+  due_approvals: (run, { overBy, limit }) => run<DueApprovalRow>(dueApprovals, [overBy, limit]).rows.map(toDueApproval),
 
   ended_tasks: (run, { endedBy, limit }) => run<TaskIdRow>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
 
@@ -156,6 +159,11 @@ const LIVE_TASKS = {
 const dueTasks = `select task_id from (
     select task_id, created_at from tasks where state = 'live' and expires_at <= ? order by expires_at limit ?
   ) order by created_at, task_id`;
+
+const dueApprovals = `select ${DUE_COLUMNS} from (
+    select approval_id, task_id, digest, commitment, decided_at, expires_at from approvals
+        where state in ('pending', 'granted') and expires_at <= ? order by expires_at limit ?
+  ) v cross join tasks t using (task_id) where t.expires_at > v.expires_at`;
 
 const endedTasks = `select task_id from tasks ended where ended_at <= ? and status_list is null
     and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)

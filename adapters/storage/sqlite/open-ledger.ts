@@ -40,8 +40,8 @@ export class LedgerFileUnusable extends Error {
 /** @throws LedgerFileUnusable */
 export async function openSqliteLedger(path: string): Promise<LedgerReading> {
   const { ports, close } = await openToRead({ path });
-  const { ledger, checkpoints, transparencyLog, database } = ports;
-  return { ledger, checkpoints, transparencyLog, schemaStatus: database.schemaStatus, close };
+  const { approvals, ledger, checkpoints, transparencyLog, database } = ports;
+  return { approvals, ledger, checkpoints, transparencyLog, schemaStatus: database.schemaStatus, close };
 }
 
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */

@@ -170,6 +170,47 @@ create table task_grants (
 ) strict, without rowid;
 create index task_grants_by_task on task_grants (task_id);
 
+-- Approvals: a person's yes or no to one action of a task (Service:Approvals). The ledger has only a hash of the words. They
+-- are deleted with the task.
+create table approvals (
+  approval_id text primary key,
+  task_id text not null references tasks,
+  sponsor_key text not null,
+  -- Counts the approvals of one digest of the task: the last one decides.
+  round integer not null,
+  digest text not null,
+  -- SHA-256 over the words with their salt, in lowercase hex.
+  commitment text not null,
+  salt text not null,
+  title text not null,
+  lines text not null,
+  state text not null,
+  requested_at integer not null,
+  -- When it stops waiting for the person; after a yes, when the agent can no longer use it.
+  expires_at integer not null,
+  -- When the person answered.
+  decided_at integer,
+  -- When it was used, expired or was withdrawn.
+  closed_at integer,
+  constraint approvals_round unique (task_id, digest, round),
+  constraint approvals_state check (
+    state = 'pending' and decided_at is null and closed_at is null
+    or state in ('granted', 'refused') and decided_at is not null and closed_at is null
+    or state = 'used' and decided_at is not null and closed_at is not null
+    or state in ('expired', 'withdrawn') and closed_at is not null
+  )
+) strict, without rowid;
+create index approvals_waiting on approvals (sponsor_key, expires_at) where state = 'pending';
+create index approvals_open on approvals (expires_at) where state in ('pending', 'granted');
+
+-- Notices of approvals that wait, which the receiver has not taken yet (Service:Approvals:Notify).
+create table approval_notices (
+  approval_id text primary key,
+  sponsor_key text not null,
+  due_at integer not null,
+  failures integer not null
+) strict, without rowid;
+
 create table revoked_tokens (
   jti text primary key,
   task_id text not null,
@@ -191,9 +232,10 @@ create table spent_assertions (
 ) strict, without rowid;
 create index spent_assertions_by_forgetting on spent_assertions (forget_at);
 
--- Signals of identity providers, each accepted once (specification "POST /backchannel-logout", "POST /events").
+-- Signals of identity providers (specification "POST /backchannel-logout", "POST /events") and requests of tool servers for
+-- approvals, each accepted once.
 create table accepted_signals (
-  receiver text not null check (receiver in ('logout', 'ssf')),
+  receiver text not null check (receiver in ('approval', 'logout', 'ssf')),
   issuer text not null,
   jti text not null,
   forget_at integer not null,

@@ -1,6 +1,6 @@
 /**
  * Compares every response with the ledger, and with the service's final state (docs/fault-runs.md).
- * responses.ts checks the answers alone, tasks.ts and records.ts compare them with the records, state.ts with the
+ * responses.ts checks the answers alone, tasks.ts, approvals.ts and records.ts compare them with the records, state.ts with the
  * final state.
  */
 
@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type OperatorRequests, operatorRequests } from '../../requests.ts';
 import type { Session } from '../load/session.ts';
 import type { LedgerLine, Losses, Operation } from '../operations.ts';
+import { approvals } from './approvals.ts';
 import { overloads, recordedActs } from './records.ts';
 import { unexpectedResponses } from './responses.ts';
 import { lostEffects } from './state.ts';
@@ -30,6 +31,8 @@ export interface Reconciled {
   readonly records: number;
   /** The number of tasks from exchanges whose responses did not arrive. */
   readonly leftBehind: number;
+  /** The number of used approvals whose answers did not arrive. */
+  readonly untold: number;
   readonly auditVerify: number | string;
   readonly losses: Losses;
 }
@@ -47,6 +50,7 @@ export async function reconcile(run: Reconciliation): Promise<Reconciled> {
   const unsealed = lines.filter(({ checkpoint }) => checkpoint === null).length;
   const history = { operations, lines, agents };
   const issued = issuedTokens(history);
+  const used = approvals(history);
   const auditVerify = await verify();
   const hasToken = operations.some(({ kind, status }) => kind === 'exchange' && status === 200);
   const losses = [
@@ -59,13 +63,14 @@ export async function reconcile(run: Reconciliation): Promise<Reconciled> {
     ...recordedEnds(history),
     ...finalEnds(history),
     ...revokedTokens(history),
+    ...used.losses,
     ...recordedActs(history),
     ...overloads(history),
     ...unexpectedResponses(operations),
     ...lost,
     ...(auditVerify === 0 ? [] : [`audit-verify ended with ${auditVerify}`]),
   ];
-  return { operations, records: lines.length, leftBehind: issued.leftBehind, auditVerify, losses };
+  return { operations, records: lines.length, leftBehind: issued.leftBehind, untold: used.untold, auditVerify, losses };
 }
 
 const KILL_ATTEMPTS = 10;

@@ -1,6 +1,6 @@
 /**
  * Checks refusals, and acts upon people and agents: each answered one must have its record, and each record a request.
- * tasks.ts checks the records of tasks and tokens.
+ * tasks.ts checks the records of tasks and tokens, approvals.ts those of approvals.
  */
 
 import {
@@ -13,6 +13,7 @@ import {
   type Operation,
   type OperationKind,
 } from '../operations.ts';
+import { isOfApproval } from './approvals.ts';
 
 interface Rule {
   readonly kind: OperationKind;
@@ -105,7 +106,14 @@ function withoutRequest({ operations, lines, agents }: History): Losses {
       ({ isRecord, subjects, subject }) => isRecord(line) && subjects.has(line[COLUMNS[subject]] ?? undefined),
     );
   return lines
-    .filter((line) => !OF_TASKS.has(line.event) && !isAnonymous(line) && !isOverload(line) && !hasRequest(line))
+    .filter(
+      (line) =>
+        !OF_TASKS.has(line.event) &&
+        !isOfApproval(line) &&
+        !isAnonymous(line) &&
+        !isOverload(line) &&
+        !hasRequest(line),
+    )
     .map(({ seq, event, reason }) => `the record ${seq}, ${event} ${reason}, has no request`);
 }
 
@@ -113,9 +121,10 @@ function withoutRequest({ operations, lines, agents }: History): Losses {
 const OVERLOADS: Readonly<Record<string, readonly OperationKind[]>> = {
   'token.denied': [
     ...(['exchange', 'exchange for another audience', 'exchange for a blocked person'] as const),
-    ...(['refresh', 'introspect', 'revoke a token', 'revoke a grant'] as const),
+    ...(['refresh', 'introspect', 'revoke a token', 'revoke a grant', 'ask for approval'] as const),
   ],
   'admin.denied': ['kill a task', 'block', 'register', 'disable an agent'],
+  'me.denied': ['read what waits', 'say yes', 'say no'],
   'scim.denied': ['provision', 'deactivate', 'activate'],
   'signal.denied': ['log out'],
   'ssf.denied': ['disable by event'],

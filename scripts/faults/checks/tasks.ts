@@ -122,8 +122,9 @@ export function recordedEnds({ operations, lines }: History): Losses {
 }
 
 /**
- * Checks that an answered end is final: no later request got a renewal or `active: true`. No request may have got `active:
- * false` before a request asked for an end.
+ * Checks that an answered end is final: no later request got a renewal or `active: true`, and no tool server got another
+ * state of an approval than `inactive`. No request may have got `active: false` or `inactive` before a request asked for an
+ * end.
  */
 export function finalEnds({ operations }: History): Losses {
   const endingsOf = endingsByTask(operations);
@@ -134,7 +135,7 @@ export function finalEnds({ operations }: History): Losses {
   const isAfter = (one: Operation, ends: readonly Operation[]) =>
     ends.filter(isSuccess).some(({ ended }) => ended < one.began);
   return operations.flatMap((one) => {
-    const { kind, status, task, jti, active } = one;
+    const { kind, status, task, jti, active, state } = one;
     const ends = [...endingsOf(task), ...revocationsOf(jti)];
     if (kind === 'refresh' && status === 200 && isAfter(one, endingsOf(task))) {
       return [`the task ${task} was renewed after the response about its end`];
@@ -144,6 +145,12 @@ export function finalEnds({ operations }: History): Losses {
     }
     if (kind === 'introspect' && active === false && !ends.some(({ began }) => began < one.ended)) {
       return [`the token ${jti} was inactive before any request for its end`];
+    }
+    if (state !== undefined && state !== 'inactive' && isAfter(one, ends)) {
+      return [`an approval of the task ${task} was ${state} after the response about its end`];
+    }
+    if (state === 'inactive' && !ends.some(({ began }) => began < one.ended)) {
+      return [`the approvals of the task ${task} were inactive before any request for its end`];
     }
     return [];
   });

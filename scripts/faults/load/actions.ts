@@ -1,8 +1,10 @@
 /** The mixed load: random operations upon a pool of open tasks. */
 
 import { randomUUID } from 'node:crypto';
+import { digestOf } from '../../../test/support/tool-server/approval-request.ts';
 import {
   type AgentRequests,
+  type ApprovalRequests,
   type HttpRequest,
   introspection,
   type LoadAgent,
@@ -17,7 +19,7 @@ import type { Reply, Session } from './session.ts';
 
 export interface Actor {
   readonly session: Session;
-  readonly requests: AgentRequests & OperatorRequests & SignalRequests;
+  readonly requests: AgentRequests & OperatorRequests & SignalRequests & ApprovalRequests;
   readonly agents: readonly LoadAgent[];
   readonly random: Random;
   /** Writes an operation to the history. */
@@ -33,15 +35,22 @@ interface OpenTask {
   readonly grant: string;
 }
 
+/** An approval as `GET /me/approvals` shows it. */
+interface Waiting {
+  readonly approval_id: string;
+  readonly commitment: string;
+}
+
 /** So small that concurrent requests often name the same task. */
 const POOL_SIZE = 200;
 
 /** The share of each action in percent. */
 const SHARES = [
-  ['exchange', 30],
+  ['exchange', 28],
   ['refuse', 4],
-  ['refresh', 26],
-  ['introspect', 18],
+  ['refresh', 20],
+  ['introspect', 14],
+  ['approve', 12],
   ['revokeToken', 4],
   ['revokeGrant', 3],
   ['kill', 3],
@@ -53,6 +62,11 @@ const SHARES = [
 ] as const;
 
 type Action = (typeof SHARES)[number][0];
+
+/** Different calls of a task that need an approval: no more may wait (`MaxPendingPerTask`). */
+const CALLS = 3;
+/** One answer in so many is a no. */
+const REFUSALS = 4;
 
 const TOTAL = SHARES.reduce((sum, [, share]) => sum + share, 0);
 
@@ -125,6 +139,29 @@ export function randomOperation({ session, requests, agents, random, write }: Ac
     ),
     revokeToken: onTask((one) => send('revoke a token', requests.revoke(one.agent, one.token), namesOf(one))),
     revokeGrant: onTask((one) => send('revoke a grant', requests.revoke(one.agent, one.grant), namesOf(one))),
+    approve: onTask(async (one) => {
+      const { task, jti, sub } = one;
+      const call = `call ${random.below(CALLS)}`;
+      const about = { task, jti, sub, digest: digestOf(call) };
+      const ask = () =>
+        send('ask for approval', requests.askForApproval(one, call), about, ({ state, approval_id: approval }) => ({
+          state: String(state),
+          ...(approval === undefined ? {} : { approval: String(approval) }),
+        }));
+      const asked = await ask();
+      const { approval = '' } = asked.operation;
+      if (asked.operation.state !== 'pending') return asked;
+      const read = await send('read what waits', requests.readWaiting(sub), { sub });
+      const waiting = (isSuccess(read) ? read.body.approvals : []) as readonly Waiting[];
+      const commitment = waiting.find(({ approval_id }) => approval_id === approval)?.commitment;
+      if (commitment === undefined) return read;
+      const [kind, decision] =
+        random.below(REFUSALS) === 0 ? (['say no', 'refuse'] as const) : (['say yes', 'approve'] as const);
+      await send(kind, requests.answerApproval(sub, approval, { decision, commitment }), { ...about, approval });
+      // The agent repeats its call twice at once, at two replicas if there are so many.
+      const [repeated] = await Promise.all([ask(), ask()]);
+      return repeated;
+    }),
     kill: onTask((one) => send('kill a task', requests.killTask(one.task), namesOf(one))),
     block: onTask(async (one) => {
       const blocked = await send('block', requests.block(one.sub), namesOf(one));

@@ -7,8 +7,17 @@
 import { createWriteStream } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startIdentityProvider } from '../../../test/support/identity-provider/identity-provider.ts';
+import { askingServer } from '../../../test/support/tool-server/approval-request.ts';
 import { startTransmitter } from '../../../test/support/transmitter.ts';
-import { agentRequests, makeLoadAgent, operatorRequests, signalRequests } from '../../requests.ts';
+import {
+  AUDIENCE,
+  agentRequests,
+  approvalRequests,
+  approvalSettings,
+  makeLoadAgent,
+  operatorRequests,
+  signalRequests,
+} from '../../requests.ts';
 import type { Operation } from '../operations.ts';
 import { seeded } from '../random.ts';
 import { randomOperation } from './actions.ts';
@@ -26,6 +35,8 @@ const GROUP_SECONDS = 0.1;
 
 const provider = await startIdentityProvider({ algorithm: 'ES256' });
 const transmitter = await startTransmitter();
+let issuer = '';
+const toolServer = await askingServer(AUDIENCE, { issuer: () => issuer, now: () => Math.floor(Date.now() / 1000) });
 const agents = await Promise.all(Array.from({ length: AGENTS }, makeLoadAgent));
 
 let isStopped = false;
@@ -42,6 +53,7 @@ process.on('message', (message: DriverMessage) => {
 const ready: Ready = {
   settings: {
     ...transmitter.settings,
+    ...approvalSettings(toolServer),
     'Service:UpstreamIdp:Issuer': provider.issuer,
     'Service:UpstreamIdp:Audience': provider.audience,
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
@@ -52,6 +64,7 @@ const ready: Ready = {
 process.send?.(ready);
 
 async function load(options: LoadOptions): Promise<void> {
+  issuer = options.issuer;
   const keptAlive = openSession(options.urls);
   const fresh = openSession(options.urls, { keepAlive: false });
   const operator = operatorRequests(options.adminKey);
@@ -70,6 +83,7 @@ async function load(options: LoadOptions): Promise<void> {
     ...agentRequests(options.issuer, provider),
     ...operator,
     ...signalRequests(provider, transmitter),
+    ...approvalRequests(toolServer, provider),
   };
   const random = seeded(options.seed);
   const act = randomOperation({ requests, agents, random, session: keptAlive, write });

@@ -13,6 +13,7 @@ import { makeSigningKey, type SigningKey } from '../../../test/support/signing-k
 import { percentile } from '../../bench/report.ts';
 import { withCleanup } from '../../cleanup.ts';
 import { freePort } from '../../free-port.ts';
+import { asVariables } from '../../mandate-process.ts';
 import { AUDIENCE, agentRequests, type HttpRequest, makeLoadAgent, operatorRequests } from '../../requests.ts';
 import type { Engine } from '../../temporary-database.ts';
 import { sealedLedger } from '../checks/reconcile.ts';
@@ -20,7 +21,7 @@ import { type Forwarder, type Spoil, startForwarder } from '../forwarder.ts';
 import { openSession, type Reply } from '../load/session.ts';
 import { seeded } from '../random.ts';
 import type { Service } from '../service.ts';
-import { ADMIN_KEY, asVariables, makeReplicas } from '../testbed.ts';
+import { ADMIN_KEY, makeReplicas } from '../testbed.ts';
 
 export interface StatusListRun {
   readonly engine: Engine;

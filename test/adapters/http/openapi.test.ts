@@ -18,12 +18,13 @@ import {
   problemsOf,
 } from '../../support/openapi/api-document.ts';
 import { troubledService } from '../../support/openapi/troubled-service.ts';
+import { SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
 const http = new URL('../../../adapters/http/', import.meta.url);
 /** No part of the service's API: pages and forms, which are for browsers, and the server of `mandate witness`. */
-const OTHERS = ['me/sign-in-router.ts', 'me/page-router.ts', 'browser/', 'console/', 'witness/'];
+const OTHERS = ['me/sign-in-router.ts', 'me/page-', 'me/approval-page-', 'browser/', 'console/', 'witness/'];
 /** The source of each file that imports Express. */
 const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !OTHERS.some((other) => name.startsWith(other)))
@@ -71,6 +72,8 @@ const CONTRACT: Readonly<Record<string, readonly number[]>> = {
   stopMyAgent: [200, 401, 403, 503],
   pauseMyAgents: [200, 401, 403, 404, 503],
   resumeMyAgents: [204, 401, 403, 404, 409, 503],
+  listMyApprovals: [200, 401, 503],
+  answerMyApproval: [200, 400, 401, 403, 404, 409, 415, 503],
   readMyRecords: [200, 400, 401, 503],
   proveMyRecord: [200, 401, 404, 410, 500, 503],
   receiveLogout: [200, 400, 404, 503],
@@ -95,7 +98,7 @@ describe('openapi.json', () => {
   });
 
   it('has each path that the code registers once, and no others', async () => {
-    const service = await troubledService({});
+    const service = await troubledService(SOME_APPROVALS);
     const { endpoints } = routing(service.surfaces);
     await service.stop();
     const registered = [...endpoints.keys(), ...routers.flatMap(registeredPaths)];
@@ -132,9 +135,10 @@ describe('openapi.json', () => {
       expect([...operationOf(id).responses.keys()], id).to.include.members([...statuses, ...admission]);
     }
     const others = operations.map(({ id }) => id).filter((id) => !(id in CONTRACT));
-    // The specification does not list these; its supplement, the draft on status lists, C2SP tlog-tiles, RFC 7644 §4 and docs/operating.md do.
+    // The specification does not list these; its supplement, the draft on status lists, C2SP tlog-tiles, RFC 7644 §4 and docs/operating.md do, and docs/refusals.md.
     expect(others).to.deep.equal([
       ...[
+        'askApproval',
         'getServerMetadata',
         'listStatusLists',
         'getStatusList',

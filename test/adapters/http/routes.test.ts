@@ -55,6 +55,16 @@ describe('The path of a status list', () => {
   it('is its first segment', () => expect(routeOf('/statuses/x', { statusLists: true })).to.equal(routeOf('/nothing')));
 });
 
+describe('The path of approvals', () => {
+  it('has its own metrics, the bucket and the permits of introspection, and is unknown without approvals', () => {
+    const { surface, event, bucket, work, metric, takesForm } = routeOf('/oauth2/approval?x', { approvals: true });
+    expect([surface, event, bucket, work, metric, takesForm]).to.deep.equal([
+      ...['oauth', 'token.denied', 'introspection', 'introspection', 'approval', true],
+    ]);
+    expect(routeOf('/oauth2/approval')).to.equal(routeOf('/oauth2/nothing'));
+  });
+});
+
 describe('The path of the transparency log', () => {
   for (const path of ['/log/checkpoint', '/log/tile/0/000', '/log']) {
     it(`${path} has its own metrics, and is unknown without the log`, () => {

@@ -162,6 +162,12 @@ describe('A public function of the libraries', () => {
         'createAgent: issuer must be an absolute https URL; key must be a private JWK: this JWK is no private key.',
       ],
     ],
+    '@mandate/agent ApprovalRequired': [
+      [
+        [7, 'soon', ''],
+        `new ApprovalRequired: approvalUri ${TEXT}; retryAfterMs must be a number of milliseconds; remark ${TEXT}.`,
+      ],
+    ],
     '@mandate/agent NotNow': [
       [['', 'soon'], `new NotNow: what ${TEXT}; retryAfterMs must be a number of milliseconds.`],
     ],
@@ -181,8 +187,18 @@ describe('A public function of the libraries', () => {
         ],
       ),
       [
-        [{ subjectToken: 'a.b.c', resource: SECRET, scope: SECRET, origins: [JIRA, 'data:,', 7], scopes: ['a'] }],
-        `agent.startTask: resource ${ABSOLUTE}; scope ${SCOPES}; origins[1] must be an http or https URL; origins[2] must be an http or https URL; scopes is not an option (accepted: subjectToken, resource, scope, purpose, origins).`,
+        [
+          {
+            subjectToken: 'a.b.c',
+            resource: SECRET,
+            scope: SECRET,
+            origins: [JIRA, 'data:,', 7],
+            onApproval: SECRET,
+            approvalTimeoutMs: 0,
+            scopes: ['a'],
+          },
+        ],
+        `agent.startTask: resource ${ABSOLUTE}; scope ${SCOPES}; origins[1] must be an http or https URL; origins[2] must be an http or https URL; onApproval must be a function; approvalTimeoutMs ${MILLISECONDS}; scopes is not an option (accepted: subjectToken, resource, scope, purpose, origins, onApproval, approvalTimeoutMs).`,
       ],
       ...['', 'p'.repeat(301), `${SECRET}\n`, `${SECRET}\ud800`, 7, null].map(
         (purpose): Case => [
@@ -252,6 +268,7 @@ describe('A public function of the libraries', () => {
             timeoutMs: 0,
             realm: '\n',
             statusList: { maxAgeMs: 1, onStale: SECRET, maxAge: 1 },
+            approvalKey: { pem: SECRET },
             onAccess: SECRET,
             onError: SECRET,
             fetch: SECRET,
@@ -259,11 +276,24 @@ describe('A public function of the libraries', () => {
             now: 7,
           },
         ],
-        `createToolServer: issuer must be https: plain http is for a control plane on this machine; audience ${ABSOLUTE}; clockSkewSeconds must be a whole number from 0 to 300; requireActor must be true or false; maxDelegationDepth must be a whole number of 1 or more; timeoutMs must be a whole number from 1 to 60000; realm must be printable ASCII and not blank; statusList.maxAgeMs must be a whole number from 1000 to 600000; statusList.onStale must be introspect or refuse; statusList.maxAge is not an option (accepted: maxAgeMs, onStale); onAccess must be a function; onError must be a function; fetch must be a function; startSpan must be a function; now must be a function.`,
+        `createToolServer: issuer must be https: plain http is for a control plane on this machine; audience ${ABSOLUTE}; clockSkewSeconds must be a whole number from 0 to 300; requireActor must be true or false; maxDelegationDepth must be a whole number of 1 or more; timeoutMs must be a whole number from 1 to 60000; realm must be printable ASCII and not blank; statusList.maxAgeMs must be a whole number from 1000 to 600000; statusList.onStale must be introspect or refuse; statusList.maxAge is not an option (accepted: maxAgeMs, onStale); approvalKey.kid ${TEXT}; onAccess must be a function; onError must be a function; fetch must be a function; startSpan must be a function; now must be a function.`,
       ],
+      ...(
+        [
+          [SECRET, 'approvalKey must be { jwk }, { pem, kid } or { alg, kid, sign }'],
+          [{ jwk: { kty: 'EC', d: SECRET } }, `approvalKey.jwk.kid ${TEXT}`],
+          [{ jwk: { kid: 'a', d: SECRET } }, 'approvalKey must be a private JWK: this JWK is no private key'],
+          [{ alg: 'RS256', sign: () => SECRET }, `approvalKey.alg must be ES256; approvalKey.kid ${TEXT}`],
+        ] as const
+      ).map(
+        ([approvalKey, problem]): Case => [
+          [{ issuer: ISSUER, audience: JIRA, approvalKey }],
+          `createToolServer: ${problem}.`,
+        ],
+      ),
       [
         [{ issuer: ISSUER, audience: JIRA, requireActors: true }],
-        'createToolServer: requireActors is not an option (accepted: issuer, audience, clockSkewSeconds, requireActor, maxDelegationDepth, timeoutMs, realm, statusList, onAccess, onError, fetch, startSpan, now).',
+        'createToolServer: requireActors is not an option (accepted: issuer, audience, clockSkewSeconds, requireActor, maxDelegationDepth, timeoutMs, realm, statusList, approvalKey, onAccess, onError, fetch, startSpan, now).',
       ],
     ],
     'ToolServer policy': [
@@ -288,8 +318,8 @@ describe('A public function of the libraries', () => {
         `toolServer.authorize: ${NOT_OBJECT}; route must be the name of the route, or null; policy must be a policy of this tool server, unknown_route, unknown_tool or malformed_request.`,
       ],
       [
-        [{ route: 7, policy: SECRET, headers: SECRET, objection: 1, lastCheck: 1, path: SECRET }],
-        'toolServer.authorize: route must be the name of the route, or null; policy must be a policy of this tool server, unknown_route, unknown_tool or malformed_request; headers must be an object; objection must be a function; lastCheck must be a function; path is not an option (accepted: route, policy, headers, objection, lastCheck, authorization, token); authorization or token must be given.',
+        [{ route: 7, policy: SECRET, headers: SECRET, objection: 1, lastCheck: 1, approval: 1, path: SECRET }],
+        'toolServer.authorize: route must be the name of the route, or null; policy must be a policy of this tool server, unknown_route, unknown_tool or malformed_request; headers must be an object; objection must be a function; lastCheck must be a function; approval must be a function; path is not an option (accepted: route, policy, headers, objection, lastCheck, approval, authorization, token); authorization or token must be given.',
       ],
       [
         [{ route: null, policy: 'unknown_route', authorization: [SECRET, 7], token: {} }],
@@ -303,8 +333,12 @@ describe('A public function of the libraries', () => {
     'Express protect': [
       [[], `protect: ${NOT_OBJECT}; scope ${SCOPES}.`],
       [
-        [{ ...WRONG_POLICY, highrisk: undefined, name: 7 }],
-        `protect: ${POLICY.replace('highrisk is not an option', `name ${TEXT}`)}.`,
+        [{ ...WRONG_POLICY, highrisk: undefined, approval: true, name: 7 }],
+        `protect: ${POLICY.replace('highrisk is not an option', `approval must be a function; name ${TEXT}`)}.`,
+      ],
+      [
+        [{ scope: ['a'], approval: () => ({ title: 'a' }) }],
+        'protect: a policy with approval needs the option approvalKey of createToolServer.',
       ],
     ],
     'Express middleware': [[[], MIDDLEWARE]],
@@ -323,13 +357,16 @@ describe('A public function of the libraries', () => {
         [
           {},
           {
-            tools: { read_issue: { scope: [] }, delete_issue: { scope: ['a'], authorize: SECRET, highrisk: true } },
+            tools: {
+              read_issue: { scope: [] },
+              delete_issue: { scope: ['a'], authorize: SECRET, approval: 1, highrisk: true },
+            },
             methods: { 'resources/read': { scope: ['a'], authorize: () => true } },
             maxBodyBytes: 0,
             authorizeTimeoutMs: 60_001,
           },
         ],
-        `mcpProtection: ${MADE}; tools.read_issue.scope ${SCOPES}; tools.delete_issue.authorize must be a function; tools.delete_issue.highrisk is not an option (accepted: ${POLICY_MEMBERS}, authorize); methods.resources/read.authorize is not an option (accepted: ${POLICY_MEMBERS}); maxBodyBytes must be a whole number of 1 or more; authorizeTimeoutMs must be a whole number from 1 to 60000.`,
+        `mcpProtection: ${MADE}; tools.read_issue.scope ${SCOPES}; tools.delete_issue.authorize must be a function; tools.delete_issue.approval must be a function; tools.delete_issue.highrisk is not an option (accepted: ${POLICY_MEMBERS}, authorize, approval); methods.resources/read.authorize is not an option (accepted: ${POLICY_MEMBERS}); maxBodyBytes must be a whole number of 1 or more; authorizeTimeoutMs must be a whole number from 1 to 60000.`,
       ],
     ],
     '@mandate/tool-server/mcp claimsOf': [[[], 'claimsOf: context must be an object.']],

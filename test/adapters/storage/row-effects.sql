@@ -12,6 +12,32 @@ insert into accepted_signals (receiver, issuer, jti, forget_at)
 -- sqlite
 insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?);
 
+-- insert_approval
+-- postgres
+insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at)
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, (lines #>> '{}')::json, state, requested_at, expires_at, decided_at, closed_at from json_populate_recordset(null::approvals, $1::json);
+-- sqlite
+insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- answer_approval
+-- postgres
+update approvals set state = $1, decided_at = $2, expires_at = $3 where approval_id = $4;
+-- sqlite
+update approvals set state = ?, decided_at = ?, expires_at = ? where approval_id = ?;
+
+-- close_approval
+-- postgres
+update approvals set state = $1, closed_at = $2 where approval_id = $3;
+-- sqlite
+update approvals set state = ?, closed_at = ? where approval_id = ?;
+
+-- insert_approval_notice
+-- postgres
+insert into approval_notices (approval_id, sponsor_key, due_at, failures)
+  select approval_id, sponsor_key, due_at, failures from json_populate_recordset(null::approval_notices, $1::json);
+-- sqlite
+insert into approval_notices (approval_id, sponsor_key, due_at, failures) values (?, ?, ?, ?);
+
 -- insert_purpose
 -- postgres
 insert into task_purposes (task_id, purpose, salt)

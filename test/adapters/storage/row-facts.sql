@@ -10,6 +10,12 @@ select revision from agents a where a.agent_id = q.agent_id;
 -- sqlite
 select revision from agents where agent_id = ?;
 
+-- agent_enabled
+-- postgres
+select 1 as found from agents a where a.agent_id = q.agent_id and a.enabled;
+-- sqlite
+select 1 as found from agents a where a.agent_id = ? and a.enabled;
+
 -- agent_name_taken
 -- postgres
 select 1 as found from agents a
@@ -93,6 +99,28 @@ select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_
 select 1 as found from revoked_tokens r where r.jti = q.jti;
 -- sqlite
 select 1 from revoked_tokens where jti = ?;
+
+-- approval
+-- postgres
+select approval_id, task_id, sponsor_key, round, digest, commitment, state, expires_at::text, decided_at::text, closed_at::text from approvals v where v.approval_id = q.approval_id;
+-- sqlite
+select approval_id, task_id, sponsor_key, round, digest, commitment, state, expires_at, decided_at, closed_at from approvals where approval_id = ?;
+
+-- last_approval
+-- postgres
+select approval_id, task_id, sponsor_key, round, digest, commitment, state, expires_at::text, decided_at::text, closed_at::text from approvals v where v.task_id = q.task_id and v.digest = q.digest order by v.round desc limit 1;
+-- sqlite
+select approval_id, task_id, sponsor_key, round, digest, commitment, state, expires_at, decided_at, closed_at from approvals where task_id = ? and digest = ? order by round desc limit 1;
+
+-- pending_approvals
+-- postgres
+select count(*) filter (where v.task_id = q.task_id) as of_task, count(*) as of_person from approvals v
+  where v.sponsor_key = (select t.sponsor_key from tasks t where t.task_id = q.task_id)
+  and v.state = 'pending' and v.expires_at > q.at;
+-- sqlite
+select count(*) filter (where v.task_id = ?) as of_task, count(*) as of_person from approvals v
+  where v.sponsor_key = (select t.sponsor_key from tasks t where t.task_id = ?)
+  and v.state = 'pending' and v.expires_at > ?;
 
 -- signal_accepted
 -- postgres

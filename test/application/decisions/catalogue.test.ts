@@ -33,7 +33,9 @@ describe('The catalogue of decisions', () => {
   it("names for each decision whether its transaction is shared, its own, an operator's, a person's or a provider's", () => {
     expect(Object.fromEntries(catalogue.map(({ name, transaction }) => [name, transaction]))).to.deep.equal({
       // These are short and frequent, so they share transactions.
+      answer_approval: 'shared',
       append: 'shared',
+      ask_approval: 'shared',
       open_task: 'shared',
       refuse: 'shared',
       refuse_operator: 'shared',
@@ -52,6 +54,7 @@ describe('The catalogue of decisions', () => {
       open_session: 'own',
       open_status_list: 'own',
       use_session: 'own',
+      expire_due_approvals: 'own',
       expire_due_tasks: 'own',
       lift_block: 'own',
       // An act is recorded in a transaction of one decision: it names the first record of the transaction.
@@ -100,7 +103,12 @@ describe('The effects of decisions', () => {
 
   it('append the given entries, then the ends of tasks, and append nothing without either', () => {
     const entries = [anEntry('task.revoked'), anEntry('task.expired')];
-    const ended: EndedTasks = { tasks: [], at: NOON, renewalsEvent: 'token.refreshed' };
+    const ended: EndedTasks = {
+      tasks: [],
+      at: NOON,
+      renewalsEvent: 'token.refreshed',
+      withdrawnEvent: 'approval.withdrawn',
+    };
     expect(recorded(entries)).to.deep.equal([{ effect: 'append', entries }]);
     expect(recorded(entries, ended)).to.deep.equal([{ effect: 'append', entries, ended }]);
     expect(recorded([], ended)).to.deep.equal([{ effect: 'append', entries: [], ended }]);

@@ -26,7 +26,7 @@ describe('Ending tasks', () => {
   it('expires tasks at the given time, and names the event of the summary of their renewals', () => {
     const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
     const tasks = [third, first].map((taskId) => ({ taskId, end }));
-    const ended = { tasks, at: LATER, renewalsEvent: 'token.refreshed' };
+    const ended = { tasks, at: LATER, renewalsEvent: 'token.refreshed', withdrawnEvent: 'approval.withdrawn' };
     const effects = [{ effect: 'end_tasks', ...ended }];
     expect(expireTasks([third, first], LATER)).to.deep.equal({ tasks: 2, effects, ended });
   });

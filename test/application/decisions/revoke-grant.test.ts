@@ -44,7 +44,7 @@ function endings(...ends: readonly (readonly [TaskId, RevocationReason])[]) {
     end: { state: 'revoked', record: { event: 'task.revoked', reason } },
   }));
   // The record of the end of a task follows the summary of its renewals.
-  const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed' };
+  const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed', withdrawnEvent: 'approval.withdrawn' };
   return [
     { effect: 'end_tasks', ...ended },
     { effect: 'append', entries: [], ended },

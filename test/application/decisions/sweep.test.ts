@@ -14,7 +14,7 @@ describe('Expiring due tasks', () => {
     const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
     const tasks = [first, second].map((taskId) => ({ taskId, end }));
     // The record of an expiry follows the summary of the task's renewals.
-    const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed' };
+    const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed', withdrawnEvent: 'approval.withdrawn' };
     expect(expireDueTasks.judge(due, { due: [first, second] })).to.deep.equal({
       verdict: 2,
       effects: [

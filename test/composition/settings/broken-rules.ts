@@ -7,6 +7,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { COSIGNATURE, formatVerifierKey, makeVerifierKey, parseVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
+import { TOOL_KEYS } from './every-setting.ts';
 import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 export const MARK = 'zq7-recognised';
@@ -38,6 +39,7 @@ const renamed = (key: string): string => {
   const { type, publicKey } = parseVerifierKey(sha256Bytes, key) ?? { type: COSIGNATURE, publicKey: new Uint8Array() };
   return formatVerifierKey(makeVerifierKey(sha256Bytes, `${MARK}.example`, type, publicKey));
 };
+const APPROVALS = 'Service:Approvals';
 const OPERATORS = 'Service:Operators';
 const CONSOLE_SECRET = `${OPERATORS}:ClientSecret:Path`;
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
@@ -394,6 +396,43 @@ export const brokenRules: readonly BrokenRule[] = [
     ...['Origin', 'Public', 'Quorum', 'WitnessTimeout', 'Witnesses:2:Url'].map(
       (field) => `${LOG}:${field}: is set while ${LOG}:Key is not`,
     ),
+  ],
+  [
+    'approvals without the page, and without a resource',
+    { [`${APPROVALS}:Enabled`]: 'true' },
+    'Service:Me:ClientId: is required while Service:Approvals:Enabled is true',
+    `${APPROVALS}:Resources:0:Audience: is not set, nor is any other resource, while ${APPROVALS}:Enabled is true`,
+  ],
+  [
+    'resources for approvals with one audience, without an audience, without keys, and with keys twice',
+    {
+      [`${APPROVALS}:Resources:0:Audience`]: `https://${MARK}.example`,
+      [`${APPROVALS}:Resources:0:JwksUri`]: `https://${MARK}.example/keys`,
+      [`${APPROVALS}:Resources:1:Audience`]: `https://${MARK}.example`,
+      [`${APPROVALS}:Resources:1:Jwks`]: JSON.stringify(TOOL_KEYS),
+      [`${APPROVALS}:Resources:2:JwksUri`]: `https://${MARK}.example/keys`,
+      [`${APPROVALS}:Resources:3:Audience`]: `https://${MARK}.example/3`,
+      [`${APPROVALS}:Resources:4:Audience`]: `https://${MARK}.example/4`,
+      [`${APPROVALS}:Resources:4:JwksUri`]: `https://${MARK}.example/keys`,
+      [`${APPROVALS}:Resources:4:Jwks`]: JSON.stringify(TOOL_KEYS),
+    },
+    `${APPROVALS}:Resources:2:Audience: is required while ${APPROVALS}:Resources:2:JwksUri is set`,
+    `${APPROVALS}:Resources:3:Audience: is set without keys`,
+    `${APPROVALS}:Resources:4:Jwks: is set beside ${APPROVALS}:Resources:4:JwksUri`,
+    `${APPROVALS}:Resources:1:Audience: is the audience of another resource as well`,
+  ],
+  [
+    'keys of a tool server on the host of the control plane',
+    {
+      [`${APPROVALS}:Resources:0:Audience`]: `https://${MARK}.example`,
+      [`${APPROVALS}:Resources:0:JwksUri`]: `https://mandate.example:8443/agents/${MARK}/jwks.json`,
+    },
+    `${APPROVALS}:Resources:0:JwksUri: is on the host of Service:Issuer`,
+  ],
+  [
+    'a bearer token for notices of approvals without their address',
+    { [`${APPROVALS}:Notify:BearerToken`]: MARK },
+    `${APPROVALS}:Notify:BearerToken: is set while ${APPROVALS}:Notify:Url is not`,
   ],
   [
     'a key of the log by path and by text',

@@ -74,6 +74,7 @@ describe('The table of settings', () => {
       'Service:Admin:ApiKey',
       'Service:Ssf:BearerToken',
       'Service:Ssf:PreviousBearerToken',
+      'Service:Approvals:Notify:BearerToken',
       'Service:Audit:Sink:BearerToken',
       'Service:Audit:Log:Key:Pem',
     ]);

@@ -8,6 +8,19 @@ export type Row = readonly [text: string | undefined, value: unknown, byDefault?
 
 const PROXIES = [parseNetwork('10.0.0.0/8'), parseNetwork('2001:db8::/32')];
 const IDP = 'https://idp.example';
+/** A tool server's keys: the EC key of RFC 7517 appendix A.1. */
+export const TOOL_KEYS = {
+  keys: [
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+      kid: '1',
+    },
+  ],
+};
+
 export const everySetting: Readonly<Record<string, Row>> = {
   'Service:Issuer': ['https://mandate.example/tenant/', 'https://mandate.example/tenant'],
   'Service:Secrets:Path': ['/run/secrets/mandate', '/run/secrets/mandate', undefined],
@@ -74,6 +87,15 @@ export const everySetting: Readonly<Record<string, Row>> = {
   'Service:Me:SessionTtl': ['PT8H', 28_800, 900],
   'Service:Me:Pause': ['false', false, true],
   'Service:Me:ScopeDescriptions': ['/etc/scopes.yaml', '/etc/scopes.yaml', undefined],
+  'Service:Approvals:Enabled': ['true', true, false],
+  'Service:Approvals:Lifetime': ['P1D', 86_400, 600],
+  'Service:Approvals:Spend': ['PT1M', 60, 600],
+  'Service:Approvals:RefusedFor': ['PT2H', 7200, 3600],
+  'Service:Approvals:MaxPendingPerTask': ['1000', 1000, 3],
+  'Service:Approvals:MaxPendingPerPerson': ['1', 1, 20],
+  'Service:Approvals:MaxAuthAge': ['PT1H', 3600, 300],
+  'Service:Approvals:Notify:Url': ['https://chat.example/hook?a=b', 'https://chat.example/hook?a=b', undefined],
+  'Service:Approvals:Notify:BearerToken': ['knock==', 'knock==', undefined],
   'Service:Tasks:SweepInterval': ['P1D', 86_400, 60],
   'Service:Tasks:SweepBatchSize': ['1000', 1000, 20],
   'Service:Tasks:Retention': ['PT1S', 1, 604_800],

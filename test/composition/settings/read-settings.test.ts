@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { formatVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
-import { everySetting } from './every-setting.ts';
+import { everySetting, TOOL_KEYS } from './every-setting.ts';
 import { errorsWith, PEM, validWith } from './sources.ts';
 
 const revealed = (value: unknown) => (value instanceof Secret ? value.reveal() : value);
@@ -41,12 +41,25 @@ describe('The settings', () => {
       'Service:Signing:Keys:0:Kid': 'spring',
       'Service:Signing:Keys:10:Pem': PEM,
       'Service:Signing:Keys:2:Path': '/run/secrets/old.pem',
+      'Service:Approvals:Resources:0:Audience': 'https://files.example/mcp',
+      'Service:Approvals:Resources:0:JwksUri': 'https://files.example/keys',
+      'Service:Approvals:Resources:4:Audience': 'http://127.0.0.1:9/tools?a=b',
+      'Service:Approvals:Resources:4:Jwks': JSON.stringify(TOOL_KEYS),
       'Service:Audit:Log:Witnesses:0:Url': 'https://w1.example/',
       'Service:Audit:Log:Witnesses:0:VKey': WITNESS_KEYS[0],
       'Service:Audit:Log:Witnesses:3:Url': 'http://127.0.0.1:9/w',
       'Service:Audit:Log:Witnesses:3:VKey': WITNESS_KEYS[1],
     });
-    const { 'Service:Signing:Keys': keys, 'Service:Audit:Log:Witnesses': witnesses, ...others } = settings;
+    const {
+      'Service:Signing:Keys': keys,
+      'Service:Audit:Log:Witnesses': witnesses,
+      'Service:Approvals:Resources': resources,
+      ...others
+    } = settings;
+    expect(resources).to.deep.equal([
+      { index: 0, Audience: 'https://files.example/mcp', JwksUri: 'https://files.example/keys', Jwks: undefined },
+      { index: 4, Audience: 'http://127.0.0.1:9/tools?a=b', JwksUri: undefined, Jwks: TOOL_KEYS },
+    ]);
     expect(witnesses.map(({ index, Url, VKey }) => [index, Url, VKey && formatVerifierKey(VKey)])).to.deep.equal([
       [0, 'https://w1.example', WITNESS_KEYS[0]],
       [3, 'http://127.0.0.1:9/w', WITNESS_KEYS[1]],

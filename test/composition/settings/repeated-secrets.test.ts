@@ -19,6 +19,8 @@ const distinct: Texts = {
   'Service:Audit:Sink:Url': 'https://sink.example/records',
   'Service:Audit:Sink:BearerToken': `${ONE}-5`,
   'Service:UpstreamIdp:SponsorCheck:BearerToken': `${ONE}-6`,
+  'Service:Approvals:Notify:Url': 'https://chat.example/hook',
+  'Service:Approvals:Notify:BearerToken': `${ONE}-7`,
 };
 
 const KEYS = Object.keys(distinct).filter((key) => /ApiKey$|BearerToken$/.test(key));

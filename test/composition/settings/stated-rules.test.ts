@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
-import { everySetting } from './every-setting.ts';
+import { everySetting, TOOL_KEYS } from './every-setting.ts';
 import { errorsWith, onSqlite, PEM, signalsMode, startable, type Texts } from './sources.ts';
 import { isSet, type Statement, statedMeanings, statements } from './stated-rules.ts';
 
@@ -24,6 +24,9 @@ const samples: Texts = {
   'Service:Audit:Log:Key:Pem': PEM,
   'Service:Audit:Log:Witnesses:0:Url': 'https://witness.example',
   'Service:Audit:Log:Witnesses:0:VKey': WITNESS_KEYS[0],
+  'Service:Approvals:Resources:0:Audience': 'https://files.example/mcp',
+  'Service:Approvals:Resources:0:JwksUri': 'https://files.example/keys',
+  'Service:Approvals:Resources:0:Jwks': JSON.stringify(TOOL_KEYS),
 };
 
 /** One of the four roles is enough, so no row says that it is required. */

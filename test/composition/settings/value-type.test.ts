@@ -5,6 +5,7 @@ import {
   choice,
   duration,
   integer,
+  jwkSet,
   path,
   pem,
   postgresUri,
@@ -13,6 +14,7 @@ import {
   type ValueType,
 } from '../../../composition/settings/value-type.ts';
 import { Secret } from '../../../domain/secret.ts';
+import { OFF_CURVE_KEY, P256_KEY } from '../../support/registrations.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n-----END PRIVATE KEY-----';
 
@@ -24,10 +26,28 @@ interface Case {
   readonly refuses: readonly string[];
 }
 
+const keySet = (...keys: readonly object[]) => JSON.stringify({ keys });
+
 /** Texts that are their own values. */
 const same = (...texts: readonly string[]): Case['reads'] => texts.map((each) => [each, each]);
 
 const cases: readonly Case[] = [
+  {
+    name: 'a key set',
+    type: jwkSet(),
+    reads: [[keySet(P256_KEY), { keys: [P256_KEY] }]],
+    refuses: [
+      ...['{"keys":', '{}', '{"keys":[],"keys":[]}', keySet(), keySet(P256_KEY, P256_KEY)],
+      keySet({ ...P256_KEY, kid: undefined }),
+      keySet({ ...P256_KEY, d: 'jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI' }),
+      keySet({ ...P256_KEY, use: 'enc' }),
+      keySet({ ...P256_KEY, crv: 'P-384' }),
+      keySet({ ...P256_KEY, y: P256_KEY.y.slice(1) }),
+      keySet({ kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'rsa' }),
+      keySet(P256_KEY, OFF_CURVE_KEY),
+      keySet({ ...P256_KEY, more: 'm'.repeat(65_536) }),
+    ],
+  },
   {
     name: 'text',
     type: text({ max: 10 }),
@@ -189,7 +209,7 @@ for (const { name, type, reads, refuses } of cases) {
         expect(reading.kind).to.equal('read');
         if (reading.kind === 'read') {
           expect(reading.value instanceof Secret).to.equal(type.secret);
-          expect(reading.value instanceof Secret ? reading.value.reveal() : reading.value).to.equal(value);
+          expect(reading.value instanceof Secret ? reading.value.reveal() : reading.value).to.deep.equal(value);
         }
       });
     }

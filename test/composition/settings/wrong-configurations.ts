@@ -6,6 +6,7 @@
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 import { NOTE_KEY, WITNESS_KEYS } from '../../support/note-vectors.ts';
+import { OFF_CURVE_KEY, P256_KEY } from '../../support/registrations.ts';
 import { brokenRules, MARK, transmitter, withConsole } from './broken-rules.ts';
 import { onSqlite, type Texts } from './sources.ts';
 
@@ -38,6 +39,12 @@ const COMPANY: Readonly<Record<string, Texts>> = {
   ),
   ...Object.fromEntries(
     ['Issuer', 'Audience', 'BearerToken', 'PreviousBearerToken'].map((field) => [`Service:Ssf:${field}`, transmitter]),
+  ),
+  ...Object.fromEntries(
+    ['JwksUri', 'Jwks'].map((field) => [
+      `Service:Approvals:Resources:0:${field}`,
+      { 'Service:Approvals:Resources:0:Audience': `https://${MARK}-tools.example` },
+    ]),
   ),
   'Service:Console:Port': withConsole,
   'Service:Audit:Sink:BearerToken': { 'Service:Audit:Sink:Url': `https://${MARK}-sink.example` },
@@ -105,6 +112,14 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
       'a key with another id': (WITNESS_KEYS[0] ?? '').replace(/[+][0-9a-f]{8}[+]/, '+00918273+'),
       'a key that signs plain notes': NOTE_KEY,
       'a name with a zero-width space': (WITNESS_KEYS[0] ?? '').replace('+', '\u200b+'),
+    },
+  ],
+  [
+    /^the JSON text of a key set/,
+    {
+      words: MARK,
+      'a key with a private member': JSON.stringify({ keys: [{ ...P256_KEY, d: MARK }] }),
+      'a point that is not on its curve': JSON.stringify({ keys: [{ ...OFF_CURVE_KEY, kid: MARK }] }),
     },
   ],
   [

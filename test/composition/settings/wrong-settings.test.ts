@@ -78,6 +78,26 @@ describe('Wrong settings', () => {
     ]);
   });
 
+  it('of approvals are refused beyond their limits', () => {
+    const beyond = {
+      Enabled: ['yes', '1'],
+      Lifetime: ['PT59S', 'P1DT1S'],
+      Spend: ['PT59S', 'P1DT1S'],
+      RefusedFor: ['PT59S', 'P1DT1S'],
+      MaxPendingPerTask: ['0', '1001', '1.5'],
+      MaxPendingPerPerson: ['0', '1001', '-1'],
+      MaxAuthAge: ['PT59S', 'PT1H1S'],
+      'Notify:Url': ['http://chat.example/hook', 'https://user:secret@chat.example/'],
+    };
+    for (const [name, texts] of Object.entries(beyond)) {
+      for (const text of texts) {
+        const errors = errorsWith({ [`Service:Approvals:${name}`]: text });
+        expect(errors, `${name}=${text}`).to.have.lengthOf(1);
+        expect(errors[0]).to.match(new RegExp(`^Service:Approvals:${name}: `));
+      }
+    }
+  });
+
   it('of the page are refused beyond their limits', () => {
     for (const [key, text] of [
       ['Service:Me:SessionTtl', 'PT59S'],

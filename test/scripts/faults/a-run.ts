@@ -20,7 +20,7 @@ export function aRun(): ARun {
     operations.push({ kind, status, began: now, ended: now + 5, ...more });
   };
   const record = (event: string, reason: string | null, more: Partial<LedgerLine> = {}): void => {
-    const unnamed = { task_id: null, agent_id: null, sponsor: null, jti: null };
+    const unnamed = { task_id: null, agent_id: null, sponsor: null, jti: null, detail: null };
     lines.push({ seq: lines.length + 1, checkpoint: 1, event, reason, ...unnamed, ...more });
   };
 
@@ -97,6 +97,49 @@ export function aRun(): ARun {
   record('agent.registered', null, { agent_id: OTHER_AGENT });
   ask('disable an agent', 200, { agent: OTHER_AGENT });
   record('agent.updated', 'changed:enabled', { agent_id: OTHER_AGENT });
+
+  // Three approvals of one task: a yes that is used, a no, and a yes whose use got no answer. The fourth question is withdrawn.
+  const asking = started('asking');
+  const approving = (nth: number) => {
+    const approval = `approval_${String(nth).padStart(26, '0')}`;
+    const digest = `digest-${nth}`.padEnd(43, '_');
+    const about = { task: asking.one.task, jti: asking.one.jti, sub: asking.one.sub, digest };
+    const detail = `approval=${approval}&digest=${digest}&commitment=${'0'.repeat(64)}`;
+    const told = (state: string, more: Partial<Operation> = {}) =>
+      ask('ask for approval', 200, { ...about, state, ...more });
+    told('pending', { approval });
+    record('approval.requested', null, { ...asking.named, agent_id: AGENT, detail });
+    return {
+      ask: (state: string) => told(state, state === 'granted' ? { approval } : {}),
+      lose: () => ask('ask for approval', 0, { ...about, error: 'ECONNRESET' }),
+      say: (kind: 'say yes' | 'say no', status = 200) =>
+        ask(kind, status, { ...about, approval, ...(status === 409 ? { error: 'not_waiting' } : {}) }),
+      record: (event: string, reason: string | null = null) =>
+        record(event, reason, { ...asking.named, agent_id: AGENT, detail }),
+    };
+  };
+  const used = approving(1);
+  ask('read what waits', 200, { sub: asking.one.sub });
+  used.say('say yes');
+  used.record('approval.granted');
+  used.ask('granted');
+  used.record('approval.used');
+  used.ask('spent');
+  const denied = approving(2);
+  denied.say('say no');
+  denied.record('approval.refused');
+  denied.say('say yes', 409);
+  denied.ask('refused');
+  const untold = approving(3);
+  untold.say('say yes');
+  untold.record('approval.granted');
+  untold.lose();
+  untold.record('approval.used');
+  const open = approving(4);
+  ask('kill a task', 200, asking.one);
+  asking.end('operator_kill_switch');
+  open.record('approval.withdrawn', 'operator_kill_switch');
+  open.ask('inactive');
 
   // Requests without a response, or with a 503: the service may have decided them or not.
   ask('exchange', 0, { sub: 'person-lost', agent: AGENT, error: 'ECONNRESET' });

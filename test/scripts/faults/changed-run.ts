@@ -39,6 +39,7 @@ export const invented =
       agent_id: null,
       sponsor: null,
       jti: null,
+      detail: null,
       ...line,
     });
 export const answered =

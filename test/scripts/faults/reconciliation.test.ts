@@ -39,6 +39,11 @@ async function lossesOf(run: ARun, instead: Readonly<Record<string, Partial<Repl
 const killed = { task_id: 'task-killed' };
 const ofKilled = { task: 'task-killed', jti: 'jti-killed' };
 
+const USED = { approval: `approval_${'1'.padStart(26, '0')}` };
+const withApproval = (nth: number) =>
+  aRun().lines.find(({ detail }) => detail?.includes(`digest-${nth}_`))?.detail ?? '';
+const ofUsed = { task: 'task-asking', jti: 'jti-asking', sub: 'person-asking', ...USED };
+
 const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
   'a token without its record': [
     lost({ event: 'token.issued', sponsor: 'person-killed' }),
@@ -117,6 +122,80 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
   'a revocation without a request': [
     invented({ event: 'token.revoked', jti: 'jti-killed' }),
     /is recorded as revoked without a request/,
+  ],
+
+  'a yes that is told twice': [
+    answered({ kind: 'ask for approval', state: 'spent' }, { state: 'granted', ...USED }),
+    /approval_0+1 was answered 2 times as granted/,
+  ],
+  'a yes that is used twice': [
+    doubled({ event: 'approval.used', detail: withApproval(1) }),
+    /approval_0+1 is recorded as "requested, granted, used, used"/,
+  ],
+  'a yes that is told, and not recorded': [
+    lost({ event: 'approval.used', detail: withApproval(1) }),
+    /approval_0+1 was answered as granted, and is not recorded as used/,
+  ],
+  'a yes that is used, and not told': [
+    answered({ kind: 'ask for approval', state: 'granted' }, { state: 'spent', approval: undefined }),
+    /approval_0+1 is recorded as used, and no tool server was told/,
+  ],
+  'a use without a yes': [
+    lost({ event: 'approval.granted', detail: withApproval(1) }),
+    /approval_0+1 was answered, and is not recorded as granted/,
+  ],
+  'a yes that the person did not say': [
+    answered({ kind: 'say yes', ...USED }, { status: 409, error: 'not_waiting' }),
+    /approval_0+1 is recorded as granted, and the person did not say yes/,
+  ],
+  'a no without its record': [
+    lost({ event: 'approval.refused' }),
+    /approval_0+2 was answered, and is not recorded as refused/,
+  ],
+  'a yes to another call': [
+    answered({ kind: 'ask for approval', state: 'granted' }, { digest: 'another' }),
+    /approval_0+1 was answered for another call/,
+  ],
+  'a yes for another task': [
+    answered({ kind: 'ask for approval', state: 'granted' }, { task: 'task-killed' }),
+    /approval_0+1 was answered for another task or person/,
+  ],
+  'a question that is not recorded': [
+    later({ kind: 'ask for approval', status: 200, state: 'pending', ...ofUsed, approval: 'another' }),
+    /the approval another is recorded as ""/,
+  ],
+  'a question without a request': [
+    (run) => {
+      const detail = withApproval(4).replace('digest-4', 'digest-x').replace('4&', '5&');
+      const named = { sponsor: 'person-asking', task_id: 'task-asking', detail };
+      invented({ event: 'approval.requested', ...named })(run);
+      invented({ event: 'approval.withdrawn', ...named })(run);
+    },
+    /approval_0+5 is recorded without a request/,
+  ],
+  'an approval that the end of its task left open': [
+    lost({ event: 'approval.withdrawn' }),
+    /approval_0+4 is recorded as "requested"/,
+  ],
+  'an approval of two commitments': [
+    rewritten({ event: 'approval.used' }, { detail: withApproval(1).replace(/0$/, '1') }),
+    /approval_0+1 has records that name different calls/,
+  ],
+  'a record of no approval': [
+    rewritten({ event: 'approval.withdrawn' }, { detail: null }),
+    /approval.withdrawn, names no approval/,
+  ],
+  'a yes after the end': [
+    later({ kind: 'ask for approval', status: 200, state: 'granted', ...ofUsed }),
+    /an approval of the task task-asking was granted after the response about its end/,
+  ],
+  'an inactive approval before any request for its end': [
+    answered({ kind: 'ask for approval', state: 'spent' }, { state: 'inactive' }),
+    /the approvals of the task task-asking were inactive before any request for its end/,
+  ],
+  'a refused answer without a cause': [
+    answered({ kind: 'say yes', ...USED }, { status: 409, error: 'not_waiting' }),
+    /"say yes" was answered 409 not_waiting/,
   ],
 
   'a refused renewal without its record': [lost({ event: 'token.denied', reason: 'task_revoked' }), /"refresh" for/],
@@ -203,8 +282,8 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
 };
 
 describe('the comparisons of a fault run', () => {
-  it('find nothing in a run without losses, and count the tasks left behind', async () => {
-    expect(await lossesOf(aRun())).to.deep.include({ losses: [], leftBehind: 1 });
+  it('find nothing in a run without losses, and count the tasks left behind and the yeses without an answer', async () => {
+    expect(await lossesOf(aRun())).to.deep.include({ losses: [], leftBehind: 1, untold: 1 });
   });
 
   it('find nothing if as many overloads are recorded as were answered with 503', async () => {

@@ -54,6 +54,7 @@ describe('npm run quickstart', function () {
     const provider = start(MAIN, '--provider', '--port', String(port));
     await eventually(async () => provider.said().includes(`--token grace --port ${port}`));
     expect(provider.said()).to.match(new RegExp(`Service__UpstreamIdp__Issuer +http://127\\.0\\.0\\.1:${port}\n`));
+    expect(provider.said()).to.match(/Service__Me__ClientId +mandate-page \(/);
     const [token, unknown, again] = await Promise.all([
       start(MAIN, '--token', 'ada', '--port', String(port)).ended,
       start(MAIN, '--token', 'nobody', '--port', String(port)).ended,

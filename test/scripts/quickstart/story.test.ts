@@ -56,10 +56,13 @@ describe('the quickstart', function () {
   after(() => stage?.clear());
 
   it('runs to its last chapter, which verifies the ledger', () => {
-    expect(told.chapters).to.have.lengthOf(16);
+    expect(told.chapters).to.have.lengthOf(17);
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
     for (const reason of [
       ...reasons,
+      'approval_required',
+      'approval_spent',
+      'approval_refused',
       'sponsor_stopped',
       'operator_kill_switch',
       'task_revoked',
@@ -145,7 +148,7 @@ describe('the quickstart', function () {
         if (command === requests.at(-1)) await untilNewToken();
         answers.push(await answerTo(command));
       }
-      expect(answers).to.deep.equal([200, 201, 401, 200, 200, 200, 200]);
+      expect(answers).to.deep.equal([200, 201, 401, 403, 200, 200, 200, 200]);
       // As the quickstart says: the route with introspection refuses at once, the other route some seconds later.
       const [reading = '', commenting = ''] = invited.commands;
       expect([await answerTo(reading), await answerTo(commenting)]).to.deep.equal([200, 401]);

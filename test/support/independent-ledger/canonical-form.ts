@@ -37,7 +37,7 @@ function canonicalValue(value: unknown): string {
   throw new TypeError('The ledger has no such value.');
 }
 
-function quoted(text: string): string {
+export function quoted(text: string): string {
   let written = '"';
   for (let index = 0; index < text.length; index += 1) written += unit(text.charCodeAt(index));
   return `${written}"`;

@@ -3,7 +3,9 @@
  * `@mandate/audit`, docs/verify-evidence.html) have to give each of them the verdict of this table.
  */
 
+import { createHash } from 'node:crypto';
 import { COSIGNATURE, ED25519, formatVerifierKey } from '../../../domain/log/verifier-key.ts';
+import { quoted as escaped } from '../independent-ledger/canonical-form.ts';
 import { type Forgery, forgedBundle, seededSigner } from './forged-bundle.ts';
 
 interface HostileBundle {
@@ -17,6 +19,27 @@ const log = seededSigner('log.example', ED25519, 'log');
 const FAR = '+012345-01-01T00:00:00.000Z';
 const LONG = 'x'.repeat(2_097_152);
 
+const WORDS = {
+  salt: 'a-salt',
+  title: 'Delete “é 😀”\u202e',
+  lines: [{ label: 'Issue', value: '<b>"PAY-7"</b>; Amount: 1 EUR\u3164' }],
+};
+const TASK = 'task_01M31S7W68TMK7WDX8YKPSYT00';
+const DIGEST = 'RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o';
+
+/** The record of a request whose person was asked these words. */
+function requestOf({ salt, title, lines }: typeof WORDS) {
+  const each = lines.map(({ label, value }) => `{"label":${escaped(label)},"value":${escaped(value)}}`).join();
+  const text = `{"digest":${escaped(DIGEST)},"lines":[${each}],"salt":${escaped(salt)},"task_id":${escaped(TASK)},"title":${escaped(title)}}`;
+  const commitment = createHash('sha256').update(text).digest('hex');
+  const detail = `approval=approval_01M31S7W68TMK7WDX8YKPSYT00&digest=${DIGEST}&commitment=${commitment}`;
+  return { event: 'approval.requested', task_id: TASK, decision: 'allow', reason: null, detail } as const;
+}
+
+/** Puts words beside the record. */
+const beside = (words: unknown) => (line: string) =>
+  line.replace('"audit_path":[]}', `"audit_path":[],"words":${JSON.stringify(words)}}`);
+
 const agreeing: Readonly<Record<string, Forgery>> = {
   'one record, with keys of its maker': {},
   'a log with a key of its maker': { signers: [log] },
@@ -26,6 +49,8 @@ const agreeing: Readonly<Record<string, Forgery>> = {
   'the last millisecond of the year 9999': { record: { ts: '9999-12-31T23:59:59.999Z' } },
   'a time that an integer of microseconds does not hold': { record: { ts: '7367-07-16T22:57:20.210Z' } },
   'a range of all years': { selection: { from: '0000-01-01T00:00:00.000Z', to: '9999-12-31T23:59:59.999Z' } },
+  'the words of a request': { record: requestOf(WORDS), line: beside(WORDS) },
+  'a request without its words': { record: requestOf(WORDS) },
   'ill-formed text that is escaped': { record: { sponsor: '\ud800' } },
 };
 
@@ -72,6 +97,34 @@ const refused: Readonly<Record<string, readonly [Forgery, ...(readonly [string, 
     'malformed',
     8,
   ],
+  'a request with another title': [
+    { record: requestOf(WORDS), line: beside({ ...WORDS, title: 'Read' }) },
+    'other_words',
+    6,
+  ],
+  'a request with one line less': [
+    { record: requestOf(WORDS), line: beside({ ...WORDS, lines: [] }) },
+    'other_words',
+    6,
+  ],
+  'a request with another salt': [
+    { record: requestOf(WORDS), line: beside({ ...WORDS, salt: 'b' }) },
+    'other_words',
+    6,
+  ],
+  'the words of a request beside a yes': [
+    { record: { ...requestOf(WORDS), event: 'approval.granted' }, line: beside(WORDS) },
+    'other_words',
+    6,
+  ],
+  'words beside a record of no approval': [{ line: beside(WORDS) }, 'other_words', 6],
+  'words in another order': [
+    { record: requestOf(WORDS), line: beside({ title: WORDS.title, salt: WORDS.salt, lines: WORDS.lines }) },
+    'malformed',
+    6,
+  ],
+  'words with a further member': [{ record: requestOf(WORDS), line: beside({ ...WORDS, more: '' }) }, 'malformed', 6],
+  'words that are null': [{ record: requestOf(WORDS), line: beside(null) }, 'malformed', 6],
   'negative zero': [{ line: (text) => text.replace('"leaf_index":0', '"leaf_index":-0') }, 'malformed', 6],
   'a line that is too long': [{ record: { detail: LONG } }, 'malformed', 6],
   'a log whose name has a format character': [

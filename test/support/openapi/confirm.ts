@@ -110,7 +110,7 @@ export function settled(value: unknown, name = ''): unknown {
 function kindOf(text: string): string {
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text) && text.startsWith('eyJ')) return '<jwt>';
   return text
-    .replace(/\b(task|tok|user)_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>')
+    .replace(/\b(task|tok|user|approval)_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>')
     .replace(/^task_grant_[\w-]{43}$/, '<grant>')
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
     .replace(/\/status\/[\w-]{22}$/, '/status/<list>')

@@ -20,7 +20,7 @@ interface Language {
   readonly run: RunProgram;
 }
 
-const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
+export const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
 const GO = process.env.GO ?? 'go';
 const RUBY = process.env.RUBY ?? '/usr/bin/ruby';
 

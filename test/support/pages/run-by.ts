@@ -13,6 +13,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'adapters/sdk/tool-server/README.md': commands,
   'docs/agents-as-files.md': commands,
   'docs/agents.md': [commands, 'test/docs/any-oauth-library.test.ts'],
+  'docs/approvals.md': 'test/docs/approvals.test.ts',
   'docs/auditing.md': [commands, commands, 'test/docs/auditing.test.ts'],
   'docs/deploying.md': commands,
   'docs/examples/README.md': commands,

@@ -25,6 +25,8 @@ export interface FakeControlPlane {
   answerKeys: Handler;
   answerStatus: Handler;
   answerIntrospection: Handler;
+  /** The answers to requests for approval. */
+  answerApproval: Handler;
   /** A valid token of Ada for the audience. Given members replace the defaults; `undefined` removes one. */
   token(claims?: Members, header?: Members): string;
   /** The number of requests to this path. */
@@ -38,6 +40,7 @@ export async function startFakeControlPlane(seconds: () => number): Promise<Fake
   const key = await makeSigningKey('ES256');
   const server = await startLoopback((request, response) => {
     if (request.path === '/.well-known/jwks.json') plane.answerKeys(request, response);
+    else if (request.path === '/oauth2/approval') plane.answerApproval(request, response);
     else if (request.path.startsWith('/status/')) plane.answerStatus(request, response);
     else plane.answerIntrospection(request, response);
   });
@@ -51,6 +54,7 @@ export async function startFakeControlPlane(seconds: () => number): Promise<Fake
       const token = new URLSearchParams(request.body).get('token') ?? '';
       answering({ active: true, ...claimsIn(token) })(request, response);
     },
+    answerApproval: answering({ error: 'not_found' }, 404),
     token: (claims = {}, header = {}) =>
       plane.key.sign(
         { alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid, ...header },

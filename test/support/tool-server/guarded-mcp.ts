@@ -9,6 +9,7 @@ import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
+import type { RoutePolicy } from '../../../adapters/sdk/tool-server/core/policy.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import {
   claimsOf,
@@ -88,14 +89,20 @@ export async function startGuardedMcp(
   };
 }
 
-/** The policies that a file can have. */
-const FILE_POLICIES = Object.fromEntries(Object.entries(TOOL_POLICIES).filter(([, { authorize }]) => !authorize));
+/** The policies that a file can have: no function. */
+function ofFile(tools: Readonly<Record<string, McpToolPolicy>>): Readonly<Record<string, RoutePolicy>> {
+  return Object.fromEntries(
+    Object.entries(tools).flatMap(([name, { authorize, approval: _, ...policy }]) =>
+      authorize === undefined ? [[name, policy]] : [],
+    ),
+  );
+}
 
 /** The server knows nothing of Mandate but the headers of the proxy. */
 async function startProxiedMcp(
   toolServer: ToolServer,
   sessions: boolean,
-  { tools = FILE_POLICIES, methods = {} }: GuardedMcpOptions,
+  { tools = TOOL_POLICIES, methods = {} }: GuardedMcpOptions,
 ): Promise<GuardedMcp> {
   const called: string[] = [];
   const make = () => jiraServer(called, ({ http }) => http?.authInfo?.extra?.presented);
@@ -106,7 +113,7 @@ async function startProxiedMcp(
   });
   const server = createServer(app);
   const upstream = `http://127.0.0.1:${await listen(server)}`;
-  const mcp = { path: '/mcp', tools, methods };
+  const mcp = { path: '/mcp', tools: ofFile(tools), methods };
   const guard = await serveProxy(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp }));
   return {
     url: guard.url,

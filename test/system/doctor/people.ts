@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
+import { freePort } from '../../../scripts/free-port.ts';
 import { openedTask } from '../../contract/storage-fixtures.ts';
 import { runCommand } from '../../support/command-process.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { answering, startLoopback } from '../../support/loopback.ts';
+import { SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 import type { Examined } from './examined.ts';
 import { endpointsAt, type Settings } from './examined.ts';
 
@@ -102,6 +104,22 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
         /^A jwks_uri may lead to loopback, private, /,
       );
     }
+  });
+
+  it('finds tool servers whose keys cannot be fetched, and a receiver of notices that cannot be reached', async () => {
+    const keys = 'Service:Approvals:Resources:0:JwksUri';
+    const unused = `https://127.0.0.1:${await freePort()}/keys`;
+    const approvals = { ...SOME_APPROVALS, 'Service:Me:ClientId': 'mandate-page' };
+    const settings = { ...approvals, [keys]: unused, 'Service:Approvals:Notify:Url': unused };
+    await expectOnly(
+      await complaints(settings),
+      [
+        'approval keys',
+        'failed',
+        /^These tool servers cannot ask for approvals\. https:\/\/files\.example\/mcp: .*ECONNREFUSED/,
+      ],
+      ['approval notices', 'failed', /^The receiver of notices cannot be connected to\. /],
+    );
   });
 
   it('names the configured receivers, and says whether subject tokens from before a logout are refused', async () => {

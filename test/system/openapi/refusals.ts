@@ -27,6 +27,7 @@ import {
   targetOf,
 } from '../../support/openapi/send-example.ts';
 import { operatorToken, ROLE_VALUES, STOP_EVERYTHING, TWO_PERSONS } from '../../support/operators.ts';
+import { SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 import { EVERY_RECEIVER } from '../../support/transmitter.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
 
@@ -37,6 +38,7 @@ const SETTINGS = {
   ...logKeySettings(),
   'Service:Me:Audience': ME_AUDIENCE,
   'Service:StatusLists:Enabled': 'true',
+  ...SOME_APPROVALS,
   // Each refusal has its own record.
   'Service:Audit:Aggregation:Enabled': 'false',
 };
@@ -53,6 +55,7 @@ const CREDENTIALS: Readonly<Record<string, Readonly<Record<'example' | 'event' |
 const METHOD_DENIALS: Readonly<Record<string, readonly [event: string, reason: string]>> = {
   '/oauth2/token': ['token.denied', 'invalid_request'],
   '/oauth2/introspect': ['token.denied', 'invalid_request'],
+  '/oauth2/approval': ['token.denied', 'invalid_request'],
   '/oauth2/revoke': ['token.denied', 'invalid_request'],
   '/backchannel-logout': ['signal.denied', 'logout_malformed'],
   '/events': ['signal.denied', 'ssf_malformed'],

@@ -5,11 +5,13 @@
  */
 
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
+import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import { type Answer, type Mandate, recordsOf } from '../../support/mandate.ts';
 import { type Changes, ME_AUDIENCE } from '../../support/openapi/send-example.ts';
 
 import { operatorToken, ROLE_VALUES } from '../../support/operators.ts';
 import { scimClient } from '../../support/scim-client.ts';
+import { asks, digestOf } from '../../support/tool-server/approval-request.ts';
 import { PUSH_HEADERS } from '../../support/transmitter.ts';
 import type { World } from './world.ts';
 
@@ -42,6 +44,20 @@ async function issued({ agent }: World, instance?: string): Promise<Readonly<Rec
   return answer.body as Record<string, string>;
 }
 
+type StartedTask = Awaited<ReturnType<typeof issued>>;
+
+/** A request of the tool server about a task, by default a new one. */
+async function asked(world: World, task?: StartedTask, claims: object = {}): Promise<Scenario> {
+  const { access_token: token, task_id: taskId } = task ?? (await issued(world));
+  return withBody({ token, request: world.asking.request(taskId, claims) });
+}
+
+/** The person answers what the tool server asks about the task. */
+async function answered({ mandate, asking }: World, task: StartedTask, answer: 'approve' | 'refuse') {
+  const { body } = await asks(mandate, task.access_token, asking.request(task.task_id));
+  await mandate.answer(String(body.approval_id), answer);
+}
+
 async function listOf(world: World) {
   const { uri } = getStatusListFromJWT(String((await issued(world)).access_token));
   return { path: { list_id: uri.split('/').at(-1) ?? '' } };
@@ -62,9 +78,26 @@ async function pushed({ mandate, transmitter }: World, person: string): Promise<
   if (answer.status !== 202) throw new Error(answer.text);
 }
 
+/** The approval of a new task of another person than that of the examples. */
+async function approvalOfGrace({ mandate, agent, asking }: World): Promise<TaskApproval> {
+  await mandate.admin('DELETE', '/admin/sponsors/grace/tasks');
+  const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub: 'grace' })).body;
+  return mandate.approval(String((await asks(mandate, token, asking.request(taskId))).body.approval_id));
+}
+
+async function answeredByGrace(world: World, body: object = {}, claims: object = {}, given?: TaskApproval) {
+  const { approvalId, commitment } = given ?? (await approvalOfGrace(world));
+  const signedIn = { sub: 'grace', auth_time: world.mandate.clock.seconds(), ...claims };
+  return asPerson(world, { path: { approval_id: approvalId }, body: { commitment, ...body } }, signedIn);
+}
+
 /** A person with one record. */
-function asHedy({ mandate }: World, changes: Changes = {}): Scenario {
-  const token = mandate.provider.mintAccessToken({ sub: 'hedy', aud: ME_AUDIENCE });
+function asHedy(world: World, changes: Changes = {}): Scenario {
+  return asPerson(world, changes, { sub: 'hedy' });
+}
+
+function asPerson({ mandate }: World, changes: Changes, claims: object): Scenario {
+  const token = mandate.provider.mintAccessToken({ aud: ME_AUDIENCE, ...claims });
   return sent({ ...changes, headers: { authorization: `Bearer ${token}` } });
 }
 
@@ -160,6 +193,21 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ headers: { authorization: `Bearer ${token}` } });
   },
   'resumeMyAgents 204': nothing,
+  async 'listMyApprovals 200 waiting'(world) {
+    await approvalOfGrace(world);
+    return asPerson(world, {}, { sub: 'grace' });
+  },
+  'answerMyApproval 200 yes': (world) => answeredByGrace(world),
+  'answerMyApproval 200 no': (world) => answeredByGrace(world, { decision: 'refuse' }),
+  'answerMyApproval 400 invalid_fields': (world) => answeredByGrace(world, { decision: 'always' }),
+  'answerMyApproval 401 approver_not_fresh': (world) => answeredByGrace(world, {}, { auth_time: undefined }),
+  'answerMyApproval 404 unknown_approval': nothing,
+  'answerMyApproval 409 other_words': (world) => answeredByGrace(world, { commitment: 'a'.repeat(64) }),
+  async 'answerMyApproval 409 not_waiting'(world) {
+    const approval = await approvalOfGrace(world);
+    await world.mandate.answer(approval.approvalId, 'approve');
+    return answeredByGrace(world, { decision: 'refuse' }, {}, approval);
+  },
   async 'readMyRecords 200 page'(world) {
     await world.agent.exchangeFor({ sub: 'hedy' });
     return asHedy(world);
@@ -239,6 +287,39 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return withBody({ token: access_token });
   },
   'introspectToken 400 invalid_request': () => withBody({ token: undefined }),
+
+  'askApproval 200 pending': (world) => asked(world),
+  async 'askApproval 200 granted'(world) {
+    const task = await issued(world);
+    await answered(world, task, 'approve');
+    return asked(world, task);
+  },
+  async 'askApproval 200 refused'(world) {
+    const task = await issued(world);
+    await answered(world, task, 'refuse');
+    return asked(world, task);
+  },
+  async 'askApproval 200 spent'(world) {
+    const task = await issued(world);
+    await answered(world, task, 'approve');
+    await asks(world.mandate, task.access_token, world.asking.request(task.task_id));
+    return asked(world, task);
+  },
+  'askApproval 200 inactive': nothing,
+  'askApproval 400 invalid_request': () => withBody({ request: undefined }),
+  'askApproval 400 approval_issuer_unknown': (world) => asked(world, undefined, { iss: 'https://files.example' }),
+  async 'askApproval 429 too_many_pending'(world) {
+    const task = await issued(world);
+    for (const nth of ['1', '2', '3']) {
+      await asks(world.mandate, task.access_token, world.asking.request(task.task_id, { digest: digestOf(nth) }));
+    }
+    return asked(world, task);
+  },
+  async 'askApproval 503 approval_keys_unavailable'(world) {
+    const { keyless } = world;
+    const task = await issued({ ...world, agent: await keyless.agent() });
+    return { ...(await asked(world, task)), url: keyless.url };
+  },
 
   async 'revokeToken 200'(world) {
     const { refresh_token } = await issued(world);

@@ -14,6 +14,7 @@ import { type IdentityProvider, startIdentityProvider } from '../../support/iden
 import {
   ADMIN_KEY,
   encodeForm,
+  JIRA,
   type Mandate,
   type RegisteredAgent,
   registerAgent,
@@ -31,6 +32,7 @@ import {
 import { confirm, confirmResponse } from '../../support/openapi/confirm.ts';
 import { asAnswer, type Changes, presentMeToken, sendExample, targetOf } from '../../support/openapi/send-example.ts';
 import { type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
+import { type AskingServer, askingServer, jwksOf, SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 import { startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { SESSION_REVOKED } from './scenarios.ts';
 import { NO_RECEIVER } from './world.ts';
@@ -74,14 +76,29 @@ export function describeTroubles(): void {
     let url: string;
     let agent: RegisteredAgent;
     let token: string;
+    let taskId: unknown;
+    let asking: AskingServer;
     before(async () => {
       transmitter = await startTransmitter();
       provider = await startIdentityProvider();
-      service = await troubledService({ 'Service:UpstreamIdp:Issuer': provider.issuer, ...transmitter.settings });
+      asking = await askingServer(JIRA, {
+        issuer: () => 'https://mandate.example',
+        now: () => service.clock.seconds(),
+      });
+      service = await troubledService({
+        'Service:UpstreamIdp:Issuer': provider.issuer,
+        ...transmitter.settings,
+        ...SOME_APPROVALS,
+        'Service:Approvals:Resources:0:Audience': JIRA,
+        'Service:Approvals:Resources:0:JwksUri': '',
+        'Service:Approvals:Resources:0:Jwks': jwksOf(asking),
+      });
       url = await service.serve();
       presentMeToken(provider);
       agent = await registerAgent(clientOf(url, { provider, clock: service.clock }), {});
-      token = String((await agent.exchange()).body.access_token);
+      const issued = await agent.exchange();
+      token = String(issued.body.access_token);
+      taskId = issued.body.task_id;
     });
     after(async () => {
       await service.stop();
@@ -96,6 +113,7 @@ export function describeTroubles(): void {
     const changesFor = ({ id }: Operation): Changes => {
       if (id === 'requestToken') return { body: { ...agent.exchangeForm() } };
       if (id === 'introspectToken') return { body: { token } };
+      if (id === 'askApproval') return { body: { token, request: asking.request(taskId) } };
       if (id === 'revokeToken') return { body: { client_assertion: agent.assertion() } };
       if (id === 'receiveLogout') return { body: { logout_token: provider.signLogoutToken({ sub: 'ada' }) } };
       if (id === 'receiveEvent') return { text: transmitter.event(SESSION_REVOKED, 'ada') };

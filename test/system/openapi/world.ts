@@ -3,10 +3,11 @@
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { answering } from '../../support/loopback.ts';
-import { type Mandate, type RegisteredAgent, registerAgent, startMandate } from '../../support/mandate.ts';
+import { JIRA, type Mandate, type RegisteredAgent, registerAgent, startMandate } from '../../support/mandate.ts';
 import { ME_AUDIENCE, presentMeToken } from '../../support/openapi/send-example.ts';
 import { STOP_EVERYTHING, TWO_PERSONS } from '../../support/operators.ts';
 import { scimSettings } from '../../support/scim-client.ts';
+import { type AskingServer, askingServer, jwksOf, SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
 import { startUserDirectory } from '../../support/user-directory.ts';
@@ -16,21 +17,30 @@ export interface World {
   /** The agent `jira-triage` of the examples. */
   readonly agent: RegisteredAgent;
   readonly transmitter: Transmitter;
+  /** The tool server that may ask for approvals. */
+  readonly asking: AskingServer;
   /** Has no receiver, and an identity provider that does not answer. */
   readonly lonely: Mandate;
   /** Has receivers whose issuers do not answer, allows one user, and heeds `may_act`. */
   readonly deaf: Mandate;
   /** Queries a user endpoint that does not answer. No operator may end everything there. */
   readonly polling: Mandate;
+  /** Cannot fetch the keys of the tool server. */
+  readonly keyless: Mandate;
   readonly metricsUrl: string;
   /** The id of the user in the examples. */
   userId: string;
   stop(): Promise<void>;
 }
 
-/** Settings that turn off every receiver, and operators with names. */
+const JWKS = 'Service:Approvals:Resources:0:Jwks';
+
+/** Settings that turn off every receiver, approvals, and operators with names. */
 export const NO_RECEIVER = Object.fromEntries(
-  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...STOP_EVERYTHING }).map((key) => [key, '']),
+  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...STOP_EVERYTHING, ...SOME_APPROVALS, [JWKS]: '' }).map((key) => [
+    key,
+    '',
+  ]),
 );
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 
@@ -39,7 +49,9 @@ export async function startWorld(database: TestDatabase): Promise<World> {
   const transmitter = await startTransmitter();
   const directory = await startUserDirectory(answering({}, 500));
   const metricsPort = await freePort();
-  const mandate = await startMandate({
+  const clock = { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() };
+  const asking = await askingServer(JIRA, clock);
+  const mandate: Mandate = await startMandate({
     database,
     settings: {
       'Service:Issuer': 'https://mandate.example',
@@ -52,6 +64,10 @@ export async function startWorld(database: TestDatabase): Promise<World> {
       'Service:Exchange:AudienceParameter': 'true',
       ...logKeySettings(),
       'Service:Me:Audience': ME_AUDIENCE,
+      ...SOME_APPROVALS,
+      'Service:Approvals:Resources:0:Audience': JIRA,
+      'Service:Approvals:Resources:0:JwksUri': '',
+      [JWKS]: jwksOf(asking),
       ...TWO_PERSONS,
       ...STOP_EVERYTHING,
     },
@@ -71,10 +87,15 @@ export async function startWorld(database: TestDatabase): Promise<World> {
   return {
     mandate,
     transmitter,
+    asking,
     agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
     lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
     deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUserAndMayAct }),
     polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
+    keyless: await another({
+      [JWKS]: '',
+      'Service:Approvals:Resources:0:JwksUri': 'https://127.0.0.1:9/keys',
+    }),
     metricsUrl: `http://127.0.0.1:${metricsPort}`,
     userId: '',
     async stop() {

@@ -1,19 +1,28 @@
 // Renews the parts of a page, while the page is visible. Every page works without this script.
 //
-// Parts have `data-renewed` and an id. The element with `data-renew-from` holds them, and names the address that answers
-// with the same parts: its own address if the value is empty. Its `data-session-ms` says that a renewal counts as a use of
-// the session, and after how long without use the session ends.
+// Parts have `data-renewed` and an id. A part with `data-version` is replaced only by another version.
+//
+// The element with `data-renew-from` holds them, and names the address that answers with the same parts: its own address if
+// the value is empty. Its `data-renew-ms` is the time between two requests. Its `data-session-ms` says that a renewal counts
+// as a use of the session, and after how long without use the session ends.
 
-const RENEW_EVERY_MS = 15_000;
 /** A page that nobody has touched for so long waits until its session is over: renewing it would prolong the session. */
 const ATTENDED_MS = 5 * 60_000;
-/** Less than the time between two requests: a later one must not hide that the service does not answer. */
-const ANSWER_MS = 10_000;
-
 const holder = document.querySelector('[data-renew-from]');
+const renewEveryMs = Number(holder.dataset.renewMs ?? 15_000);
+/** Less than the time between two requests: a later one must not hide that the service does not answer. */
+const answerMs = Math.min(10_000, renewEveryMs - 500);
+
+/** A release may get lost, for example in another window. */
+const LONGEST_PRESS_MS = 10_000;
+/** The click of a finger follows its release after up to 300 ms. */
+const CLICK_MS = 500;
+
 const offline = document.querySelector('#offline');
 
 let touchedAt = Date.now();
+/** While a pointer or a key is down, and until its click, nothing changes: the click reaches what was pressed. */
+let pressedUntil = 0;
 let timer;
 let requests = 0;
 
@@ -21,7 +30,7 @@ function renewLater() {
   clearTimeout(timer);
   const { sessionMs } = holder.dataset;
   const isAttended = sessionMs === undefined || Date.now() - touchedAt < ATTENDED_MS;
-  timer = setTimeout(renew, isAttended ? RENEW_EVERY_MS : Number(sessionMs) + RENEW_EVERY_MS);
+  timer = setTimeout(renew, isAttended ? renewEveryMs : Number(sessionMs) + renewEveryMs);
 }
 
 async function renew() {
@@ -33,13 +42,14 @@ async function renew() {
   // A later request answers instead.
   if (mine !== requests) return;
   if (answer === 'session_over') return end();
+  if (Date.now() < pressedUntil) return;
   offline.hidden = answer !== 'none';
   if (answer !== 'none') replaceWith(new DOMParser().parseFromString(answer, 'text/html'));
 }
 
 async function ask() {
   const address = holder.dataset.renewFrom || location.href;
-  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) });
+  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(answerMs) });
   // The redirect to the sign-in.
   if (answer.type === 'opaqueredirect' || answer.status === 401) return 'session_over';
   return answer.ok ? answer.text() : 'none';
@@ -59,9 +69,14 @@ function replaceWith(page) {
     const next = page.getElementById(current.id);
     // Another person has signed in, who does not see this part.
     if (next === null) current.remove();
-    else if (!current.isEqualNode(next)) replacePart(current, document.adoptNode(next));
+    else if (!isSame(current, next)) replacePart(current, document.adoptNode(next));
   }
   document.dispatchEvent(new Event('renewed'));
+}
+
+function isSame(current, next) {
+  const { version } = next.dataset;
+  return version === undefined ? current.isEqualNode(next) : current.dataset.version === version;
 }
 
 function replacePart(current, next) {
@@ -109,4 +124,14 @@ for (const touch of ['pointerdown', 'keydown', 'scroll']) {
     },
     { passive: true },
   );
+}
+for (const press of ['pointerdown', 'keydown']) {
+  addEventListener(press, () => {
+    pressedUntil = Date.now() + LONGEST_PRESS_MS;
+  });
+}
+for (const release of ['pointerup', 'pointercancel', 'keyup', 'blur']) {
+  addEventListener(release, () => {
+    pressedUntil = Date.now() + CLICK_MS;
+  });
 }

@@ -34,6 +34,8 @@ interface NowView {
   readonly newest: readonly ListedTask[];
   readonly blocked: BlockCount;
   readonly backlog: Backlog;
+  /** How many approvals wait for people; `undefined` where tool servers may ask for none. */
+  readonly waiting?: number | undefined;
   readonly hasSink: boolean;
   /** Seconds between checkpoints. */
   readonly sealsEvery: number;
@@ -69,7 +71,7 @@ ${liveFigure(view)}
 ${blockedFigure(view)}
 ${sealingFigure(view)}
 ${outboxFigure(view)}
-</div>
+${waitingFigure(view)}</div>
 ${denials !== undefined && denialsSection(denials, now)}
 </div>`;
 }
@@ -147,6 +149,13 @@ function outboxFigure({ backlog: { outbox }, hasSink, now, denials }: NowView): 
   );
 }
 
+function waitingFigure({ waiting }: NowView): Insert {
+  if (waiting === undefined) return undefined;
+  const more = waiting === 0 ? 'No action waits for a yes.' : 'actions that people were asked about';
+  return html`${figure('waiting', 'Waiting approvals', amount(waiting), more)}
+`;
+}
+
 function isLate(oldest: Instant | undefined, now: Instant, seconds: number): boolean {
   return oldest !== undefined && secondsBetween(oldest, now) > seconds;
 }
@@ -207,11 +216,12 @@ const renewNow: AnswerScript = async (context, request, response) => {
 };
 
 async function readNow({ admin, views, overview, now, may }: ScreenContext): Promise<NowView> {
-  const [live, newest, blocked, backlog, denials] = await Promise.all([
+  const [live, newest, blocked, backlog, waiting, denials] = await Promise.all([
     overview.countLive(undefined),
     admin.listTasks({ filters: { state: 'live' }, limit: NEWEST, cursor: undefined }),
     overview.sponsors.countBlocks(MOST_COUNTED),
     overview.backlog(),
+    overview.countWaiting?.(),
     may('auditor') ? views.denials(now) : undefined,
   ]);
   return {
@@ -219,6 +229,7 @@ async function readNow({ admin, views, overview, now, may }: ScreenContext): Pro
     live,
     blocked,
     backlog,
+    waiting,
     denials,
     hasSink: overview.hasSink,
     sealsEvery: overview.sealsEvery,

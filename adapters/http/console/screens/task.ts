@@ -2,6 +2,7 @@
 
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
+import type { Approval } from '../../../../domain/approvals/approval.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
@@ -22,6 +23,7 @@ import {
 } from '../addresses.ts';
 import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { actLines, actsOf } from '../parts/acts.ts';
+import { approvalsSection, MOST_APPROVALS } from '../parts/approvals.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { recordsOf } from '../parts/records-of-task.ts';
 import { type ScopeOrigins, scopeTable } from '../parts/scope-table.ts';
@@ -46,6 +48,8 @@ export interface TaskView extends ScopeOrigins {
   readonly statusLists: number | undefined;
   /** The acts that may have ended it, for an auditor. */
   readonly endedBy: readonly StoredAct[];
+  /** Newest first; `undefined` where tool servers may ask for none. */
+  readonly approvals: readonly Approval[] | undefined;
   readonly mayStop: boolean;
   readonly now: Instant;
 }
@@ -63,7 +67,7 @@ ${events(view)}
 <section aria-labelledby="scope"><h2 id="scope">Where its scope came from</h2>
 ${scopeTable(view)}
 </section>
-<section aria-labelledby="facts"><h2 id="facts">As it is stored</h2>
+${approvalsSection(view.approvals, now)}<section aria-labelledby="facts"><h2 id="facts">As it is stored</h2>
 ${facts(view)}
 </section>
 ${rawRecords(view)}`;
@@ -203,7 +207,11 @@ async function showTask(context: ScreenContext, request: ScreenRequest): Promise
     return notFound('There is no such task', said, screenPaths.tasks);
   }
   const { task } = shown;
-  const [agent, records] = await Promise.all([context.admin.find(task.agentId), recordsOf(context, task.taskId)]);
+  const [agent, records, approvals] = await Promise.all([
+    context.admin.find(task.agentId),
+    recordsOf(context, task.taskId),
+    context.views.approvalsOf?.(task.taskId, MOST_APPROVALS),
+  ]);
   const end = records?.find(({ event, decision }) => event === 'task.revoked' && decision === 'allow');
   const ttl = { registered: agent?.maxTokenTtl, since: agent?.updatedAt, longest: context.views.longestTokenTtl };
   return {
@@ -216,6 +224,7 @@ async function showTask(context: ScreenContext, request: ScreenRequest): Promise
       timeline: timelineOf(task, ttl, records, context.now),
       statusLists: context.views.statusLists,
       endedBy: end === undefined ? [] : await actsOf(context, end),
+      approvals,
       mayStop: context.may('responder'),
       now: context.now,
     }),

@@ -1,4 +1,4 @@
-// Counts down. Every action works without this script.
+// Counts down, and lets a screen reader say what is new. Every action works without this script.
 //
 // A browser that translates the page changes its words and its language, and keeps the elements. So this script reads the
 // language once, and writes a time only when its words change.
@@ -50,10 +50,26 @@ function setText(element, text) {
   written.set(element, text);
 }
 
+/** The titles of the actions that wait for a yes, by the id of each. */
+function readAsked() {
+  const titles = [...document.querySelectorAll('#approvals [id] > h3')];
+  return new Map(titles.map((title) => [title.parentElement.id, title.textContent]));
+}
+
+let asked = readAsked();
+
+function sayNewOnes() {
+  const before = asked;
+  asked = readAsked();
+  const titles = [...asked].flatMap(([id, title]) => (before.has(id) ? [] : [title]));
+  if (titles.length > 0) document.querySelector('#asked').textContent = titles.join('. ');
+}
+
 showTimes();
 setInterval(showTimes, TICK_MS);
 // renewal.js sends this event.
 document.addEventListener('renewed', () => {
   ahead = readAhead();
   showTimes();
+  sayNewOnes();
 });

@@ -14,6 +14,24 @@ export const de: Texts = {
     means:
       'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
   },
+  waiting: 'Wartet auf Sie',
+  asks: (agent, where) => html`${agent} möchte bei ${where} handeln`,
+  statedBy: (where) => html`So beschreibt ${where} die Aktion:`,
+  asked: 'Gefragt',
+  answerUntil: 'Läuft ab',
+  yesMeans:
+    'Ein Ja gilt für diese eine Aktion, ein einziges Mal. Sagen Sie Nein, wenn Sie nicht wissen, wozu sie dient.',
+  yes: 'Ja, einmal',
+  signInForYes: 'Anmelden und Ja sagen',
+  signInForYesMeans: 'Für ein Ja melden Sie sich neu an. Nein sagen können Sie sofort.',
+  no: 'Nein',
+  answered: {
+    granted: 'Sie haben Ja gesagt. Der Agent darf es einmal tun.',
+    refused: 'Sie haben Nein gesagt.',
+    used: 'Sie haben Ja gesagt, und der Agent hat es genutzt.',
+    expired: 'Die Zeit ist abgelaufen.',
+    withdrawn: 'Die Aufgabe des Agenten ist beendet. Darum kann es nicht mehr getan werden.',
+  },
   live: 'Jetzt',
   history: 'Beendet',
   nothingLive: 'Gerade handelt kein Agent für Sie.',
@@ -87,6 +105,8 @@ export const de: Texts = {
   },
   endedOtherwise: 'Die Aufgabe endete',
   notice(notice) {
+    if (notice.kind === 'approved') return 'Sie haben Ja gesagt. Der Agent darf es einmal tun.';
+    if (notice.kind === 'declined') return 'Sie haben Nein gesagt.';
     if (notice.kind === 'resumed') return 'Agenten dürfen wieder für Sie handeln.';
     const ended =
       notice.amount === 0 ? 'Es lief keine Aufgabe.' : `${plural(notice.amount, 'Aufgabe', 'Aufgaben')} gestoppt.`;
@@ -171,6 +191,16 @@ export const de: Texts = {
       text: 'Um Agenten wieder zu erlauben, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
       action: 'Neu anmelden',
     },
+    approver_undated: {
+      title: 'Sie können hier nicht Ja sagen',
+      text: 'Um Ja zu sagen, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Ihre Organisation teilt nicht mit, wann das war. Nein sagen können Sie weiterhin. Bitte fragen Sie Ihre Administration.',
+      action: 'Zurück zur Frage',
+    },
+    approver_not_fresh: {
+      title: 'Melden Sie sich für ein Ja neu an',
+      text: 'Um Ja zu sagen, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
+      action: 'Neu anmelden',
+    },
     provider_unavailable: {
       title: 'Die Anmeldung ist nicht erreichbar',
       text: 'Die Anmeldung Ihrer Organisation antwortet nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
@@ -199,6 +229,21 @@ export const de: Texts = {
     unknown_task: {
       title: 'Diese Aufgabe gibt es nicht',
       text: 'Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    unknown_approval: {
+      title: 'Diese Frage gibt es nicht',
+      text: 'Nichts wurde geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    other_words: {
+      title: 'Die Worte haben sich geändert',
+      text: 'Es sind nicht die, die Sie gelesen haben. Nichts wurde geändert. Öffnen Sie Ihre Aufgaben, und lesen Sie sie noch einmal.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    not_waiting: {
+      title: 'Diese Antwort ist nicht möglich',
+      text: 'Es wurde schon beantwortet, die Zeit ist abgelaufen, die Aufgabe ist beendet, oder ihr Agent ist abgeschaltet. Nichts wurde geändert. Nach einem Ja stoppen Sie die Aufgabe, um die Aktion zu verhindern.',
       action: 'Meine Aufgaben öffnen',
     },
     unknown_path: { title: 'Hier ist nichts', text: 'Bitte prüfen Sie die Adresse.', action: 'Meine Aufgaben öffnen' },

@@ -14,6 +14,23 @@ export const en: Texts = {
     means:
       'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
   },
+  waiting: 'Waiting for you',
+  asks: (agent, where) => html`${agent} wants to act at ${where}`,
+  statedBy: (where) => html`${where} describes the action:`,
+  asked: 'Asked',
+  answerUntil: 'Expires',
+  yesMeans: 'A yes counts for this one action, once. Say no if you do not know what it is for.',
+  yes: 'Yes, once',
+  signInForYes: 'Sign in to say yes',
+  signInForYesMeans: 'To say yes you sign in again. You can say no at once.',
+  no: 'No',
+  answered: {
+    granted: 'You said yes. The agent may do this once.',
+    refused: 'You said no.',
+    used: 'You said yes, and the agent has used it.',
+    expired: 'Its time is up.',
+    withdrawn: 'The task of the agent has ended, so this can no longer be done.',
+  },
   live: 'Now',
   history: 'Ended',
   nothingLive: 'No agent acts for you right now.',
@@ -84,6 +101,8 @@ export const en: Texts = {
   },
   endedOtherwise: 'It ended',
   notice(notice) {
+    if (notice.kind === 'approved') return 'You said yes. The agent may do this once.';
+    if (notice.kind === 'declined') return 'You said no.';
     if (notice.kind === 'resumed') return 'Agents may act for you again.';
     const ended = notice.amount === 0 ? 'No task was running.' : `${plural(notice.amount, 'task', 'tasks')} stopped.`;
     return notice.kind === 'paused' ? `Agents are paused. ${ended}` : ended;
@@ -167,6 +186,16 @@ export const en: Texts = {
       text: 'To let agents act again, you must enter your credentials now. Your organisation did not confirm that you did.',
       action: 'Sign in again',
     },
+    approver_undated: {
+      title: 'You cannot say yes here',
+      text: 'To say yes, you must show that you have just signed in. Your organisation does not say when you signed in. You can still say no. Ask your administrator.',
+      action: 'Back to the question',
+    },
+    approver_not_fresh: {
+      title: 'Sign in again to say yes',
+      text: 'To say yes, you must enter your credentials now. Your organisation did not confirm that you did.',
+      action: 'Sign in again',
+    },
     provider_unavailable: {
       title: 'The sign-in is not available',
       text: 'The sign-in of your organisation does not answer. Please try again in a minute.',
@@ -193,6 +222,17 @@ export const en: Texts = {
       action: 'Open my tasks',
     },
     unknown_task: { title: 'There is no such task', text: 'Nothing was changed.', action: 'Open my tasks' },
+    unknown_approval: { title: 'There is no such question', text: 'Nothing was changed.', action: 'Open my tasks' },
+    other_words: {
+      title: 'The words have changed',
+      text: 'They are not those that you read. Nothing was changed. Open your tasks, and read them again.',
+      action: 'Open my tasks',
+    },
+    not_waiting: {
+      title: 'This answer is not possible',
+      text: 'It was answered before, its time is up, the task has ended, or its agent is turned off. Nothing was changed. After a yes, stop the task to prevent the action.',
+      action: 'Open my tasks',
+    },
     unknown_path: { title: 'There is nothing here', text: 'Please check the address.', action: 'Open my tasks' },
     malformed: {
       title: 'This address cannot be read',

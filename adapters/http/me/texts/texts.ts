@@ -1,6 +1,7 @@
 /** The words of the page, which each language has. The type makes each table complete. */
 
 import type { SignInDenial } from '../../../../application/ports/identity-provider.ts';
+import type { ApprovalState } from '../../../../domain/approvals/approval.ts';
 import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import type { Html } from '../../browser/html.ts';
 import type { Notice, Reach } from '../view.ts';
@@ -11,10 +12,12 @@ export type MessageKind =
   | 'sign_in_incomplete'
   | 'sign_in_ended'
   | SignInDenial
+  | ('approver_undated' | 'approver_not_fresh')
   | 'session_over'
   | 'several_sessions'
   | 'form_refused'
   | 'unknown_task'
+  | ('unknown_approval' | 'other_words' | 'not_waiting')
   | 'unknown_path'
   | 'malformed'
   | 'pause_elsewhere'
@@ -38,6 +41,21 @@ export interface Texts {
   readonly signOut: string;
   /** The sign-out at the identity provider too. The title is also on the button. */
   readonly everywhere: { readonly title: string; readonly means: string };
+  /** The title of the actions that wait for the person. */
+  readonly waiting: string;
+  readonly asks: (agent: Html, where: Html) => Html;
+  /** Above the words of the tool server. */
+  readonly statedBy: (where: Html) => Html;
+  readonly asked: string;
+  readonly answerUntil: string;
+  readonly yesMeans: string;
+  readonly yes: string;
+  /** In place of the yes, if the sign-in is too old. */
+  readonly signInForYes: string;
+  readonly signInForYesMeans: string;
+  readonly no: string;
+  /** What the page of an approval says that does not wait. */
+  readonly answered: Readonly<Record<Exclude<ApprovalState, 'pending'>, string>>;
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;

@@ -228,7 +228,12 @@ async function beginTask(state: State, tokens: OAuthTokens): Promise<void> {
   checkArguments('saveTokens', { tokens }, optionsOf({ tokens: anyObject }));
   const { options, plane, bound, asked, askedAt, task: previous } = state;
   const issued = readIssuedToken({ ...tokens, ...taskOf(tokens.access_token) }, { at: askedAt, scope: [...asked] });
-  const task = renewingTask(options, plane, { resource: bound?.resource ?? '', origins: [] }, issued);
+  const task = renewingTask(
+    options,
+    plane,
+    { resource: bound?.resource ?? '', origins: [], waiting: undefined },
+    issued,
+  );
   state.task = task;
   if (state.isEnded) {
     await task.end();

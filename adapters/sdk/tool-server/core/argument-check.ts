@@ -4,6 +4,7 @@
  */
 
 import { withTimeout } from '../../http-answer.ts';
+import { isAmbiguous } from './call-digest.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import type { RefusalReason } from './refusal.ts';
 
@@ -32,8 +33,8 @@ export function argumentCheck(
   timeoutMs: number,
 ): (claims: TaskTokenClaims) => Promise<RefusalReason | undefined> {
   return async (claims) => {
-    // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__`.
-    if (!isPlainObject(given) || hasPrototypeMember(given)) return 'arguments_refused';
+    // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__` and about 1e400.
+    if (!isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
     const limit = new AbortController();
     const late = () => new Error(`authorize of ${tool} did not answer within ${timeoutMs} ms.`);
     const deciding = decide(authorize, structuredClone(given), { claims, tool, signal: limit.signal });
@@ -57,11 +58,6 @@ async function decide(authorize: AuthorizeArguments, args: Record<string, unknow
   return answer;
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function hasPrototypeMember(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeMember);
 }

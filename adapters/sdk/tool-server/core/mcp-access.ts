@@ -8,11 +8,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatScope } from '../../../../domain/scope.ts';
 import { authorizationHeaders, bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
+import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './mcp-approval.ts';
 import { messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
 import { answerRefusal, type Refusal } from './refusal.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
-import type { Asked, ToolPolicies } from './tool-policies.ts';
+import type { Asked, Needed, ToolPolicies } from './tool-policies.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 export interface McpRules {
@@ -32,6 +33,12 @@ export interface McpBody {
   read(): Promise<{ readonly kind: 'read'; readonly body: unknown } | ProtocolFault>;
 }
 
+export interface AllowedMessage {
+  readonly claims: TaskTokenClaims;
+  /** The message that a person approved. The server gets it in place of the one that was sent. */
+  readonly approved: object | undefined;
+}
+
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -48,12 +55,12 @@ export async function decideMcp(
   request: IncomingMessage,
   body: McpBody,
   response: ServerResponse,
-): Promise<TaskTokenClaims | undefined> {
+): Promise<AllowedMessage | undefined> {
   const authorization = authorizationHeaders(request.rawHeaders, request.headers);
   // 1. The tool or method. Without a bearer token, the body is not read.
   const isStranger = bearerToken(authorization) === undefined;
-  const asked = isStranger ? undefined : await readAsked(request, body);
-  const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
+  const { asked, message } = isStranger ? UNREAD : await readAsked(request, body);
+  const { approval, ...needed }: Needed =
     asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
   let fault = asked?.kind === 'fault' ? asked : undefined;
 
@@ -61,6 +68,7 @@ export async function decideMcp(
   const session = presentedSession(request);
   const access = await toolServer.authorize({
     ...needed,
+    ...(approval && { approval: approval.check }),
     authorization,
     headers: request.headers,
     objection: (claims) => {
@@ -76,6 +84,7 @@ export async function decideMcp(
     if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
     const isKnown = access.reason === 'unknown_tool';
     if (fault !== undefined && isKnown) answerFault(response, fault);
+    else if (isLackOfApproval(access)) answerLackOfApproval(response, message, access);
     else {
       // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
       const named = isStranger ? namedBefore(request, body) : undefined;
@@ -87,11 +96,12 @@ export async function decideMcp(
 
   // 3. The request as the server sees it.
   const { claims } = access;
+  const args = approval?.arguments();
   const id = session === undefined ? undefined : sessions.idOf(session, claims);
   if (id !== undefined) replaceSession(request, id);
   sessions.mark(response, claims);
   if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
-  return claims;
+  return { claims, approved: args && approvedMessage(message, args) };
 }
 
 /** Closes a stream when its token expires. A client with a newer token opens another. */
@@ -109,11 +119,19 @@ function namedBefore(request: IncomingMessage, { parsed }: McpBody): Asked | und
   return message.kind === 'fault' ? undefined : message;
 }
 
-async function readAsked({ method = '' }: IncomingMessage, { parsed, read }: McpBody): Promise<Asked | ProtocolFault> {
-  if (method !== 'POST') return { kind: 'stream', method };
-  if (parsed !== undefined) return readMessage(parsed);
+/** What a request asks for, and the message in its body if there is one. */
+interface ReadRequest {
+  readonly asked: Asked | ProtocolFault | undefined;
+  readonly message?: unknown;
+}
+
+const UNREAD: ReadRequest = { asked: undefined };
+
+async function readAsked({ method = '' }: IncomingMessage, { parsed, read }: McpBody): Promise<ReadRequest> {
+  if (method !== 'POST') return { asked: { kind: 'stream', method } };
+  if (parsed !== undefined) return { asked: readMessage(parsed), message: parsed };
   const found = await read();
-  return found.kind === 'fault' ? found : readMessage(found.body);
+  return found.kind === 'fault' ? { asked: found } : { asked: readMessage(found.body), message: found.body };
 }
 
 function isStream(asked: Asked | ProtocolFault | undefined): boolean {

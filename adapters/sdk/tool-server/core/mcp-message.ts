@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
+import { readBody, utf8 } from './read-body.ts';
 
 /** An error response of the MCP protocol, which the catalogue of refusals does not have. */
 export interface ProtocolFault {
@@ -13,7 +14,7 @@ export interface ProtocolFault {
 }
 
 export type McpMessage =
-  | { readonly kind: 'tool'; readonly name: string; readonly arguments: unknown }
+  | { readonly kind: 'tool'; readonly name: string; readonly id: unknown; readonly arguments: unknown }
   /** A request or a notification that calls no tool. */
   | { readonly kind: 'method'; readonly name: string }
   /** The client's response to a request of the server. */
@@ -40,7 +41,9 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (typeof method !== 'string') return fault(NO_MESSAGE);
   if (method === 'tools/call') {
     const name = params?.get('name');
-    if (typeof name === 'string') return { kind: 'tool', name, arguments: params?.get('arguments') };
+    if (typeof name === 'string') {
+      return { kind: 'tool', name, id: message.get('id'), arguments: params?.get('arguments') };
+    }
     return fault('A call names its tool.', INVALID_PARAMS);
   }
   // A subscription to resources reveals their changes, so it counts as `resources/subscribe` under either method name.
@@ -62,7 +65,7 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (typeof name !== 'string') return undefined;
   const [, encoded] = ENCODED.exec(name) ?? [];
   const tool = encoded === undefined ? name : Buffer.from(encoded, 'base64').toString();
-  return { kind: 'tool', name: tool, arguments: undefined };
+  return { kind: 'tool', name: tool, id: undefined, arguments: undefined };
 }
 
 const MESSAGE_MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
@@ -97,16 +100,13 @@ function namesResources(params: ReadonlyMap<string, unknown> | undefined): boole
 }
 
 /** The object's own members. `undefined` if the value is not an object. */
-function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
+export function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? new Map(Object.entries(value)) : undefined;
 }
 
 /** The code that the MCP SDK uses for errors with an HTTP status. */
 const SERVER_ERROR = -32000;
-
-/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
-export const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Refuses a body for its form, before it is read. */
 export function unsupportedBody(message: string): ProtocolFault {
@@ -118,24 +118,11 @@ export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
 ): Promise<{ readonly kind: 'read'; readonly body: Json; readonly bytes: Buffer } | ProtocolFault> {
-  if (request.headers['content-encoding'] !== undefined) {
-    return unsupportedBody('Compressed bodies are not accepted.');
-  }
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    // The connection stays open for the response.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      length += chunk.length;
-      if (length > maxBytes) return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
-      chunks.push(chunk);
-    }
-    const bytes = Buffer.concat(chunks);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    const body = parseStrictJson(text);
-    if (body !== undefined) return { kind: 'read', body, bytes };
-  } catch {
-    // The body was incomplete, or not UTF-8.
-  }
+  const read = await readBody(request, maxBytes);
+  if (read.kind === 'compressed') return unsupportedBody('Compressed bodies are not accepted.');
+  if (read.kind === 'too_long') return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
+  const text = read.kind === 'read' ? utf8(read.bytes) : undefined;
+  const body = text === undefined ? undefined : parseStrictJson(text);
+  if (read.kind === 'read' && body !== undefined) return { kind: 'read', body, bytes: read.bytes };
   return fault('The body is not JSON, or JSON that readers would disagree about.', PARSE_ERROR, 400);
 }

@@ -20,6 +20,7 @@ import {
   withoutAbsent,
 } from '../../arguments.ts';
 import { type AccessEvent, writeEvent } from './access-event.ts';
+import { type ApprovalKey, approvalKey } from './approval-key.ts';
 import { noSpan, type StartSpan } from './span.ts';
 
 export interface ToolServerOptions {
@@ -39,6 +40,8 @@ export interface ToolServerOptions {
   readonly realm?: string;
   /** Polls the control plane's status lists, and refuses the tokens of tasks that are over. Not polled when absent. */
   readonly statusList?: StatusListOptions;
+  /** Signs the requests for approval. Only policies with `approval` need it. */
+  readonly approvalKey?: ApprovalKey;
   /**
    * Gets the event of every decided request, and is awaited. If it fails, the request is refused. By default each event is
    * written to stdout as a line of JSON.
@@ -65,9 +68,12 @@ export interface StatusListOptions {
 }
 
 /** The checked options, with all defaults. */
-export type CheckedOptions = Required<Omit<ToolServerOptions, 'statusList'>> & {
+export type CheckedOptions = Required<Omit<ToolServerOptions, OptionWithoutDefault>> & {
   readonly statusList: Required<StatusListOptions> | undefined;
+  readonly approvalKey: ApprovalKey | undefined;
 };
+
+type OptionWithoutDefault = 'statusList' | 'approvalKey';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Clients time out earlier. Node's timers fire at once beyond 2^31 ms. */
@@ -106,6 +112,7 @@ const CHECKS: Checks<ToolServerOptions> = {
       onStale: optional(onStale),
     } satisfies Checks<StatusListOptions>),
   ),
+  approvalKey: optional(approvalKey),
   onAccess: optional(callable),
   onError: optional(callable),
   fetch: optional(callable),
@@ -116,7 +123,8 @@ const CHECKS: Checks<ToolServerOptions> = {
 /** @throws TypeError that lists every wrong option */
 export function checkOptions(given: ToolServerOptions): CheckedOptions {
   checkArguments('createToolServer', given, optionsOf(CHECKS));
-  const options: Required<Omit<ToolServerOptions, 'statusList'>> & Pick<ToolServerOptions, 'statusList'> = {
+  const options: Required<Omit<ToolServerOptions, OptionWithoutDefault>> &
+    Pick<ToolServerOptions, OptionWithoutDefault> = {
     clockSkewSeconds: CLOCK_SKEW_SECONDS,
     requireActor: true,
     maxDelegationDepth: 1,
@@ -131,7 +139,7 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
   };
   const statusList = options.statusList && withStatusListDefaults(options.statusList);
   // The control plane also drops the last slash of its issuer, so no token has it.
-  return { ...options, statusList, issuer: options.issuer.replace(/\/$/, '') };
+  return { ...options, statusList, approvalKey: given.approvalKey, issuer: options.issuer.replace(/\/$/, '') };
 }
 
 /** What Node calls a middleware with. A program that calls one itself must pass the same. */

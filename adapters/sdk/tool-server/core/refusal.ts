@@ -1,7 +1,7 @@
 /**
  * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals", plus
- * two reasons for a tool's own policy, one for status lists, and one for the guard). A reason that is missing here does not
- * compile.
+ * reasons for a tool's own policy, for status lists, for calls that a person approves, and for the guard). A reason that is
+ * missing here does not compile.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -11,18 +11,30 @@ const BY_STATUS = {
   400: 'invalid_request',
   401: 'invalid_token',
   403: 'insufficient_scope',
+  413: 'invalid_request',
   503: 'temporarily_unavailable',
   500: 'server_error',
 } as const;
 
 type Status = keyof typeof BY_STATUS;
 
+/** No scope helps against the lack of an approval. `insufficient_scope` would make clients request more scopes. */
+type ApprovalError = 'approval_required' | 'approval_refused' | 'approval_expired' | 'approval_spent';
+
+type RefusalError = (typeof BY_STATUS)[Status] | ApprovalError;
+
 interface Entry {
   readonly status: Status;
   readonly sentence: string;
+  /** By default that of the status. */
+  readonly error?: ApprovalError;
 }
 
-const entry = <S extends Status>(status: S, sentence: string) => ({ status, sentence }) as const;
+const entry = (status: Status, sentence: string, error?: ApprovalError): Entry => ({
+  status,
+  sentence,
+  ...(error && { error }),
+});
 
 const catalogue = {
   malformed_request: entry(400, 'The request does not have one method and one path that every server reads alike.'),
@@ -45,12 +57,26 @@ const catalogue = {
   unknown_route: entry(403, 'No policy lets anybody use this route.'),
   unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
   arguments_refused: entry(403, 'The policy of the tool refuses these arguments.'),
+  approval_required: entry(
+    403,
+    'A person has to approve this call at approval_uri. Then repeat it.',
+    'approval_required',
+  ),
+  approval_refused: entry(403, 'The person refused this call.', 'approval_refused'),
+  approval_expired: entry(403, 'The approval of this call expired. Repeat the call to ask again.', 'approval_expired'),
+  approval_spent: entry(403, 'The approval of this call was used: it was let through before.', 'approval_spent'),
+  malformed_body: entry(400, 'A call that a person approves has a JSON body that all readers read alike, or none.'),
+  body_too_long: entry(413, 'The body is longer than is accepted here.'),
   introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
   status_unavailable: entry(
     503,
     'No fresh status list of the control plane has the status of the token. Retry the request.',
   ),
   policy_unavailable: entry(503, 'The policy of the tool did not decide about the arguments. Retry the request.'),
+  approval_unavailable: entry(
+    503,
+    'The control plane could not be asked for the approval, or too many calls wait for one. Retry the request.',
+  ),
   keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
   /** For an internal fault, which also refuses the request: "any other error" in the specification. */
   internal_error: entry(500, 'The server met an unexpected condition.'),
@@ -63,9 +89,11 @@ export type RefusalReason = keyof typeof catalogue;
 export const refusalReasons = Object.keys(catalogue) as readonly RefusalReason[];
 
 export interface RefusalBody {
-  readonly error: (typeof BY_STATUS)[Status];
+  readonly error: RefusalError;
   readonly error_description?: string;
   readonly reason?: RefusalReason;
+  /** With `approval_required`: the page where the person approves the call. */
+  readonly approval_uri?: string;
 }
 
 /** The complete response to a refused request. It holds no part of the token. */
@@ -73,9 +101,9 @@ export interface Refusal {
   readonly kind: 'refused';
   readonly status: Status;
   readonly reason: RefusalReason;
-  readonly error: (typeof BY_STATUS)[Status];
+  readonly error: RefusalError;
   readonly message: string;
-  /** `WWW-Authenticate` with 400, 401 and 403, and the control plane's `Retry-After` if it sent one. */
+  /** `WWW-Authenticate` with 400, 401 and 403, and the control plane's `Retry-After` or interval if it sent one. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body of the response, as JSON. */
   readonly body: RefusalBody;
@@ -88,11 +116,12 @@ export interface RefusalDetail {
   /** The control plane's code for why the token is not active. */
   readonly revocationReason?: string | undefined;
   readonly retryAfter?: string | undefined;
+  readonly approvalUri?: string;
 }
 
-export function describeRefusal(reason: RefusalReason): Entry & { readonly error: RefusalBody['error'] } {
-  const { status, sentence } = catalogue[reason];
-  return { status, sentence, error: BY_STATUS[status] };
+export function describeRefusal(reason: RefusalReason): Required<Omit<Entry, 'error'>> & Pick<RefusalBody, 'error'> {
+  const { status, sentence, error }: Entry = catalogue[reason];
+  return { status, sentence, error: error ?? BY_STATUS[status] };
 }
 
 export function refusal(reason: RefusalReason, realm: string, detail: RefusalDetail = {}): Refusal {
@@ -111,8 +140,12 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
       ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
     },
     // A 500 shows no details, not even the reason (specification "Tool-server refusals").
-    body: status === 500 ? { error } : { error, error_description: message, reason },
+    body: status === 500 ? { error } : { error, error_description: message, reason, ...approvalOf(detail) },
   };
+}
+
+function approvalOf({ approvalUri }: RefusalDetail): Pick<RefusalBody, 'approval_uri'> {
+  return approvalUri === undefined ? {} : { approval_uri: approvalUri };
 }
 
 function remarks({ missing, revocationReason }: RefusalDetail): readonly string[] {

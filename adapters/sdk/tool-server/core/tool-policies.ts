@@ -1,6 +1,8 @@
 /** Finds the policy for an MCP message: that of its tool or method, one for any valid token, or a refusal. */
 
+import type { DescribeCall, McpCall } from './approval-text.ts';
 import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
+import { type ToolApproval, toolApproval } from './mcp-approval.ts';
 import type { McpMessage } from './mcp-message.ts';
 import type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
@@ -8,6 +10,8 @@ import type { AccessRequest, ToolServer } from './tool-server.ts';
 export interface McpToolPolicy extends RoutePolicy {
   /** Decides about the arguments of a call that token and scope allow. By default all arguments are allowed. */
   readonly authorize?: AuthorizeArguments;
+  /** Describes each call of the tool to the person, who has to approve it. */
+  readonly approval?: DescribeCall<McpCall>;
 }
 
 /** A message, or the HTTP method of a request other than POST, for example the GET of the server's stream. */
@@ -15,8 +19,12 @@ export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: str
 
 export interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
-  /** The route's name for events, the policy, and the check of the arguments if the tool has one. */
-  find(asked: Asked): Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'>;
+  find(asked: Asked): Needed;
+}
+
+/** The route's name for events, the policy, and the check of the arguments and the approval if the tool has them. */
+export interface Needed extends Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> {
+  readonly approval?: ToolApproval;
 }
 
 /**
@@ -57,8 +65,10 @@ export function toolPolicies(
   const enforced = (given: Readonly<Record<string, RoutePolicy>>) =>
     new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
   const checks = new Map<string, AuthorizeArguments>();
-  const scopes = Object.entries(tools).map(([name, { authorize, ...policy }]) => {
+  const descriptions = new Map<string, DescribeCall<McpCall>>();
+  const scopes = Object.entries(tools).map(([name, { authorize, approval, ...policy }]) => {
     if (authorize !== undefined) checks.set(name, authorize);
+    if (approval !== undefined) descriptions.set(name, approval);
     return [name, policy] as const;
   });
   const [ofTools, ofMethods] = [enforced(Object.fromEntries(scopes)), enforced(methods)];
@@ -79,7 +89,10 @@ export function toolPolicies(
         case 'tool': {
           const authorize = checks.get(asked.name);
           const lastCheck = authorize && argumentCheck(authorize, asked, authorizeTimeoutMs);
-          return { ...decided(asked.name, ofTools.get(asked.name)), ...(lastCheck && { lastCheck }) };
+          const describe = descriptions.get(asked.name);
+          const approval = describe && toolApproval(toolServer, describe, asked);
+          const named = decided(asked.name, ofTools.get(asked.name));
+          return { ...named, ...(lastCheck && { lastCheck }), ...(approval && { approval }) };
         }
         case 'method': {
           const open = OPEN.has(asked.name) ? around : undefined;
@@ -97,7 +110,7 @@ export function toolPolicies(
 /** Precedes the name of every method but `tools/call` in events. A tool's name has no space. */
 const PROTOCOL = 'MCP ';
 
-function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): ReturnType<ToolPolicies['find']> {
+function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): Needed {
   const isNamed = policy !== undefined || NAME.test(name);
   return { route: isNamed ? `${prefix}${name}` : null, policy: policy ?? 'unknown_tool' };
 }

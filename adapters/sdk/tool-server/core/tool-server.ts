@@ -6,7 +6,8 @@
  * control-plane-keys.ts, and claims.ts its claims. The claims must satisfy the route's policy (policy.ts).
  * status-lists.ts or an introspection (control-plane.ts) says whether the task has ended. access-event.ts makes the
  * event. Each refusal is an entry of refusal.ts. The folders beside this one bind the decision to Express, Fastify and
- * MCP.
+ * MCP. If the policy asks for an approval, approvals.ts asks the control plane whether the person approves the call
+ * (approval-text.ts) whose digest (call-digest.ts) the server computed.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -22,6 +23,8 @@ import {
   optionsOf,
 } from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
+import type { CallToApprove } from './approval-text.ts';
+import { type Approvals, approvals } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ControlPlane, controlPlane, introspect } from './control-plane.ts';
@@ -40,8 +43,11 @@ import { keepChange } from './status-list-change.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
+export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
+export type { ApprovalKey } from './approval-key.ts';
+export type { ApprovalText, CallToApprove } from './approval-text.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
 export type { StatusListOptions, ToolServerOptions } from './options.ts';
@@ -53,6 +59,8 @@ export interface ToolServer {
   readonly issuer: string;
   readonly audience: string;
   readonly realm: string;
+  /** Whether it has a key for requests for approval, the option `approvalKey`. */
+  readonly asksForApproval: boolean;
   /**
    * Checks and freezes the policy of a route or tool. Call it when the server starts.
    *
@@ -86,11 +94,18 @@ export type AccessRequest = {
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
   /**
-   * The caller's last check, for a request that all other checks allow, including introspection. A reason that it
+   * The caller's last check, for a request that all other checks allow, including introspection, but without the approval,
+   * which an allowed request uses up. A reason that it
    * returns refuses the request. An error refuses it as `policy_unavailable`, and goes to `onError`, so it must hold no
    * arguments.
    */
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
+  /**
+   * Describes the call that the person has to approve, or returns a reason to refuse it. It runs after all other checks,
+   * except introspection: the control plane's answer to the request for approval replaces that. An error is treated as
+   * that of `lastCheck`.
+   */
+  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
 } & (
   | {
       /** The values of all Authorization headers. More than one is refused. See `authorizationHeaders`. */
@@ -121,6 +136,7 @@ const REQUEST = optionsOf({
   headers: optional(anyObject),
   objection: optional(callable),
   lastCheck: optional(callable),
+  approval: optional(callable),
   authorization: optional(authorizationCheck),
   token: optional(must('be the text of the token', (value) => typeof value === 'string')),
 });
@@ -150,6 +166,8 @@ interface Parts {
   readonly keys: ControlPlaneKeys;
   /** `undefined` without the option `statusList`. The guard changes it. */
   listing: Listing | undefined;
+  /** `undefined` without the option `approvalKey`. */
+  readonly approvals: Approvals | undefined;
   /** The policies that this tool server made. */
   readonly enforced: WeakSet<object>;
   readonly report: (error: unknown) => void;
@@ -158,7 +176,7 @@ interface Parts {
 /** @throws TypeError that lists every wrong option */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
-  const { issuer, audience, realm, clockSkewSeconds, now, statusList } = options;
+  const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey: key } = options;
   const report = reporter(options);
   const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
@@ -166,7 +184,15 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     return { ...given, lists: statusLists({ plane, keys, options, maxAgeMs: given.maxAgeMs, report }) };
   };
   const enforced = new WeakSet<object>();
-  const parts: Parts = { options, plane, keys, listing: statusList && listingOf(statusList), enforced, report };
+  const parts: Parts = {
+    options,
+    plane,
+    keys,
+    listing: statusList && listingOf(statusList),
+    approvals: key && approvals({ key, plane, options, report }),
+    enforced,
+    report,
+  };
   const kept = (policy: EnforcedPolicy): EnforcedPolicy => {
     enforced.add(policy);
     return policy;
@@ -176,6 +202,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     issuer,
     audience,
     realm,
+    asksForApproval: key !== undefined,
     policy: (policy) => kept(enforcedPolicy(policy, options)),
     policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
     remainingMs(claims) {
@@ -236,17 +263,20 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
   // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
   const listed = await listing?.lists.statusOf(signed);
   if (listed?.kind === 'not_active') return refused('not_active');
-  const isHighRisk = policy.highRisk || claims.introspectRequired;
+  // A request for approval says the same as an introspection.
+  const isHighRisk = policy.highRisk || claims.introspectRequired || request.approval !== undefined;
   if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
     return refused('status_unavailable', listed);
   }
-  if (isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown') {
+  const isAsked = isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown';
+  if (isAsked && request.approval === undefined) {
     const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
     if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
     if (answer.kind === 'not_active') return refused('not_active', answer);
   }
 
-  // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended.
+  // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
+  // approval it may: no person is asked about a call that it refuses.
   try {
     const reason = await request.lastCheck?.(claims);
     if (reason !== undefined) return refused(reason);
@@ -254,7 +284,45 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
     report(error);
     return refused('policy_unavailable');
   }
-  return { kind: 'allowed', claims, signed };
+
+  // 6. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
+  const fault =
+    request.approval && (await approvalFault(parts, { ...request, approval: request.approval }, claims, text));
+  return fault === undefined ? { kind: 'allowed', claims, signed } : refused(fault.reason, fault.detail);
+}
+
+/** Why the call lacks the person's approval; `undefined` if the person approved it. */
+async function approvalFault(
+  { approvals: asking, report }: Parts,
+  { approval, headers }: Required<Pick<AccessRequest, 'approval'>> & Pick<AccessRequest, 'headers'>,
+  claims: TaskTokenClaims,
+  text: string,
+): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
+  if (asking === undefined)
+    throw new TypeError('createToolServer has no approvalKey, so no approval can be asked for.');
+  // Only a task has a person who can be asked.
+  if (claims.task === undefined) return { reason: 'no_actor' };
+  let answer: Awaited<ReturnType<Approvals['ask']>>;
+  try {
+    const call = await approval(claims);
+    if (typeof call === 'string') return { reason: call };
+    answer = await asking.ask({ text, taskId: claims.task.id }, call, headers);
+  } catch (error) {
+    report(error);
+    return { reason: 'policy_unavailable' };
+  }
+  switch (answer.kind) {
+    case 'granted':
+      return undefined;
+    case 'pending':
+      return { reason: 'approval_required', detail: { approvalUri: answer.uri, retryAfter: answer.retryAfter } };
+    case 'inactive':
+      return { reason: 'not_active' };
+    case 'unavailable':
+      return { reason: 'approval_unavailable', detail: answer };
+    default:
+      return { reason: `approval_${answer.kind}` };
+  }
 }
 
 /** @throws TypeError if another tool server made the policy */

@@ -5,16 +5,20 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Checks, checkArguments, optional, optionsOf, text } from '../../arguments.ts';
+import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { keepClaims } from '../core/claims.ts';
+import { APPROVAL, checkApprovalKey, type HttpRoutePolicy, httpApproval } from '../core/http-approval.ts';
 import { checkMiddleware, toolServerMade } from '../core/options.ts';
-import { POLICY, type RoutePolicy } from '../core/policy.ts';
+import { POLICY } from '../core/policy.ts';
 import { answerRefusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 
+export type { DescribeCall, HttpCall } from '../core/approval-text.ts';
 export { claimsOf } from '../core/claims.ts';
+export type { HttpRoutePolicy } from '../core/http-approval.ts';
 
-export interface ExpressRoutePolicy extends RoutePolicy {
+export interface ExpressRoutePolicy extends HttpRoutePolicy {
   /** The route's name in events. The default is its method and pattern. */
   readonly name?: string;
 }
@@ -25,21 +29,25 @@ export type ExpressMiddleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** The member that Express adds to a request after routing. */
+/** The members that Express and its middleware add to a request. */
 interface Routed {
   readonly route?: { readonly path?: unknown };
+  /** The target before a router cut its mount path off. */
+  readonly originalUrl?: string;
+  body?: unknown;
 }
 
 const TOOL_SERVER = optionsOf({ toolServer: toolServerMade });
-const PROTECT: Checks<ExpressRoutePolicy> = { ...POLICY, name: optional(text) };
+const PROTECT: Checks<ExpressRoutePolicy> = { ...POLICY, approval: APPROVAL, name: optional(text) };
 
 /** @returns `protect`, which is called once per route at the start. It throws a TypeError for an invalid policy */
 export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
   checkArguments('expressProtection', { toolServer }, TOOL_SERVER);
   return (given) => {
     checkArguments('protect', given, optionsOf(PROTECT));
-    const { name, ...policy } = given;
-    return guard(toolServer, toolServer.policy(policy), (request) => name ?? routeOf(request));
+    const { name, approval, ...policy } = given;
+    checkApprovalKey('protect', toolServer, approval);
+    return guard(toolServer, toolServer.policy(policy), (request) => name ?? routeOf(request), approval);
   };
 }
 
@@ -56,19 +64,31 @@ function guard(
   toolServer: ToolServer,
   policy: AccessRequest['policy'],
   nameOf: (request: IncomingMessage) => string | null,
+  describe?: DescribeCall<HttpCall>,
 ): ExpressMiddleware {
-  return (request, response, next) => {
+  return (request: IncomingMessage & Routed, response, next) => {
     checkMiddleware('The middleware', request, response, next);
+    const target = request.originalUrl ?? request.url ?? '';
+    const approval = describe && httpApproval(toolServer, describe, { request, target });
     const authorization = authorizationHeaders(request.rawHeaders, request.headers);
     toolServer
-      .authorize({ authorization, route: nameOf(request), policy, headers: request.headers })
+      .authorize({
+        authorization,
+        route: nameOf(request),
+        policy,
+        headers: request.headers,
+        ...(approval && { approval: approval.check }),
+      })
       .then((access) => {
         // Other middleware, for example a timeout, has already answered. The handler must not run.
         if (response.headersSent) return;
         if (access.kind === 'refused') {
+          // The unread rest of the body would precede the next request.
+          if (access.status === 413) response.setHeader('Connection', 'close');
           answerRefusal(response, access);
           return;
         }
+        if (approval !== undefined) request.body = approval.body()?.value;
         keepClaims(request, access.claims);
         next();
       })

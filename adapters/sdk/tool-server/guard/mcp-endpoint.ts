@@ -3,8 +3,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { decideMcp, type McpRules } from '../core/mcp-access.ts';
-import { MAX_BODY_BYTES, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
+import { readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { headerValues } from '../core/raw-headers.ts';
+import { MAX_BODY_BYTES } from '../core/read-body.ts';
 import { inviteBody } from './upstream.ts';
 
 export interface AllowedRequest {
@@ -32,8 +33,8 @@ export async function decideAtMcp(
     if (found.kind === 'read') bytes = found.bytes;
     return found;
   };
-  const claims = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
-  return claims && { claims, body: bytes };
+  const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
+  return allowed && { claims: allowed.claims, body: bytes };
 }
 
 /** The upstream parses the body again. In another charset, for example UTF-7, it could find another message. */

@@ -18,6 +18,7 @@ import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 import { checkMcpOptions, type McpProtectionOptions } from './options.ts';
 
+export type { DescribeCall, McpCall } from '../core/approval-text.ts';
 export type { AuthorizeArguments, ToolCall } from '../core/argument-check.ts';
 export type { McpToolPolicy } from '../core/tool-policies.ts';
 export type { McpProtectionOptions } from './options.ts';
@@ -81,8 +82,10 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
       return found;
     },
   };
-  const claims = await decideMcp(parts, request, body, response);
-  if (claims === undefined) return;
+  const allowed = await decideMcp(parts, request, body, response);
+  if (allowed === undefined) return;
+  const { claims, approved } = allowed;
+  if (approved !== undefined) request.body = approved;
   const token = bearerToken(authorizationHeaders(request.rawHeaders, request.headers)) ?? '';
   request.auth = authInfo(claims, token, metadata.url);
   keepClaims(request.auth, claims);

@@ -10,9 +10,10 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
-import { MAX_BODY_BYTES } from '../core/mcp-message.ts';
+import { APPROVAL, checkApprovalKey } from '../core/http-approval.ts';
 import { toolServerMade } from '../core/options.ts';
 import { POLICY, type RoutePolicy } from '../core/policy.ts';
+import { MAX_BODY_BYTES } from '../core/read-body.ts';
 import type { McpToolPolicy } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 
@@ -31,7 +32,7 @@ export interface McpProtectionOptions {
 const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
 const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
 
-const TOOL: Checks<McpToolPolicy> = { ...POLICY, authorize: optional(callable) };
+const TOOL: Checks<McpToolPolicy> = { ...POLICY, authorize: optional(callable), approval: APPROVAL };
 
 const OPTIONS = optionsOf({
   tools: recordOf(optionsOf(TOOL)),
@@ -46,6 +47,9 @@ export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOpti
     ...toolServerMade(toolServer, 'toolServer'),
     ...OPTIONS(options, name),
   ]);
+  for (const [name, { approval }] of Object.entries(given.tools)) {
+    checkApprovalKey(`mcpProtection: tools.${name}`, toolServer, approval);
+  }
   return {
     methods: {},
     maxBodyBytes: MAX_BODY_BYTES,

@@ -45,7 +45,7 @@ function portsOf(connection: Connection, mark: ServingMark | undefined) {
   const ask = sqliteAsk(connection);
   const change = sqliteChange(connection);
   return {
-    ...queryPorts(ask),
+    ...queryPorts(ask, change),
     ledger: sqliteLedger(connection),
     sweeping: sweeping(change, sqliteFreeing),
     checkpoints: sqliteCheckpoints(connection),

@@ -94,6 +94,7 @@ describe('the screen Task', () => {
       hasMoreRecords: false,
       statusLists: undefined,
       endedBy: [],
+      approvals: undefined,
       mayStop: false,
       now,
       ...view,

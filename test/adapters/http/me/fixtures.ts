@@ -1,9 +1,10 @@
 /** Views of the person's page. */
 
-import type { AgentView, EndedView, MeView } from '../../../../adapters/http/me/view.ts';
+import type { AgentView, ApprovalView, EndedView, MeView } from '../../../../adapters/http/me/view.ts';
 import type { MyAgent, MyAgents } from '../../../../application/me/my-agents.ts';
 import type { MyTask, MyTasksPage } from '../../../../application/me/my-tasks.ts';
-import { makeTaskId } from '../../../../domain/identifiers.ts';
+import type { TaskApproval } from '../../../../application/ports/approvals.ts';
+import { makeApprovalId, makeTaskId, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 
@@ -50,6 +51,42 @@ export function endedOf(tasks: readonly MyTask[]): MyTasksPage {
   return { tasks, nextAfter: undefined };
 }
 
+/** An approval that waits. */
+export function anApproval(changes: Partial<TaskApproval> = {}): TaskApproval {
+  const { taskId, agentId, displayName, audience } = aTask();
+  return {
+    approvalId: makeApprovalId('01JDCK0000000000000000TEST'),
+    taskId,
+    agentId,
+    displayName,
+    audience,
+    sponsor: 'ada',
+    sponsorKey: 'ada' as SponsorKey,
+    round: 1,
+    digest: 'RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o',
+    title: 'Delete the issue PAY-7',
+    lines: [
+      { label: 'Issue', value: 'PAY-7: Refund of order 4711' },
+      { label: 'Comments', value: '12, which are deleted too' },
+    ],
+    salt: 'a-salt',
+    commitment: 'c'.repeat(64),
+    state: 'pending',
+    requestedAt: plusSeconds(now, -20),
+    expiresAt: plusSeconds(now, 580),
+    decidedAt: undefined,
+    closedAt: undefined,
+    ...changes,
+  };
+}
+
+/** The page of one approval. */
+export function anApprovalView(changes: Partial<ApprovalView> = {}): ApprovalView {
+  const { base, person, formToken, sessionTtl, notice, scopeWords, mayApprove } = aView();
+  const page = { base, person, now, formToken, sessionTtl, notice, scopeWords, hearsApprovals: true };
+  return { ...page, mayApprove, approval: anApproval(), ...changes };
+}
+
 export const NO_AGENTS = agentsOf([]);
 
 /** 1,000 live tasks: 993 of a bot, and one of each of seven other agents. */
@@ -69,20 +106,31 @@ export function aCrowdedView(changes: Partial<MeView> = {}): MeView {
 
 /** The second page of the tasks of an agent with many. */
 export function anAgentView(changes: Partial<AgentView> = {}): AgentView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords } = aView();
+  const { base, person, formToken, sessionTtl, notice, scopeWords, hearsApprovals } = aView();
   const tasks = ['THR1', 'THR2'].map((end) => aTask({ taskId: makeTaskId(`01JDCK0000000000000000${end}`) }));
   const [first = aTask()] = tasks;
   const position = { of: first.taskId, after: first.taskId };
   const shown = { agent: first, live: 993, tasks, nextAfter: first.taskId };
-  return { base, person, now, formToken, sessionTtl, notice, scopeWords, position, shown, ...changes };
+  return { base, person, now, formToken, sessionTtl, notice, scopeWords, hearsApprovals, position, shown, ...changes };
 }
 
 /** Page after page of ended tasks. */
 export function anEndedView(changes: Partial<EndedView> = {}): EndedView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords } = aView();
+  const { base, person, formToken, sessionTtl, notice, scopeWords, hearsApprovals } = aView();
   const { tasks } = aBusyView().ended ?? { tasks: [] };
   const nextAfter = { taskId: aTask().taskId, endedAt: now };
-  return { base, person, now, formToken, sessionTtl, notice, scopeWords, ended: { tasks, nextAfter }, ...changes };
+  return {
+    base,
+    person,
+    now,
+    formToken,
+    sessionTtl,
+    notice,
+    scopeWords,
+    hearsApprovals,
+    ended: { tasks, nextAfter },
+    ...changes,
+  };
 }
 
 export function aView(changes: Partial<MeView> = {}): MeView {
@@ -90,6 +138,9 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     base: '',
     person: 'ada',
     now,
+    waiting: [],
+    mayApprove: true,
+    hearsApprovals: false,
     agents: agentsOf([aTask()]),
     isFirst: true,
     ended: endedOf([anEndedTask()]),

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { renderAgent } from '../../../../adapters/http/me/agent-page.ts';
+import { renderApproval } from '../../../../adapters/http/me/approval-page.ts';
 import { renderEnded } from '../../../../adapters/http/me/ended-page.ts';
 import { renderMessage, renderResume } from '../../../../adapters/http/me/message-page.ts';
 import { renderMe } from '../../../../adapters/http/me/page.ts';
 import { type Language, languages, type MeView } from '../../../../adapters/http/me/view.ts';
-import { makeTaskId } from '../../../../domain/identifiers.ts';
+import type { TaskApproval } from '../../../../application/ports/approvals.ts';
+import { makeApprovalId, makeTaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import {
   accessibilityFaults,
@@ -22,6 +24,8 @@ import {
   aCrowdedView,
   agentsOf,
   anAgentView,
+  anApproval,
+  anApprovalView,
   anEndedTask,
   anEndedView,
   aTask,
@@ -36,6 +40,7 @@ import { type ServedPage, servePage } from './served-page.ts';
 const RIGHT_TO_LEFT = '\u202e';
 /** POP DIRECTIONAL ISOLATE. */
 const CLOSING = '\u2069';
+const SECOND = makeApprovalId('01JDCK00000000000000000TWO');
 
 describe("The person's page", () => {
   let served: ServedPage;
@@ -61,12 +66,17 @@ describe("The person's page", () => {
     idle: aView({ agents: NO_AGENTS, ended: endedOf([]) }),
     paused: aView({ agents: NO_AGENTS, pausedAt: plusSeconds(now, -90) }),
     blocked: aView({ agents: NO_AGENTS, blockedByOthers: true, canPause: false }),
+    waiting: aBusyView({
+      waiting: [anApproval(), anApproval({ approvalId: SECOND, lines: [] })],
+      hearsApprovals: true,
+    }),
     'no pause': aBusyView({ isPauseLiftable: false, signsOutEverywhere: true }),
   };
   const documents: Readonly<Record<string, (language: Language) => string>> = {
     ...Object.fromEntries(Object.entries(views).map(([name, view]) => [name, (to: Language) => renderMe(view, to)])),
     agent: (language) => renderAgent(anAgentView(), language),
     ended: (language) => renderEnded(anEndedView(), language),
+    'approval, after an old sign-in': (language) => renderApproval(anApprovalView({ mayApprove: false }), language),
     resume: (language) => renderResume(aView(), language),
     'too many requests': (language) => renderMessage('rate_limited', language, ''),
   };
@@ -133,6 +143,43 @@ describe("The person's page", () => {
     expect(await accessibilityFaults(page)).to.deep.equal([]);
     await screenshot(page, 'me hostile');
     await page.context().close();
+  });
+
+  it("shows a tool server's words as a quotation, with hidden characters as signs and in their order", async () => {
+    const hostile = `</blockquote><script>document.title="owned"</script>${CLOSING}${RIGHT_TO_LEFT}\u200b`;
+    const seen = `</blockquote><script>document.title="owned"</script>\\u{2069}\\u{202e}\\u{200b}`;
+    const lines = [...Array(10)].map(() => ({ label: hostile.slice(0, 40), value: `Answer: yes ${hostile}` }));
+    for (const render of [
+      (approval: TaskApproval) => renderMe(aView({ waiting: [approval], hearsApprovals: true }), 'en'),
+      (approval: TaskApproval) => renderApproval(anApprovalView({ approval }), 'en'),
+    ]) {
+      const page = await open(render(anApproval({ title: hostile, lines })));
+      expect(await page.title()).not.to.equal('owned');
+      const quotation = page.locator('blockquote');
+      expect(await quotation.locator('strong').textContent()).to.equal(seen);
+      expect(await quotation.locator('dd').allTextContents()).to.deep.equal(lines.map(() => `Answer: yes ${seen}`));
+      const widths = await quotation
+        .locator('dd')
+        .evaluateAll((all) => all.map((value) => value.clientWidth / (value.closest('dl')?.clientWidth ?? 0)));
+      expect(Math.min(...widths)).to.be.at.least(0.5);
+      // No word of the tool server is elsewhere, but for the hidden names of the two buttons.
+      expect(await page.getByText('owned').count()).to.equal(
+        await page.locator('blockquote, .hidden').getByText('owned').count(),
+      );
+      expect(await quotation.locator('script').count()).to.equal(0);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
+      expect(await accessibilityFaults(page)).to.deep.equal([]);
+      await screenshot(page, 'me hostile approval');
+      await page.context().close();
+    }
+  });
+
+  it('shows nothing of approvals where tool servers may ask for none', () => {
+    for (const language of languages) {
+      for (const page of [renderMe(aBusyView(), language), renderAgent(anAgentView(), language)]) {
+        expect(page).not.to.match(/approval|data-renew-ms|data-version|id="waiting"/);
+      }
+    }
   });
 
   for (const device of ['phone', 'desktop'] as const) {

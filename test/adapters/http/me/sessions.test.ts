@@ -64,6 +64,7 @@ describe('A session at /me', () => {
       resume: (person) => resumeAgents(service, person),
       records: async () => ({ kind: 'foreign_cursor' }),
       prove: async () => ({ kind: 'not_found' }),
+      approvals: undefined,
       log,
     };
     server.on('request', express().use('/me', meRouter(surface)));

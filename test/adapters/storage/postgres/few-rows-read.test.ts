@@ -12,22 +12,27 @@ import { columnTypes } from '../../../../adapters/storage/postgres/column-types.
 import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import { postgresFreeing } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { approvals as approvalsOf } from '../../../../adapters/storage/queries/approvals.ts';
 import { sweeping as sweepingOf } from '../../../../adapters/storage/queries/sweeping.ts';
 import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
+import { answerApproval } from '../../../../application/decisions/answer-approval.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
+import { askApproval } from '../../../../application/decisions/ask-approval.ts';
 import { endSomeTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
 import { openTask } from '../../../../application/decisions/open-task.ts';
 import { placeBlock } from '../../../../application/decisions/place-block.ts';
 import { revokeGrant } from '../../../../application/decisions/revoke-grant.ts';
-import { deleteEndedTasks, expireDueTasks } from '../../../../application/decisions/sweep.ts';
+import { deleteEndedTasks, expireDueApprovals, expireDueTasks } from '../../../../application/decisions/sweep.ts';
 import { addUser } from '../../../../application/decisions/write-user.ts';
+import type { Approvals } from '../../../../application/ports/approvals.ts';
 import type { Decisions } from '../../../../application/ports/decisions.ts';
 import type { Sweeping } from '../../../../application/ports/storage.ts';
 import type { Tasks } from '../../../../application/ports/tasks.ts';
-import { makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
+import { makeApprovalId, makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
+import { answering, asking } from '../../../contract/world.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
@@ -119,6 +124,22 @@ const SWEEPING: Readonly<
   ],
 };
 
+/** Each read or decision of approvals, while many others wait. */
+const APPROVALS: Readonly<
+  Record<string, (decisions: Deciding, approvals: Approvals, one: TheOne) => Promise<unknown>>
+> = {
+  'a request for an approval': ({ decide }, _, live) => decide(askApproval, aRequest(live, 'new')),
+  'a request that is the poll': ({ decide }, _, live) => decide(askApproval, aRequest(live, 'waiting')),
+  'an answer': ({ decide }, _, live) => decide(answerApproval, answering({ live, name: THE_NAME }, 'approve')),
+  'the page of a person': (_, { waitingFor }, { task: { sponsorKey } }) => waitingFor(sponsorKey, NOON),
+  'an approval of a person': (_, { find }) => find(makeApprovalId(`waiting at ${NOON} of ${THE_NAME}`)),
+  'the approvals of a task': (_, { ofTask }, { task: { taskId } }) => ofTask(taskId, 9),
+  'a limited count': (_, { countWaiting }) => countWaiting({ now: NOON, most: SOME }),
+  'an expiry of approvals': ({ decide }) => decide(expireDueApprovals, { overBy: NOON, at: NOON, limit: 9 }),
+};
+const THE_NAME = 'the-one';
+const aRequest = (live: TheOne, what: string) => asking({ live, name: THE_NAME, jti: randomUUID() }, what);
+
 const PAGE = { after: undefined, limit: 101, now: AT };
 /** Each list, and how many entries it has: the tested task has a delegated one. */
 const LISTS: Readonly<
@@ -136,6 +157,7 @@ const LISTS: Readonly<
 
 const TASKS = ['tasks', 'task_grants'];
 const USERS = ['provisioned_users'];
+const OF_APPROVALS = [...TASKS, 'approvals', 'agents'];
 /** The only decision that reads a whole table: it counts the users. */
 const COUNTS_USERS = 'a write of a provisioned user';
 const CHILD = `task_${'Z'.repeat(26)}` as TaskId;
@@ -166,6 +188,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
     let decisions: Deciding;
     let sweeping: Sweeping;
     let tasks: Tasks;
+    let approvals: Approvals;
 
     before(async () => {
       database = await freshDatabase('postgres');
@@ -174,8 +197,9 @@ for (const [where, mode] of Object.entries(KEPT)) {
       if (connection === undefined) throw new Error('this database cannot be reached from outside');
       outside = connection;
       theOne = await openedTask(storage, { sessionId: 'the-one' });
+      await storage.decide(askApproval, aRequest(theOne, 'waiting'));
       const owner = await database.outside?.('owner');
-      for (const table of [...TASKS, ...USERS, ...Object.keys(REMEMBERED)]) {
+      for (const table of [...OF_APPROVALS, ...USERS, ...Object.keys(REMEMBERED)]) {
         await owner?.sql(`alter table ${table} set (autovacuum_enabled = off)`);
       }
       await owner?.sql('analyze');
@@ -224,6 +248,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       });
       sweeping = sweepingOf(postgresChange(connections), postgresFreeing);
       tasks = tasksOf(postgresAsk(connections, 1000));
+      approvals = approvalsOf(postgresAsk(connections, 1000));
       asked = { tables: TASKS, query: 'select 1' };
       const acts = [
         ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),
@@ -237,6 +262,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
             () =>
               list(tasks, theOne),
         ),
+        ...Object.values(APPROVALS).map((act) => () => act(decisions, approvals, theOne)),
         () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
         () => sweeping.forget(plusSeconds(AT, 5), 100),
         () => decisions.decide(endSomeTasks, { limit: SOME, ...KILL }),
@@ -251,6 +277,9 @@ for (const [where, mode] of Object.entries(KEPT)) {
         where t.task_id = '${theOne.task.taskId}'`);
       await outside.sql(`insert into task_grants (grant_hash, task_id, scope)
         select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.task.taskId}'`);
+      await outside.sql(`insert into approvals select copy.* from approvals v, tasks t,
+        jsonb_populate_record(v, jsonb_build_object('approval_id', 'approval of ' || t.task_id, 'task_id', t.task_id,
+          'sponsor_key', t.sponsor_key)) copy where t.sponsor_key like 'person-%'`);
       await outside.sql(`insert into provisioned_users
         select 'user-' || n, 'User ' || n, 'user ' || n, null, true, 'person-' || n, 1, ${at}, ${at} from generate_series(1, ${LIVE}) n`);
       for (const [table, row] of Object.entries(REMEMBERED)) {
@@ -316,6 +345,15 @@ for (const [where, mode] of Object.entries(KEPT)) {
         await sweep(decisions);
         expect(measured.answer).to.deep.equal(leaves);
         expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
+      });
+    }
+
+    for (const [what, act] of Object.entries(APPROVALS)) {
+      it(`are read for ${what}, not all that wait`, async () => {
+        asked = { tables: OF_APPROVALS, query: 'select 1' };
+        await act(decisions, approvals, theOne);
+        expect(measured.rows).to.be.within(what === 'an expiry of approvals' ? 0 : 1, FEW);
         expect(measured.scans).to.equal(0);
       });
     }

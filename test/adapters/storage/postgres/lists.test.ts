@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
+import { postgresAsk, postgresChange } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
@@ -75,7 +75,10 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
       run,
       readTogether: (work: (run: Run) => unknown) => work(run),
     };
-    const { tasks, sponsors } = queryPorts(postgresAsk(connections as never, 1000));
+    const { tasks, sponsors } = queryPorts(
+      postgresAsk(connections as never, 1000),
+      postgresChange(connections as never),
+    );
 
     async function rowsReadBy<Answer>(read: () => Promise<Answer>): Promise<readonly [Answer, number]> {
       await client.query(BEGIN);

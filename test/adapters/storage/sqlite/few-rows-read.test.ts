@@ -15,12 +15,15 @@ import type { Run } from '../../../../adapters/storage/sqlite/handle.ts';
 import { sqliteLedger } from '../../../../adapters/storage/sqlite/ledger.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
+import { answerApproval } from '../../../../application/decisions/answer-approval.ts';
+import { askApproval } from '../../../../application/decisions/ask-approval.ts';
 import { endSomeTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
+import { expireDueApprovals } from '../../../../application/decisions/sweep.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/tasks.ts';
-import { makeUserId } from '../../../../domain/identifiers.ts';
-import { plusSeconds } from '../../../../domain/instant.ts';
+import { type ApprovalId, makeUserId } from '../../../../domain/identifiers.ts';
+import { type Instant, plusSeconds } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
 import {
   anAssertion,
@@ -31,6 +34,7 @@ import {
   openedTask,
   registeredAgent,
 } from '../../../contract/storage-fixtures.ts';
+import { answering, asking } from '../../../contract/world.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 
@@ -70,7 +74,7 @@ describe('SQLite', () => {
     };
     storage = withMethods({
       ...sqliteDecisions(watched),
-      ...queryPorts(sqliteAsk(watched)),
+      ...queryPorts(sqliteAsk(watched), sqliteChange(watched)),
       ledger: sqliteLedger(watched),
       sweeping: sweeping(sqliteChange(watched), sqliteFreeing),
     } as never);
@@ -135,6 +139,19 @@ describe('SQLite', () => {
       expect(await storage.tasks.endedOfSponsor(sponsorKey, question)).to.deep.equal([]);
       const plans = await Promise.all([...run].filter((text) => text.includes('from tasks')).map(planOf));
       for (const plan of plans.flat()) expect(plan).not.to.match(/tasks_by_agent|tasks_by_state/);
+    },
+    'approvals and their notices': async (live) => {
+      const { task } = live;
+      const name = randomUUID();
+      const ask = (at: Instant) =>
+        storage.decide(askApproval, asking({ live, name, jti: randomUUID() }, 'waiting', {}, at));
+      expect(await ask(NOON)).to.include({ kind: 'pending' });
+      const [waiting] = await storage.approvals.waitingFor(task.sponsorKey, NOON);
+      expect(await storage.decide(answerApproval, answering({ live, name }, 'approve'))).to.equal('granted');
+      expect(await ask(LATER)).to.include({ kind: 'granted' });
+      const approvalId = waiting?.approvalId as ApprovalId;
+      expect(await storage.approvals.find(approvalId)).to.include({ state: 'used', agentId: task.agentId });
+      expect(await storage.approvals.ofTask(task.taskId, 9)).to.have.lengthOf(1);
     },
     'a revocation of a token': ({ task, entry }) => {
       if (entry.jti === undefined) throw new Error('the token has no jti');
@@ -282,6 +299,10 @@ describe('SQLite', () => {
       () => countOf({ sponsorKey }),
       'SEARCH t USING INDEX tasks_by_sponsor (sponsor_key=? AND state=?)',
     ],
+    'approvals that wait': [
+      () => storage.approvals.countWaiting({ now: NOON, most: 10 }),
+      'SEARCH approvals USING INDEX approvals_open (expires_at>?)',
+    ],
     // Its limit ends the scan.
     blocks: [
       () => storage.sponsors.countBlocks(10),
@@ -298,6 +319,18 @@ describe('SQLite', () => {
       expect(plan, plan.join('\n')).to.deep.equal([step]);
     });
   }
+
+  it('finds approvals whose time is up along an index, and the approval of a notice by key', async () => {
+    await storage.decide(expireDueApprovals, { overBy: NOON, at: NOON, limit: 9 });
+    const plan = (await planOf([...run].join())).filter((one) => /^(SCAN|SEARCH) (?!v$)/.test(one));
+    expect(plan).to.deep.equal([
+      'SEARCH approvals USING INDEX approvals_open (expires_at<?)',
+      'SEARCH t USING PRIMARY KEY (task_id=?)',
+    ]);
+    run = new Set();
+    await storage.approvalNotices.due({ now: NOON, limit: 9 });
+    expect(await planOf([...run].join())).to.include('SEARCH v USING PRIMARY KEY (approval_id=?)');
+  });
 
   it('names people with live tasks by one step along an index for each, whatever the number of their tasks', async () => {
     await storage.tasks.livePeople(10);

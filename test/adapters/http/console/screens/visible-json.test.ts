@@ -55,6 +55,7 @@ const screens: Readonly<Record<string, readonly [page: () => string, shown: read
         timeline: timelineOf(task, { registered: 300, since: NOON, longest: 3600 }, [record], NOON),
         statusLists: undefined,
         endedBy: [],
+        approvals: undefined,
         mayStop: false,
       }).toString(),
     [presentRecord(record)],

@@ -37,6 +37,9 @@ import {
 } from '../../../../support/tool-server/refusal-case.ts';
 import { makeCaseKeys, refusalCases } from '../../../../support/tool-server/refusal-cases.ts';
 
+/** Calls that a person approves: approvals.test.ts, and that of MCP. */
+const OF_APPROVALS = refusalReasons.filter((reason) => /^approval_|_body$|^body_/.test(reason));
+
 const AT = new Date(NOW * 1000 + 250).toISOString();
 const METADATA = 'https://jira.example/.well-known/oauth-protected-resource/api';
 
@@ -66,7 +69,14 @@ interface Surface {
 const web = (framework: Framework): Surface => ({
   name: framework.name,
   cases: refusalCases,
-  unused: ['malformed_request', 'unknown_tool', 'arguments_refused', 'policy_unavailable', 'internal_error'],
+  unused: [
+    'malformed_request',
+    'unknown_tool',
+    'arguments_refused',
+    'policy_unavailable',
+    'internal_error',
+    ...OF_APPROVALS,
+  ],
   start: framework.start,
   send: (app, { route, path }, headers, query = '') =>
     rawRequest(`${app.url}${path}${query}`, route.split(' ')[0] ?? '', headers),
@@ -99,7 +109,7 @@ const mcp: Surface = {
     { reason: 'arguments_refused', what: 'arguments that the policy refuses', route: PICKY, known: VERIFIED },
     { reason: 'policy_unavailable', what: 'a policy that throws', route: FAULTY, known: VERIFIED },
   ],
-  unused: ['malformed_request', 'unknown_route', 'internal_error'],
+  unused: ['malformed_request', 'unknown_route', 'internal_error', ...OF_APPROVALS],
   start: startGuardedMcp,
   send(app, { route }, headers, query = '') {
     const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(route), arguments: {} } };

@@ -1,0 +1,106 @@
+/** What a person reads before they approve a call: a title, and lines of a label and a value each. */
+
+import type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
+import {
+  isLine,
+  MAX_LABEL,
+  MAX_LINES,
+  MAX_TITLE,
+  MAX_VALUE,
+  readDigest,
+} from '../../../../domain/approvals/approval-request.ts';
+import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
+import { withTimeout } from '../../http-answer.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import type { RefusalReason } from './refusal.ts';
+
+/** The control plane refuses control characters and line breaks. Its page shows bidirectional characters as visible signs. */
+export interface ApprovalText {
+  /** At most 120 characters. */
+  readonly title: string;
+  /** At most 10. Labels have at most 40 characters, values at most 200. */
+  readonly lines?: readonly ApprovalLine[];
+}
+
+/** A call that a person has to approve: its digest, and its description. */
+export interface CallToApprove extends ApprovalText {
+  /** SHA-256 over all that the call does, in base64url. An approval is for this digest only. */
+  readonly digest: string;
+}
+
+/** A call that a person has to approve, of a web framework. It is frozen, with all that it holds. */
+export interface HttpCall {
+  /** This server. */
+  readonly audience: string;
+  readonly method: string;
+  /** The path with its query, as the client sent it. */
+  readonly target: string;
+  /** The parsed JSON of the body, which the handler gets as `request.body`; `undefined` without a body. */
+  readonly body: unknown;
+  readonly claims: TaskTokenClaims;
+}
+
+/** A call of an MCP tool that a person has to approve. It is frozen, with all that it holds. */
+export interface McpCall {
+  /** This server. */
+  readonly audience: string;
+  readonly tool: string;
+  /** The arguments that the tool gets. They are not checked against the tool's schema. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly claims: TaskTokenClaims;
+}
+
+/**
+ * Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval. `false` refuses
+ * the call as `arguments_refused`, and no person is asked.
+ */
+export type DescribeCall<Call> = (call: Call) => ApprovalText | false | Promise<ApprovalText | false>;
+
+/** Agents wait for the answer, and clients time out after a minute. */
+const DESCRIBE_TIMEOUT_MS = 5000;
+
+const shown = (most: number) =>
+  must(
+    `be a text of 1 to ${most} characters that is not blank, without control characters and line breaks`,
+    (value) => {
+      return typeof value === 'string' && value.isWellFormed() && isLine(value, most);
+    },
+  );
+
+const LINES = listOf(optionsOf({ label: shown(MAX_LABEL), value: shown(MAX_VALUE) }));
+
+/** The control plane would refuse every wrong call with one sentence. */
+export const CALL_TO_APPROVE = optionsOf({
+  digest: must('be a SHA-256 in base64url', (value) => typeof value === 'string' && readDigest(value) !== undefined),
+  title: shown(MAX_TITLE),
+  lines: optional((value, name) =>
+    Array.isArray(value) && value.length > MAX_LINES
+      ? [`${name} must be a list of at most ${MAX_LINES} lines`]
+      : LINES(value, name),
+  ),
+} satisfies Checks<CallToApprove>);
+
+/**
+ * The call to approve. Its text is checked before the request is signed.
+ *
+ * @param call is frozen
+ * @throws Error without a part of the call: if `describe` throws or is late
+ */
+export async function callToApprove<Call>(
+  digest: string,
+  describe: DescribeCall<Call>,
+  call: Call,
+): Promise<CallToApprove | RefusalReason> {
+  const late = () => new Error(`approval did not answer within ${DESCRIBE_TIMEOUT_MS} ms.`);
+  const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call), late);
+  return text === false ? 'arguments_refused' : { ...text, digest };
+}
+
+async function described<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText | false> {
+  try {
+    return await describe(call);
+  } catch {
+    // The cause is dropped, because it may quote the call.
+    throw new Error('approval threw an error.');
+  }
+}

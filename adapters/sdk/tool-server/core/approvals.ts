@@ -1,0 +1,106 @@
+/**
+ * Asks the control plane whether the person approves a call: `POST /oauth2/approval` with the task token and a signed
+ * description of the call. `granted` uses up the approval: the control plane answers it exactly once.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isApprovalUri } from '../../../../domain/approvals/approval.ts';
+import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
+import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
+import { checkArguments } from '../../arguments.ts';
+import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
+import { type ApprovalKey, requestSigner } from './approval-key.ts';
+import { CALL_TO_APPROVE, type CallToApprove } from './approval-text.ts';
+import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
+
+export type ApprovalAnswer =
+  /** The person approved this call, and it was not let through before. */
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'pending'; readonly uri: string; readonly retryAfter: string }
+  | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
+  | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };
+
+export interface Approvals {
+  /** @throws Error without a part of the call: if it is no such call, or its request cannot be signed or is too long */
+  ask(
+    token: { readonly text: string; readonly taskId: string },
+    call: CallToApprove,
+    cause?: IncomingHttpHeaders,
+  ): Promise<ApprovalAnswer>;
+}
+
+export function approvals({
+  key,
+  plane,
+  options: { issuer, audience, timeoutMs, now },
+  report,
+}: {
+  /** Was accepted by `approvalKey`. */
+  readonly key: ApprovalKey;
+  readonly plane: Pick<ControlPlane, 'post'>;
+  readonly options: {
+    readonly issuer: string;
+    readonly audience: string;
+    readonly timeoutMs: number;
+    readonly now: () => number;
+  };
+  readonly report: (error: unknown) => void;
+}): Approvals {
+  const sign = requestSigner(key);
+  const late = () => new Error('The request for approval was not signed in time.');
+
+  return {
+    async ask({ text, taskId }, call, cause) {
+      checkArguments('approval', call, CALL_TO_APPROVE);
+      const { digest, title, lines = [] } = call;
+      const seconds = Math.floor(now() / 1000);
+      const times = { iat: seconds, exp: seconds + MAX_LIFETIME_SECONDS };
+      const claims = { iss: audience, aud: issuer, ...times, jti: randomUUID(), task_id: taskId, digest, title, lines };
+      const request = await withTimeout(timeoutMs, sign(claims), late);
+      if (request.length > MAX_REQUEST) {
+        throw new Error(`The title and lines of an approval are too long: the request has over ${MAX_REQUEST} bytes.`);
+      }
+      const answer = await plane.post('/oauth2/approval', { token: text, request }, cause);
+      const read = readAnswer(answer, issuer);
+      // Waiting does not help against these answers, so an operator has to see them.
+      const sentence = read.kind === 'unavailable' && answer !== undefined ? WRONG_SETUP[answer.status] : undefined;
+      if (sentence !== undefined) report(new Error(sentence));
+      return read;
+    },
+  };
+}
+
+const WRONG_SETUP: Readonly<Record<number, string>> = {
+  400: 'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
+  404: 'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
+};
+
+function readAnswer(answer: PlaneAnswer | undefined, issuer: string): ApprovalAnswer {
+  const unavailable = { kind: 'unavailable', retryAfter: answer?.retryAfter } as const;
+  const body = answer?.status === 200 ? parseStrictJson(answer.body) : undefined;
+  if (!isJsonObject(body)) return unavailable;
+  const state = textMember(body, 'state');
+  switch (state) {
+    case 'granted':
+    case 'refused':
+    case 'expired':
+    case 'spent':
+    case 'inactive':
+      return { kind: state };
+    case 'pending': {
+      const uri = textMember(body, 'approval_uri');
+      // The agent's client opens this address, or shows it to the person.
+      if (uri === undefined || !isApprovalUri(issuer, uri)) return unavailable;
+      return { kind: 'pending', uri, retryAfter: retryAfterOf(member(body, 'interval')) };
+    }
+    default:
+      return unavailable;
+  }
+}
+
+/** The interval in seconds, as a `Retry-After`. */
+function retryAfterOf(interval: Json | undefined): string {
+  const seconds = typeof interval === 'number' && interval > 1 ? Math.ceil(interval) : 1;
+  return String(Math.min(seconds, MAX_RETRY_AFTER_SECONDS));
+}

@@ -1,0 +1,92 @@
+/** The approval of a call of a web framework: reads the raw body, computes the digest, and describes the call. */
+
+import type { IncomingMessage } from 'node:http';
+import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
+import { trimOws } from '../../../../domain/trim-ows.ts';
+import { type Check, callable, optional } from '../../arguments.ts';
+import { callToApprove, type DescribeCall, type HttpCall } from './approval-text.ts';
+import { deepFrozen, digestOf, isAmbiguous, sha256 } from './call-digest.ts';
+import type { RoutePolicy } from './policy.ts';
+import { MAX_BODY_BYTES, readBody, utf8 } from './read-body.ts';
+import type { RefusalReason } from './refusal.ts';
+import type { AccessRequest, ToolServer } from './tool-server.ts';
+
+/** The policy of a route of a web framework. */
+export interface HttpRoutePolicy extends RoutePolicy {
+  /**
+   * Describes each call of the route to the person, who has to approve it. The body must be JSON of at most 1 MiB, and no
+   * body parser may come before.
+   */
+  readonly approval?: DescribeCall<HttpCall>;
+}
+
+export const APPROVAL: Check = optional(callable);
+
+/** @throws TypeError if the policy asks for an approval, but the tool server has no key to ask with */
+export function checkApprovalKey(call: string, toolServer: ToolServer, approval: unknown): void {
+  if (approval !== undefined && !toolServer.asksForApproval) {
+    throw new TypeError(`${call}: a policy with approval needs the option approvalKey of createToolServer.`);
+  }
+}
+
+/** The body of a call: its bytes, and the frozen value of its JSON; `undefined` without a body. */
+interface CallBody {
+  readonly bytes: Buffer;
+  readonly value: Json | undefined;
+}
+
+export interface HttpApproval {
+  readonly check: NonNullable<AccessRequest['approval']>;
+  /** What `check` has read; `undefined` before. */
+  body(): CallBody | undefined;
+}
+
+/** @param maxBytes if the framework's own limit is lower */
+export function httpApproval(
+  { audience }: Pick<ToolServer, 'audience'>,
+  describe: DescribeCall<HttpCall>,
+  {
+    request,
+    target,
+    maxBytes = MAX_BODY_BYTES,
+  }: {
+    readonly request: IncomingMessage;
+    readonly target: string;
+    readonly maxBytes?: number;
+  },
+): HttpApproval {
+  const { method = '' } = request;
+  let body: CallBody | undefined;
+  return {
+    async check(claims) {
+      const read = await readCallBody(request, Math.min(maxBytes, MAX_BODY_BYTES));
+      if (typeof read === 'string') return read;
+      body = read;
+      const digest = digestOf({ audience, method, target, body: sha256(read.bytes) });
+      const call = { audience, method, target, body: read.value, claims: deepFrozen(structuredClone(claims)) };
+      return callToApprove(digest, describe, Object.freeze(call));
+    },
+    body: () => body,
+  };
+}
+
+/** @throws TypeError if a body parser has read the body: its value may differ from the bytes that the digest is of */
+async function readCallBody(request: IncomingMessage, maxBytes: number): Promise<CallBody | RefusalReason> {
+  if (('body' in request && request.body !== undefined) || request.readableDidRead) {
+    throw new TypeError('A body parser precedes a policy with approval: the body must be read by the policy itself.');
+  }
+  const read = await readBody(request, maxBytes);
+  if (read.kind === 'too_long') return 'body_too_long';
+  if (read.kind !== 'read') return 'malformed_body';
+  const { bytes } = read;
+  if (bytes.length === 0) return { bytes, value: undefined };
+  const text = isJson(request) ? utf8(bytes) : undefined;
+  const value = text === undefined ? undefined : parseStrictJson(text);
+  if (value === undefined || isAmbiguous(value)) return 'malformed_body';
+  return { bytes, value: deepFrozen(value) };
+}
+
+function isJson({ headers }: IncomingMessage): boolean {
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  return trimOws(type).toLowerCase() === 'application/json';
+}

@@ -1,0 +1,100 @@
+/**
+ * The approval of a call of a tool, and the answers to a client whose call lacks it. They are results of the protocol: a
+ * 403 would make clients request more scopes, and none would help.
+ */
+
+import type { ServerResponse } from 'node:http';
+import { callToApprove, type DescribeCall, type McpCall } from './approval-text.ts';
+import { isPlainObject } from './argument-check.ts';
+import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
+import { membersOf } from './mcp-message.ts';
+import type { Refusal } from './refusal.ts';
+import type { AccessRequest, ToolServer } from './tool-server.ts';
+
+type Arguments = McpCall['arguments'];
+
+export interface ToolApproval {
+  readonly check: NonNullable<AccessRequest['approval']>;
+  /** The arguments that `check` has read, frozen; `undefined` before. */
+  arguments(): Arguments | undefined;
+}
+
+export function toolApproval(
+  { audience }: Pick<ToolServer, 'audience'>,
+  describe: DescribeCall<McpCall>,
+  {
+    name: tool,
+    id,
+    arguments: given = {},
+  }: { readonly name: string; readonly id: unknown; readonly arguments: unknown },
+): ToolApproval {
+  let read: Arguments | undefined;
+  return {
+    async check(claims) {
+      // A call without an id gets no answer, so its approval would be used up for nothing.
+      const isAnswered = typeof id === 'string' || typeof id === 'number';
+      if (!isAnswered || !isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
+      // Read back from the digested text, so the tool gets exactly what the person approved.
+      const args = deepFrozen(JSON.parse(canonicalJson(given)));
+      read = args;
+      const call = { audience, tool, arguments: args, claims: deepFrozen(structuredClone(claims)) };
+      const digest = digestOf({ audience, tool, arguments: args });
+      return callToApprove(digest, describe, Object.freeze(call));
+    },
+    arguments: () => read,
+  };
+}
+
+/**
+ * The message for the server after the approval. Of the parameters it has only those that the person approved, and `_meta`:
+ * `inputResponses` and `requestState` would reach the tool without an approval.
+ */
+export function approvedMessage(body: unknown, args: Arguments): object {
+  const message = membersOf(body);
+  const params = membersOf(message?.get('params'));
+  const meta = params?.get('_meta');
+  return {
+    ...Object.fromEntries(message ?? []),
+    params: { name: params?.get('name'), arguments: args, ...(meta !== undefined && { _meta: meta }) },
+  };
+}
+
+/** The members of `_meta` that clients send since the revision 2026-07-28. */
+const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
+const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+
+/** Whether the refusal is answered as a result of the protocol. */
+export function isLackOfApproval({ reason }: Refusal): boolean {
+  return /^approval_(required|refused|expired|spent)$/.test(reason);
+}
+
+/**
+ * Answers a call that lacks the approval. A client that can open URLs gets `input_required` once: it shows the address to
+ * the person, and repeats the call with `inputResponses`. Every other answer is a result with `isError`, which the model
+ * reads.
+ */
+export function answerLackOfApproval(response: ServerResponse, body: unknown, refusal: Refusal): void {
+  const message = membersOf(body);
+  const params = membersOf(message?.get('params'));
+  const meta = membersOf(params?.get('_meta'));
+  const isSince2026 = typeof meta?.get(PROTOCOL_VERSION) === 'string';
+  const elicitation = membersOf(membersOf(meta?.get(CLIENT_CAPABILITIES))?.get('elicitation'));
+  const opensUrls = isSince2026 && membersOf(elicitation?.get('url')) !== undefined;
+  const uri = refusal.body.approval_uri;
+  const result =
+    uri !== undefined && opensUrls && params?.has('inputResponses') === false
+      ? { resultType: 'input_required', inputRequests: { approval: openPage(uri) } }
+      : { ...(isSince2026 && { resultType: 'complete' }), ...errorResult(refusal) };
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: message?.get('id'), result }));
+}
+
+function openPage(url: string): object {
+  const text = 'This call needs an approval. Open the page to read what the call does, and approve or refuse it there.';
+  return { method: 'elicitation/create', params: { mode: 'url', message: text, url } };
+}
+
+function errorResult({ message, body: { approval_uri: uri } }: Refusal): object {
+  const waiting = `A person has to approve this call: waiting for ${uri}; call again with the same arguments.`;
+  return { content: [{ type: 'text', text: uri === undefined ? message : waiting }], isError: true };
+}

@@ -1,0 +1,36 @@
+/** Reads the body of a request, within a limit, before any body parser. */
+
+import type { IncomingMessage } from 'node:http';
+
+/** Far more than the arguments of a call need. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
+export type ReadBody =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  | { readonly kind: 'compressed' | 'too_long' | 'incomplete' };
+
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<ReadBody> {
+  if (request.headers['content-encoding'] !== undefined) return { kind: 'compressed' };
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    // The connection stays open for the response.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      length += chunk.length;
+      if (length > maxBytes) return { kind: 'too_long' };
+      chunks.push(chunk);
+    }
+  } catch {
+    return { kind: 'incomplete' };
+  }
+  return { kind: 'read', bytes: Buffer.concat(chunks) };
+}
+
+/** The text of the bytes; `undefined` if they are not UTF-8. */
+export function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

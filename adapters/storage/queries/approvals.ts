@@ -1,0 +1,173 @@
+/** Queries of approvals, and the notices that they wait. */
+
+import type { ApprovalNotice, ApprovalNotices, Approvals, TaskApproval } from '../../../application/ports/approvals.ts';
+import type { Approval } from '../../../domain/approvals/approval.ts';
+import type { ApprovalId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import { latestDue } from '../../../domain/ledger/delivery.ts';
+import { type TaskApprovalRow, toApproval, toTaskApproval } from '../rows/approval-row.ts';
+import { storable } from '../rows/column.ts';
+import { columnsOf, tables } from '../tables.ts';
+import { type Ask, type Change, type Command, type Query, step, type Transaction } from './query.ts';
+
+const COLUMNS = columnsOf(tables.approvals).join(', ');
+
+/** The rows of a select of approvals, with what other tables have of their tasks. */
+const described = (found: string) => `select found.*,
+      (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
+      (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
+      (select audience from tasks t where t.task_id = found.task_id) as audience,
+      (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
+    from (
+      ${found}
+    ) found`;
+
+export const findApproval: Query<ApprovalId, TaskApproval | undefined> = {
+  name: 'find_approval',
+  plan: 'by_index',
+  text: described(`select ${COLUMNS} from approvals where approval_id = :approval_id`),
+  values: (approvalId) => ({ approval_id: approvalId }),
+  read: ([row]: readonly TaskApprovalRow[]) => row && toTaskApproval(row),
+};
+
+/** The highest limit of approvals that wait for one person. */
+const MOST_WAITING = 1000;
+
+interface WaitingQuestion {
+  readonly sponsorKey: SponsorKey;
+  readonly now: Instant;
+}
+
+export const waitingApprovals: Query<WaitingQuestion, readonly TaskApproval[]> = {
+  name: 'waiting_approvals',
+  plan: 'by_index',
+  text: `${described(`select ${COLUMNS} from approvals
+        where sponsor_key = :sponsor_key and state = 'pending' and expires_at > :now limit ${MOST_WAITING}`)}
+    order by requested_at, approval_id`,
+  values: ({ sponsorKey, now }, { instant }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    now: instant(now),
+  }),
+  read: (rows: readonly TaskApprovalRow[]) => rows.map(toTaskApproval),
+};
+
+interface TaskQuestion {
+  readonly taskId: TaskId;
+  readonly limit: number;
+}
+
+export const approvalsOfTask: Query<TaskQuestion, readonly Approval[]> = {
+  name: 'approvals_of_task',
+  plan: 'by_index',
+  text: `select ${COLUMNS} from approvals where task_id = :task_id
+    order by requested_at desc, approval_id desc limit :limit`,
+  values: ({ taskId, limit }) => ({ task_id: taskId, limit }),
+  read: (rows: readonly TaskApprovalRow[]) => rows.map(toApproval),
+};
+
+interface CountQuestion {
+  readonly now: Instant;
+  readonly most: number;
+}
+
+export const countWaitingApprovals: Query<CountQuestion, number> = {
+  name: 'count_waiting_approvals',
+  plan: 'by_index',
+  // SQLite uses a partial index only if the query repeats its condition.
+  text: `select count(*) as waiting from (
+      select 1 from approvals
+        where state in ('pending', 'granted') and state = 'pending' and expires_at > :now limit :most
+    ) counted`,
+  values: ({ now, most }, { instant }) => ({ now: instant(now), most }),
+  read: ([row]: readonly { readonly waiting: number }[]) => row?.waiting ?? 0,
+};
+
+export function approvals(ask: Ask): Approvals {
+  return {
+    find: (approvalId) => ask(findApproval, approvalId),
+    waitingFor: (sponsorKey, now) => ask(waitingApprovals, { sponsorKey, now }),
+    ofTask: (taskId, limit) => ask(approvalsOfTask, { taskId, limit }),
+    countWaiting: (question) => ask(countWaitingApprovals, question),
+  };
+}
+
+interface NoticesQuestion {
+  readonly now: Instant;
+  readonly limit: number;
+}
+
+interface NoticeRow {
+  readonly approval_id: ApprovalId;
+  readonly sponsor_key: SponsorKey;
+  readonly due_at: Instant;
+  readonly failures: number;
+  readonly state: string | null;
+}
+
+export const dueNotices: Query<NoticesQuestion, readonly ApprovalNotice[]> = {
+  name: 'due_notices',
+  plan: 'by_index',
+  text: `select n.*, (select state from approvals v where v.approval_id = n.approval_id) as state
+    from (
+      select approval_id, sponsor_key, due_at, failures from approval_notices
+        where due_at <= :now or due_at > :latest order by due_at limit :limit
+    ) n`,
+  values: ({ now, limit }, { instant }) => ({ now: instant(now), latest: instant(latestDue(now)), limit }),
+  read: (rows: readonly NoticeRow[]) =>
+    rows.map(({ approval_id, sponsor_key, due_at, failures, state }) => ({
+      approvalId: approval_id,
+      sponsorKey: sponsor_key,
+      dueAt: due_at,
+      failures,
+      isWaiting: state === 'pending',
+    })),
+};
+
+interface Claim {
+  readonly notice: ApprovalNotice;
+  readonly until: Instant;
+}
+
+export const claimNotice: Command<Claim> = {
+  name: 'claim_notice',
+  text: 'update approval_notices set due_at = :until where approval_id = :approval_id and due_at = :due_at',
+  values: ({ notice: { approvalId, dueAt }, until }, { instant }) => ({
+    approval_id: approvalId,
+    due_at: instant(dueAt),
+    until: instant(until),
+  }),
+};
+
+export const removeNotice: Command<ApprovalId> = {
+  name: 'remove_notice',
+  text: 'delete from approval_notices where approval_id = :approval_id',
+  values: (approvalId) => ({ approval_id: approvalId }),
+};
+
+interface Postponement {
+  readonly approvalId: ApprovalId;
+  readonly until: Instant;
+}
+
+export const postponeNotice: Command<Postponement> = {
+  name: 'postpone_notice',
+  text: 'update approval_notices set failures = failures + 1, due_at = :until where approval_id = :approval_id',
+  values: ({ approvalId, until }, { instant }) => ({ approval_id: approvalId, until: instant(until) }),
+};
+
+export function approvalNotices(ask: Ask, change: Change): ApprovalNotices {
+  const perform = <Input>(command: Command<Input>, input: Input) =>
+    change(function* (): Transaction<number> {
+      return yield step(command, input);
+    });
+  return {
+    due: (question) => ask(dueNotices, question),
+    claim: async (notice, until) => (await perform(claimNotice, { notice, until })) === 1,
+    async remove(approvalId) {
+      await perform(removeNotice, approvalId);
+    },
+    async postpone(approvalId, until) {
+      await perform(postponeNotice, { approvalId, until });
+    },
+  };
+}

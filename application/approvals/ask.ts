@@ -1,0 +1,136 @@
+/**
+ * A tool server asks whether one action of a task is approved (`POST /oauth2/approval`). It describes the call that it
+ * received, and signs the description. The person of the task reads these words, and answers at `/me`. Holding the task
+ * token suffices, as at introspection.
+ *
+ * Until the signature has verified, a refusal names no task: an agent that invents requests must not fill the ledger.
+ */
+
+import {
+  type ApprovalRequest,
+  forgottenAt,
+  isInTime,
+  readApprovalRequest,
+} from '../../domain/approvals/approval-request.ts';
+import { commitmentText } from '../../domain/approvals/commitment.ts';
+import { AGENT_PREFIX, makeApprovalId, parseAgentId } from '../../domain/identifiers.ts';
+import { secondsBetween } from '../../domain/instant.ts';
+import { textMember } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
+import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
+import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { ApprovalKeys, SigningKeys } from '../ports/keys.ts';
+import type { Clock, Digest, Randomness, SharedTime } from '../ports/runtime.ts';
+import { readCurrentToken, type TaskToken } from '../token/introspect.ts';
+
+export interface ApprovalService {
+  readonly decisions: Decisions;
+  readonly signingKeys: SigningKeys;
+  readonly approvalKeys: ApprovalKeys;
+  readonly clock: Clock;
+  readonly sharedTime: SharedTime;
+  readonly randomness: Pick<Randomness, 'ulid' | 'secret'>;
+  readonly digest: Digest;
+  readonly issuer: string;
+  readonly rules: ApprovalRules;
+}
+
+export interface ApprovalQuestion {
+  readonly token: string;
+  /** The compact JWS of the tool server. */
+  readonly request: string;
+}
+
+export type AskedApproval =
+  | (Extract<AskVerdict, { kind: 'pending' }> & { readonly expiresIn: number })
+  | Exclude<AskVerdict, { kind: 'pending' | 'replayed' | 'too_many_pending' }>;
+
+/** 256 bits, so that deleted words cannot be guessed from their commitment. */
+const SALT_BYTES = 32;
+
+export async function askForApproval(
+  service: ApprovalService,
+  question: ApprovalQuestion,
+  trace?: Trace,
+): Promise<Outcome<AskedApproval>> {
+  const { sharedTime, clock, randomness, digest } = service;
+
+  // 1. The token. One that is none of ours learns nothing about tool servers.
+  const token = await readCurrentToken(service, question.token);
+  const about = token && subjectOf(token);
+  if (token === undefined || about === undefined) return allowed({ kind: 'inactive' });
+
+  // 2. The request, and who signed it.
+  const request = readApprovalRequest(question.request, service.issuer);
+  if (request === undefined) return denied('approval_request_malformed');
+  const fault = await signatureFault(service, request, trace);
+  if (fault !== undefined) return fault;
+
+  // 3. Its times, and whether it is about this token.
+  const at = clock.now();
+  const [earliest, latest] = [await sharedTime.earliest(), await sharedTime.latest()];
+  if (!isInTime(request, { now: at, latest })) return denied('approval_request_expired', { about });
+  if (request.issuer !== about.audience || request.taskId !== about.taskId) {
+    return denied('approval_not_for_task', { about });
+  }
+
+  // 4. One decision answers: it opens an approval, finds one, or uses up a yes.
+  const { title, lines } = request;
+  const salt = randomness.secret(SALT_BYTES);
+  const words = { salt, taskId: about.taskId, digest: request.digest, title, lines };
+  const verdict = await service.decisions.decide(askApproval, {
+    about,
+    tokenId: token.tokenId,
+    request: { issuer: request.issuer, jti: request.jti, forgetAt: forgottenAt(request), at },
+    opening: {
+      approvalId: makeApprovalId(randomness.ulid()),
+      digest: request.digest,
+      title,
+      lines,
+      salt,
+      commitment: digest(commitmentText(words)),
+    },
+    rules: service.rules,
+    times: { earliest, latest },
+  });
+  switch (verdict.kind) {
+    case 'replayed':
+      return denied('approval_replayed', { about });
+    case 'too_many_pending':
+      // Counted without a name: an agent may try thousands of actions.
+      return denied('too_many_pending');
+    case 'pending':
+      return allowed({ ...verdict, expiresIn: Math.max(1, Math.floor(secondsBetween(latest, verdict.expiresAt))) });
+    default:
+      return allowed(verdict);
+  }
+}
+
+async function signatureFault(
+  { approvalKeys }: Pick<ApprovalService, 'approvalKeys'>,
+  { issuer, jws }: ApprovalRequest,
+  trace: Trace | undefined,
+): Promise<Denied | undefined> {
+  const { kind } = await approvalKeys.verify(issuer, jws, trace);
+  switch (kind) {
+    case 'verified':
+      return undefined;
+    case 'unknown_issuer':
+      return denied('approval_issuer_unknown');
+    case 'keys_unavailable':
+    case 'no_registered_keys':
+      return denied('approval_keys_unavailable');
+    default:
+      return denied('approval_signature_invalid');
+  }
+}
+
+/** What our own token says of its task. `undefined` for a token without an agent. */
+function subjectOf({ taskId, claims }: TaskToken): ApprovalSubject | undefined {
+  const client = textMember(claims.json, 'client_id') ?? '';
+  const agentId = client.startsWith(AGENT_PREFIX) ? parseAgentId(client.slice(AGENT_PREFIX.length)) : undefined;
+  const { subject: sponsor, audience: [audience] = [] } = claims;
+  if (agentId === undefined || sponsor === undefined || audience === undefined) return undefined;
+  return { taskId, agentId, sponsor, audience };
+}

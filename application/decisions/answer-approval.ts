@@ -1,0 +1,94 @@
+/** The person of a task says yes or no to an action that waits (`POST /me/approvals/{id}`). */
+
+import { earlierOf } from '../../domain/clocks.ts';
+import type { ApprovalId, SponsorKey } from '../../domain/identifiers.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { isTimeUp } from '../../domain/tasks/lifetime.ts';
+import { type ApprovalSubject, type ApprovalTimes, approvalEntry } from './ask-approval.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { type Answers, ask } from './fact.ts';
+import { exclusive, shared } from './lock.ts';
+
+export interface ApprovalAnswer {
+  readonly approvalId: ApprovalId;
+  /** The task of the approval, which never changes. */
+  readonly about: ApprovalSubject;
+  /** Who answers. */
+  readonly sponsorKey: SponsorKey;
+  readonly answer: 'approve' | 'refuse';
+  /** The commitment to the words that the person read. */
+  readonly commitment: string;
+  /** Seconds: how long a yes may be used. It is cut to the task. */
+  readonly spend: number;
+  readonly times: ApprovalTimes;
+  /** Appended instead of a yes: the person signed in too long ago. `undefined` if they may say yes. */
+  readonly tooOld?: LedgerEntry | undefined;
+  /** Dates the record. */
+  readonly at: Instant;
+}
+
+/**
+ * Nothing is written unless the approval waits.
+ * - `granted`, `refused`: the state after the answer. The same answer again changes nothing.
+ * - `not_found`: no such approval of this person is stored.
+ * - `other_words`: the person read other words than those that are stored.
+ * - `not_waiting`: it was answered otherwise, or its time is up, or its task has ended, or a yes would be for an agent that
+ *   is disabled.
+ * - `sign_in_too_old`: the yes needs a newer sign-in. That is recorded.
+ */
+export type AnswerVerdict = ('granted' | 'refused') | ('not_found' | 'other_words' | 'not_waiting') | 'sign_in_too_old';
+
+/** Of two answers, or of an answer and an end of the task, the first one decides: both lock the row of the task. */
+export const answerApproval = decision({
+  name: 'answer_approval',
+  transaction: 'shared',
+  locks: ({ about: { agentId, taskId } }: ApprovalAnswer) => [shared('agent', agentId), exclusive('task', taskId)],
+  asks: questionsOf,
+
+  judge: (answer, facts): Judgement<AnswerVerdict> => {
+    const { about, approvalId, at, spend, times, tooOld } = answer;
+    const verdict = judgeAnswer(answer, facts);
+    const { approval, task } = facts;
+    if (approval?.state !== 'pending' || task === undefined || (verdict !== 'granted' && verdict !== 'refused')) {
+      return { verdict, effects: [] };
+    }
+    const isYes = verdict === 'granted';
+    if (isYes && tooOld !== undefined) return { verdict: 'sign_in_too_old', effects: recorded([tooOld]) };
+    const expiresAt = isYes ? earlierOf(plusSeconds(times.latest, spend), task.expiresAt) : approval.expiresAt;
+    const entry = approvalEntry(isYes ? 'approval.granted' : 'approval.refused', about, approval, at);
+    return {
+      verdict,
+      effects: [
+        { effect: 'answer_approval', approvalId, state: verdict, at, expiresAt },
+        ...recorded([isYes ? entry : { ...entry, decision: 'deny', reason: 'approval_refused' }]),
+      ],
+    };
+  },
+
+  denial: ({ tooOld }, verdict) =>
+    verdict === 'sign_in_too_old' && tooOld ? { event: tooOld.event, reason: 'approver_not_fresh' } : undefined,
+});
+
+function questionsOf({ approvalId, about: { agentId, taskId } }: ApprovalAnswer) {
+  return {
+    approval: ask('approval', approvalId),
+    task: ask('task_state', taskId),
+    isEnabled: ask('agent_enabled', agentId),
+  };
+}
+
+function judgeAnswer(
+  { about, sponsorKey, answer, commitment, times }: ApprovalAnswer,
+  { approval, task, isEnabled }: Answers<ReturnType<typeof questionsOf>>,
+): AnswerVerdict {
+  if (approval?.sponsorKey !== sponsorKey || approval.taskId !== about.taskId) return 'not_found';
+  if (approval.commitment !== commitment) return 'other_words';
+  const wanted = answer === 'approve' ? 'granted' : 'refused';
+  const isInTime = approval.expiresAt > times.latest;
+  if (approval.state === wanted) return wanted === 'refused' || isInTime ? wanted : 'not_waiting';
+  const isLive = task?.state === 'live' && !isTimeUp(task, times.latest);
+  const waits = approval.state === 'pending' && isInTime && isLive;
+  return waits && (wanted === 'refused' || isEnabled) ? wanted : 'not_waiting';
+}

@@ -1,0 +1,191 @@
+/**
+ * A tool server asks whether an action of a task is approved (`POST /oauth2/approval`). The same decision uses up a yes, and
+ * opens an approval if none is open. So asking again is the poll, and a yes is told to a tool server once.
+ */
+
+import { type Approval, approvalDetail, isOpen, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
+import { earlierOf } from '../../domain/clocks.ts';
+import type { AgentId, ApprovalId, TaskId, TokenId } from '../../domain/identifiers.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import { isTimeUp } from '../../domain/tasks/lifetime.ts';
+import { decision, type Judgement } from './decision.ts';
+import { type Effect, recorded } from './effect.ts';
+import { type Answers, type ApprovalStanding, ask } from './fact.ts';
+import { exclusive, shared } from './lock.ts';
+import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
+
+/** What the records of an approval name: the task, its agent, its person (`sub`) and its audience. */
+export interface ApprovalSubject {
+  readonly taskId: TaskId;
+  readonly agentId: AgentId;
+  readonly sponsor: string;
+  readonly audience: string;
+}
+
+export interface ApprovalAsking {
+  readonly about: ApprovalSubject;
+  readonly tokenId: TokenId;
+  /** The request, which is accepted once. Its `at` dates the records. */
+  readonly request: SignalOccurrence;
+  /** The approval to open if none is open. Its times are cut to those of the task. */
+  readonly opening: Pick<Approval, 'approvalId' | 'digest' | 'title' | 'lines' | 'salt' | 'commitment'>;
+  readonly rules: ApprovalRules;
+  readonly times: ApprovalTimes;
+}
+
+export interface ApprovalRules {
+  /** Seconds. */
+  readonly lifetime: number;
+  readonly refusedFor: number;
+  readonly maxPendingPerTask: number;
+  readonly maxPendingPerPerson: number;
+  /** Whether a notice of a new approval is queued. */
+  readonly notifies: boolean;
+}
+
+/**
+ * The earlier and the later of two clocks. By the later one an approval can no longer be answered or used, by the earlier one
+ * it has expired for every instance.
+ */
+export interface ApprovalTimes {
+  readonly earliest: Instant;
+  readonly latest: Instant;
+}
+
+export type AskVerdict =
+  | { readonly kind: 'pending'; readonly approvalId: ApprovalId; readonly expiresAt: Instant }
+  /** This very decision used it up. */
+  | { readonly kind: 'granted'; readonly approvalId: ApprovalId; readonly approvedAt: Instant }
+  | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
+  /** Nothing was written. */
+  | { readonly kind: 'replayed' }
+  | { readonly kind: 'too_many_pending' };
+
+export const askApproval = decision({
+  name: 'ask_approval',
+  transaction: 'shared',
+
+  locks: ({ about, tokenId, request }: ApprovalAsking) => [
+    shared('agent', about.agentId),
+    signalLock('approval', request),
+    shared('token', tokenId),
+    exclusive('approver', about.sponsor),
+    exclusive('task', about.taskId),
+  ],
+
+  asks: questionsOf,
+
+  judge: (asking, facts): Judgement<AskVerdict> => {
+    if (facts.wasAccepted) return { verdict: { kind: 'replayed' }, effects: [] };
+    const accepted = accept('approval', asking.request);
+    const { verdict, effects, entries } = judgeAsking(asking, facts);
+    return { verdict, effects: [accepted, ...effects, ...recorded(entries)] };
+  },
+});
+
+function questionsOf({ about: { taskId, agentId }, tokenId, request, opening, times }: ApprovalAsking) {
+  return {
+    wasAccepted: isAccepted('approval', request),
+    isEnabled: ask('agent_enabled', agentId),
+    isRevoked: ask('token_revoked', tokenId),
+    task: ask('task_state', taskId),
+    sponsorKey: ask('task_sponsor', taskId),
+    last: ask('last_approval', { taskId, digest: opening.digest }),
+    pending: ask('pending_approvals', { taskId, at: times.earliest }),
+  };
+}
+
+type AskFacts = Answers<ReturnType<typeof questionsOf>>;
+
+interface AskJudgement {
+  readonly verdict: AskVerdict;
+  readonly effects: readonly Effect[];
+  readonly entries: readonly LedgerEntry[];
+}
+
+const answered = (verdict: AskVerdict): AskJudgement => ({ verdict, effects: [], entries: [] });
+
+function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
+  const { about, request, rules, times } = asking;
+  const { task, last } = facts;
+  const isActive = task?.state === 'live' && !isTimeUp(task, times.latest) && facts.isEnabled && !facts.isRevoked;
+  if (!isActive) return answered({ kind: 'inactive' });
+  if (last === undefined) return openApproval(asking, facts);
+  const { approvalId, state, expiresAt } = last;
+  if (isOpen(last)) {
+    if (expiresAt <= times.earliest) return openApproval(asking, facts, expireApproval(about, last, request.at));
+    // Another instance may still take it for open.
+    if (expiresAt <= times.latest) return answered({ kind: 'expired' });
+    if (state === 'pending') return answered({ kind: 'pending', approvalId, expiresAt });
+    return {
+      verdict: { kind: 'granted', approvalId, approvedAt: last.decidedAt ?? request.at },
+      effects: [{ effect: 'close_approval', approvalId, state: 'used', at: request.at }],
+      entries: [approvalEntry('approval.used', about, last, request.at)],
+    };
+  }
+  const { decidedAt, closedAt } = last;
+  const isWithin = (since: Instant | undefined, seconds: number) =>
+    since !== undefined && times.earliest < plusSeconds(since, seconds);
+  if (state === 'refused' && isWithin(decidedAt, rules.refusedFor)) return answered({ kind: 'refused' });
+  if (state === 'used' && isWithin(closedAt, SPENT_FOR_SECONDS)) return answered({ kind: 'spent' });
+  return openApproval(asking, facts);
+}
+
+/** @param before the end of the last approval, if it was still open */
+function openApproval(
+  { about, request, opening, rules, times }: ApprovalAsking,
+  { task, sponsorKey, last, pending }: AskFacts,
+  before: Pick<AskJudgement, 'effects' | 'entries'> = { effects: [], entries: [] },
+): AskJudgement {
+  if (pending.ofTask >= rules.maxPendingPerTask || pending.ofPerson >= rules.maxPendingPerPerson) {
+    return { ...before, verdict: { kind: 'too_many_pending' } };
+  }
+  if (task === undefined || sponsorKey === undefined) throw new Error('a live task is not stored');
+  const { approvalId } = opening;
+  const expiresAt = earlierOf(plusSeconds(times.latest, rules.lifetime), task.expiresAt);
+  const approval: Approval = {
+    ...opening,
+    taskId: about.taskId,
+    sponsorKey,
+    round: (last?.round ?? 0) + 1,
+    state: 'pending',
+    requestedAt: request.at,
+    expiresAt,
+    decidedAt: undefined,
+    closedAt: undefined,
+  };
+  return {
+    verdict: { kind: 'pending', approvalId, expiresAt },
+    effects: [
+      ...before.effects,
+      { effect: 'insert_approval', ...approval },
+      ...(rules.notifies
+        ? [{ effect: 'insert_approval_notice', approvalId, sponsorKey, dueAt: times.earliest } as const]
+        : []),
+    ],
+    entries: [...before.entries, approvalEntry('approval.requested', about, approval, request.at)],
+  };
+}
+
+type ClosedApproval = Pick<ApprovalStanding, 'approvalId' | 'digest' | 'commitment' | 'decidedAt'>;
+
+/** Ends an open approval whose time is up. The reason says whether the person or the agent let it pass. */
+export function expireApproval(about: ApprovalSubject, approval: ClosedApproval, at: Instant) {
+  const reason = approval.decidedAt === undefined ? 'approval_unanswered' : 'approval_unused';
+  return {
+    effects: [{ effect: 'close_approval', approvalId: approval.approvalId, state: 'expired', at }],
+    entries: [{ ...approvalEntry('approval.expired', about, approval, at), reason }],
+  } as const;
+}
+
+/** The record of a change of an approval. */
+export function approvalEntry(
+  event: Extract<LedgerEvent, `approval.${string}`>,
+  about: ApprovalSubject,
+  approval: Pick<ApprovalStanding, 'approvalId' | 'digest' | 'commitment'>,
+  at: Instant,
+): LedgerEntry {
+  const { taskId, agentId, sponsor, audience } = about;
+  return { at, event, taskId, agentId, sponsor, audience, decision: 'allow', detail: approvalDetail(approval) };
+}

@@ -1,0 +1,64 @@
+/** Queries of approvals. All methods may throw StorageUnavailable. Decisions open, answer, use and end them. */
+
+import type { Approval } from '../../domain/approvals/approval.ts';
+import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+
+export interface Approvals {
+  /** An approval in any state, with its words; `undefined` if it is not stored. */
+  find(approvalId: ApprovalId): Promise<TaskApproval | undefined>;
+
+  /** What waits for the person at `now`, oldest first: pending approvals whose time is not up. At most 1000. */
+  waitingFor(sponsorKey: SponsorKey, now: Instant): Promise<readonly TaskApproval[]>;
+
+  /** The approvals of a task in any state, newest first, up to `limit`. */
+  ofTask(taskId: TaskId, limit: number): Promise<readonly Approval[]>;
+
+  /** How many approvals of all people wait at `now`; counts to `most`. */
+  countWaiting(question: { readonly now: Instant; readonly most: number }): Promise<number>;
+}
+
+/** An approval with what a person must know about its task. */
+export interface TaskApproval extends Approval {
+  readonly agentId: AgentId;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  /** The person in records and tokens: the `sub`. */
+  readonly sponsor: string;
+  /** The audience of the task, which is that of the tool server. */
+  readonly audience: string;
+}
+
+/**
+ * The notices that an approval waits (`Service:Approvals:Notify`). The decision that opens an approval queues its notice.
+ * A notice is sent at least once: if an instance dies while it sends one, another instance sends it after the claim.
+ */
+export interface ApprovalNotices {
+  /** Up to `limit` notices that are due at `now`, and no others while other instances send them. */
+  due(question: { readonly now: Instant; readonly limit: number }): Promise<readonly ApprovalNotice[]>;
+
+  /** Makes the notice due again at `until`. Returns false if another instance has claimed or settled it. */
+  claim(notice: ApprovalNotice, until: Instant): Promise<boolean>;
+
+  /** Removes a notice that was sent, or whose approval does not wait any more. */
+  remove(approvalId: ApprovalId): Promise<void>;
+
+  /** Counts a failure, and makes the notice due again at `until`. */
+  postpone(approvalId: ApprovalId, until: Instant): Promise<void>;
+}
+
+export interface ApprovalNotice {
+  readonly approvalId: ApprovalId;
+  readonly sponsorKey: SponsorKey;
+  readonly dueAt: Instant;
+  /** Failed attempts so far. */
+  readonly failures: number;
+  /** Whether the approval still waits for the person. */
+  readonly isWaiting: boolean;
+}
+
+/** The receiver of notices. */
+export interface NoticeReceiver {
+  /** Whether it took the notice. Never throws. */
+  send(notice: Pick<ApprovalNotice, 'approvalId' | 'sponsorKey'>): Promise<boolean>;
+}

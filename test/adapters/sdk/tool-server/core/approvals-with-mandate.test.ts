@@ -1,0 +1,223 @@
+/** Approvals with the real service: the official MCP clients and `task.fetch` wait for a person's yes, and get their answer. */
+
+import { createServer } from 'node:http';
+import { expect } from 'chai';
+import express from 'express';
+import { type Agent, createAgent, type StartTask, type Task } from '../../../../../adapters/sdk/agent/agent.ts';
+import { createToolServer, type ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { expressProtection } from '../../../../../adapters/sdk/tool-server/express/express.ts';
+import { databases } from '../../../../support/databases.ts';
+import { closeServer, listen } from '../../../../support/listening.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../../support/mandate.ts';
+import { makeSigningKey, type SigningKey } from '../../../../support/signing-key.ts';
+import {
+  client1,
+  client2,
+  type Paying,
+  type PayingMcp,
+  startPayingMcp,
+} from '../../../../support/tool-server/paying-mcp.ts';
+
+const ARGS = { to: 'Bob', amount: 12 };
+const PAID = { text: 'Paid 12 to Bob', isError: false };
+const REFUSED = { text: 'The person refused this call.', isError: true };
+
+for (const database of databases) {
+  describe(`Calls that a person approves, with the real service on ${database.name}`, () => {
+    let mandate: Mandate;
+    let registered: RegisteredAgent;
+    let key: SigningKey;
+    let toolServer: ToolServer;
+    let bank: PayingMcp;
+    const closing: (() => Promise<unknown>)[] = [];
+
+    before(async () => {
+      key = await makeSigningKey('ES256');
+      mandate = await startMandate({
+        database,
+        issuer: 'own-address',
+        settings: {
+          'Service:Approvals:Enabled': 'true',
+          'Service:Me:ClientId': 'the-page',
+          'Service:Approvals:Resources:0:Audience': JIRA,
+          'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
+        },
+      });
+      toolServer = createToolServer({
+        issuer: mandate.issuer,
+        audience: JIRA,
+        approvalKey: { jwk: { ...key.privateJwk } },
+        now: () => mandate.clock.now() / 1000,
+        onAccess: () => undefined,
+      });
+      bank = await startPayingMcp(toolServer);
+      registered = await mandate.agent();
+    });
+    beforeEach(() => {
+      bank.paid.length = 0;
+    });
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close().catch(() => undefined);
+    });
+    after(async () => {
+      await bank.stop();
+      await mandate.stop();
+    });
+
+    function agentWith(sleep: (ms: number) => Promise<void>): Agent {
+      return createAgent({
+        issuer: mandate.issuer,
+        agentId: registered.id,
+        key: { jwk: { ...registered.key.privateJwk } },
+        clock: { now: () => mandate.clock.seconds() * 1000, sleep, random: () => 0 },
+      });
+    }
+    const pass = async (ms: number) => mandate.clock.advance(Math.ceil(ms / 1000));
+    async function started(options: Partial<StartTask> = {}, agent = agentWith(pass)): Promise<Task> {
+      const subjectToken = mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 7200 });
+      const task = await agent.startTask({ subjectToken, resource: JIRA, scope: ['jira:read'], ...options });
+      closing.push(() => task.end());
+      return task;
+    }
+    async function connected(client: Promise<Paying>): Promise<Paying> {
+      const one = await client;
+      closing.push(() => one.close());
+      return one;
+    }
+    const idIn = (text: string) => /\/me\/approvals\/(\w+)/.exec(text)?.[1] ?? expect.fail(text);
+    const events = async (act: () => Promise<unknown>) =>
+      fieldsOf(await mandate.recorded(act), 'event', 'decision').filter(([event]) =>
+        `${event}`.startsWith('approval.'),
+      );
+    const ONCE = ['requested', 'granted', 'used'].map((event) => [`approval.${event}`, 'allow']);
+
+    for (const [name, connect] of [
+      ['SDK 2', (token: () => Promise<string>) => client2(bank.endpoint, token)],
+      ['SDK 1', (token: () => Promise<string>) => client1(bank.endpoint, token)],
+    ] as const) {
+      it(`go through once after the yes, and not after a no, for the client of ${name}`, async () => {
+        const task = await started();
+        const client = await connected(connect(() => task.token()));
+        const recorded = await events(async () => {
+          const waiting = await client.call(ARGS);
+          expect(waiting).to.include({ isError: true });
+          expect(await mandate.approval(idIn(waiting.text))).to.deep.include({
+            title: 'Pay 12 to Bob',
+            lines: [{ label: 'Recipient', value: 'Bob' }],
+            taskId: task.id,
+          });
+          expect(await mandate.answer(idIn(waiting.text), 'approve')).to.equal('granted');
+          expect(await client.call(ARGS)).to.deep.equal(PAID);
+          expect((await client.call(ARGS)).text).to.include('was used');
+        });
+        expect(recorded).to.deep.equal(ONCE);
+        const other = await client.call({ ...ARGS, amount: 13 });
+        expect(await mandate.answer(idIn(other.text), 'refuse')).to.equal('refused');
+        expect(await client.call({ ...ARGS, amount: 13 })).to.deep.equal(REFUSED);
+        expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+      });
+    }
+
+    it('make a client that opens URLs wait for the yes within one call', async () => {
+      const task = await started();
+      const open = async (url: string) => {
+        expect(url).to.match(new RegExp(`^${mandate.issuer}/me/approvals/`));
+        await mandate.answer(idIn(url), 'approve');
+        return 'accept' as const;
+      };
+      const client = await connected(client2(bank.endpoint, () => task.token(), open));
+      expect(await events(() => client.call(ARGS).then((answer) => expect(answer).to.deep.equal(PAID)))).to.deep.equal(
+        ONCE,
+      );
+    });
+
+    it('run once for one yes, however many callers there are at once', async () => {
+      const task = await started();
+      const client = await connected(client2(bank.endpoint, () => task.token()));
+      const waiting = await Promise.all(Array.from({ length: 5 }, () => client.call(ARGS)));
+      expect(new Set(waiting.map(({ text }) => idIn(text)))).to.have.property('size', 1);
+      await mandate.answer(idIn(waiting[0]?.text ?? ''), 'approve');
+      const answers = await Promise.all(Array.from({ length: 20 }, () => client.call(ARGS)));
+      expect(answers.filter(({ text }) => text === PAID.text)).to.have.lengthOf(1);
+      expect(bank.paid).to.have.lengthOf(1);
+    });
+
+    it('are refused with 401 once their task has ended, also with a yes', async () => {
+      const task = await started();
+      const token = await task.token();
+      const client = await connected(client1(bank.endpoint, async () => token));
+      const waiting = await client.call(ARGS);
+      await mandate.answer(idIn(waiting.text), 'approve');
+      expect(await events(() => mandate.admin('DELETE', `/admin/tasks/${task.id}`))).to.deep.equal([
+        ['approval.withdrawn', 'allow'],
+      ]);
+      const code = await client.call(ARGS).then(
+        () => 0,
+        (error: { readonly code: unknown }) => error.code,
+      );
+      expect([code, bank.paid]).to.deep.equal([401, []]);
+    });
+
+    it('do not run if the answer that granted them was lost, and then ask the person again', async () => {
+      const task = await started();
+      let isLost = false;
+      const losing = createToolServer({
+        issuer: mandate.issuer,
+        audience: JIRA,
+        approvalKey: { jwk: { ...key.privateJwk } },
+        now: () => mandate.clock.now() / 1000,
+        onAccess: () => undefined,
+        async fetch(input, init) {
+          const answer = await fetch(input, init);
+          if (isLost) throw new Error('The connection was cut.');
+          return answer;
+        },
+      });
+      const other = await startPayingMcp(losing);
+      closing.push(() => other.stop());
+      const client = await connected(client1(other.endpoint, () => task.token()));
+      const waiting = await client.call(ARGS);
+      await mandate.answer(idIn(waiting.text), 'approve');
+      isLost = true;
+      const recorded = await events(() => client.call(ARGS).catch(({ code }) => expect(code).to.equal(503)));
+      expect(recorded).to.deep.equal([['approval.used', 'allow']]);
+      isLost = false;
+      expect((await client.call(ARGS)).text).to.include('was used');
+      mandate.clock.advance(10);
+      expect(idIn((await client.call(ARGS)).text)).not.to.equal(idIn(waiting.text));
+      expect(other.paid).to.deep.equal([]);
+    });
+
+    it('of a web framework make task.fetch wait until the person has answered', async () => {
+      const app = express();
+      const protect = expressProtection(toolServer);
+      const approval = ({ body }: { readonly body: unknown }) => ({ title: `Pay ${(body as typeof ARGS).amount}` });
+      app.post(
+        '/pay',
+        protect({ scope: ['jira:read'], approval }),
+        (request, response) => void response.json(request.body),
+      );
+      const server = createServer(app);
+      const url = `http://127.0.0.1:${await listen(server)}`;
+      closing.push(() => closeServer(server));
+
+      let polls = 0;
+      let waiting = '';
+      const answered = async (ms: number) => {
+        await pass(ms);
+        // The person takes two polls to answer.
+        if (++polls === 2) await mandate.answer(idIn(waiting), 'approve');
+      };
+      const onApproval = (uri: string) => {
+        waiting = uri;
+      };
+      const task = await started({ onApproval, origins: [url] }, agentWith(answered));
+      const init = { method: 'POST', body: JSON.stringify(ARGS), headers: { 'content-type': 'application/json' } };
+      const recorded = await events(async () => {
+        const answer = await task.fetch(`${url}/pay`, init);
+        expect([answer.status, await answer.json(), polls]).to.deep.equal([200, ARGS, 2]);
+      });
+      expect(recorded).to.deep.equal(ONCE);
+    });
+  });
+}

@@ -1,0 +1,232 @@
+/** Calls of MCP tools that a person has to approve, with the official clients: each waits for the approval, and gets its answer. */
+
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import type { McpToolPolicy } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
+import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
+import {
+  client1,
+  client2,
+  PAY,
+  type Paying,
+  type PayingMcp,
+  startPayingMcp,
+} from '../../../../support/tool-server/paying-mcp.ts';
+
+const NOW = 1_900_000_000;
+const ARGS = { to: 'Bob', amount: 12 };
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const VERSION = 'io.modelcontextprotocol/protocolVersion';
+
+describe('A call of an MCP tool that a person approves', () => {
+  const fixture = planeForEachTest(() => NOW);
+  const { events } = fixture;
+  const closing: (() => Promise<unknown>)[] = [];
+  let approvals: FakeApprovals;
+  let bank: PayingMcp;
+
+  beforeEach(async () => {
+    approvals = await fakeApprovals(fixture.plane, () => NOW);
+    await start();
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close().catch(() => undefined);
+  });
+
+  async function start(policy: McpToolPolicy = PAY, parsed = false): Promise<void> {
+    const toolServer = fixture.toolServer({
+      approvalKey: { jwk: { ...approvals.key.privateJwk } },
+      now: () => NOW * 1000,
+      onError: () => undefined,
+    });
+    bank = await startPayingMcp(toolServer, { policy, parsed });
+    closing.push(() => bank.stop());
+  }
+  const token = async () => fixture.plane.token();
+  const digest = () => approvals.asked.at(-1)?.claims.digest ?? '';
+  const waiting = () => ({
+    text: `A person has to approve this call: waiting for ${approvals.uri(digest())}; call again with the same arguments.`,
+    isError: true,
+  });
+  const PAID = { text: 'Paid 12 to Bob', isError: false };
+  async function connected(client: Promise<Paying>): Promise<Paying> {
+    const one = await client;
+    closing.unshift(() => one.close());
+    return one;
+  }
+  const reasons = () => events.filter(({ route }) => route === 'pay').map(({ reason }) => reason);
+
+  for (const [what, connect] of [
+    ['SDK 2', () => client2(bank.endpoint, token)],
+    ['SDK 2 with a handshake', () => client2(bank.endpoint, token, async () => 'accept', 'legacy')],
+    ['SDK 2 in a session', () => client2(bank.endpoint.replace('/mcp', '/sessions'), token, undefined, 'legacy')],
+    ['SDK 1', () => client1(bank.endpoint, token)],
+    ['SDK 1 in a session', () => client1(bank.endpoint.replace('/mcp', '/sessions'), token)],
+  ] as const) {
+    it(`is answered to ${what} with the address of the approval, until the repeated call goes through once`, async () => {
+      const client = await connected(connect());
+      expect(await client.call(ARGS)).to.deep.equal(waiting());
+      expect(await client.call(ARGS)).to.deep.equal(waiting());
+      approvals.approve(digest());
+      expect(await client.call({ amount: 12, to: 'Bob' })).to.deep.equal(PAID);
+      expect(await client.call(ARGS)).to.deep.equal({
+        text: 'The approval of this call was used: it was let through before.',
+        isError: true,
+      });
+      expect(bank.paid.map(({ args }) => args)).to.deep.equal([ARGS]);
+      expect(reasons()).to.deep.equal(['approval_required', 'approval_required', null, 'approval_spent']);
+      expect(fixture.plane.asked('/oauth2/introspect')).to.equal(0);
+    });
+  }
+
+  it('makes a client that opens URLs open the page, and repeat the call when the person has answered', async () => {
+    const opened: string[] = [];
+    const client = await connected(
+      client2(bank.endpoint, token, async (url) => {
+        opened.push(url);
+        approvals.approve(digest());
+        return 'accept';
+      }),
+    );
+    expect(await client.call(ARGS)).to.deep.equal(PAID);
+    expect(opened).to.deep.equal([approvals.uri(digest())]);
+    // The tool gets nothing that the person did not approve.
+    expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+    expect(reasons()).to.deep.equal(['approval_required', null]);
+  });
+
+  for (const action of ['accept', 'decline'] as const) {
+    it(`is asked for once in a client that opens URLs: after ${action} without an approval it is an ordinary result`, async () => {
+      let opened = 0;
+      const client = await connected(
+        client2(bank.endpoint, token, async () => {
+          opened += 1;
+          return action;
+        }),
+      );
+      expect(await client.call(ARGS)).to.deep.equal(waiting());
+      expect([opened, reasons()]).to.deep.equal([1, ['approval_required', 'approval_required']]);
+    });
+  }
+
+  for (const [state, text] of [
+    ['refused', 'The person refused this call.'],
+    ['expired', 'The approval of this call expired. Repeat the call to ask again.'],
+  ] as const) {
+    it(`is an ordinary result, and no 403, when the control plane answers ${state}`, async () => {
+      const client = await connected(client2(bank.endpoint, token, async () => 'decline'));
+      await client.call(ARGS);
+      approvals.answer(digest(), state);
+      expect(await client.call(ARGS)).to.deep.equal({ text, isError: true });
+      expect([reasons().at(-1), bank.paid]).to.deep.equal([`approval_${state}`, []]);
+    });
+  }
+
+  it('is refused with 401 when the task is over, and with 503 while the control plane is away', async () => {
+    const client = await connected(client1(bank.endpoint, token));
+    await client.call(ARGS);
+    const failed = () =>
+      client.call(ARGS).then(
+        () => undefined,
+        ({ code }: { readonly code: unknown }) => code,
+      );
+    approvals.answer(digest(), 'inactive');
+    expect(await failed()).to.equal(401);
+    fixture.plane.answerApproval = (_, response) => response.socket?.destroy();
+    expect(await failed()).to.equal(503);
+    expect(reasons().slice(1)).to.deep.equal(['not_active', 'approval_unavailable']);
+  });
+
+  const send = async (params: object, id: unknown = 7) => {
+    const response = await fetch(bank.endpoint, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${await token()}`,
+      },
+      // JSON.stringify writes no number like this.
+      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace('"1e400"', '1e400'),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+
+  it('is asked for with a digest over audience, tool and arguments, however their text is written', async () => {
+    for (const parsed of [false, true]) {
+      await start(PAY, parsed);
+      await send({ name: 'pay', arguments: { to: 'Bob\u00e9\u2028', amount: 1.2e1, note: 'a/b' } });
+    }
+    const text = `{"arguments":{"amount":12,"note":"a/b","to":"Bob\u00e9\u2028"},"audience":"${AUDIENCE}","tool":"pay"}`;
+    const expected = createHash('sha256').update(text).digest('base64url');
+    // The line separator cannot be shown, so this policy's text is refused: no person is asked.
+    expect(approvals.asked).to.deep.equal([]);
+    await start({ ...PAY, approval: () => ({ title: 'Pay' }) });
+    await send({ name: 'pay', arguments: { to: 'Bob\u00e9\u2028', amount: 12, note: 'a/b' } });
+    expect(approvals.asked.map(({ claims }) => [claims.digest, claims.task_id])).to.deep.equal([[expected, TASK_ID]]);
+  });
+
+  it('is described with a frozen copy, which the tool gets too, without any other parameter', async () => {
+    const described: unknown[] = [];
+    const before = {
+      name: 'pay',
+      arguments: ARGS,
+      requestState: 'mine',
+      inputResponses: { amount: { action: 'accept' } },
+    };
+    await start({
+      ...PAY,
+      approval(call) {
+        described.push(call);
+        expect(() => Object.assign(call.arguments, { to: 'Eve' })).to.throw(TypeError);
+        expect(() => Object.assign(call, { tool: 'other' })).to.throw(TypeError);
+        return { title: 'Pay' };
+      },
+    });
+    await send(before);
+    approvals.approve(digest());
+    expect((await send(before)).status).to.equal(200);
+    const { claims, ...rest } = described[1] as { readonly claims: { readonly sub: string } };
+    expect([rest, claims.sub]).to.deep.equal([{ audience: AUDIENCE, tool: 'pay', arguments: ARGS }, 'ada']);
+    expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+  });
+
+  for (const [what, params, id] of [
+    ['a member __proto__', { name: 'pay', arguments: JSON.parse('{"to":{"__proto__":{}}}') }, 7],
+    ['an infinite number', { name: 'pay', arguments: { ...ARGS, amount: '1e400' } }, 7],
+    ['a list as arguments', { name: 'pay', arguments: ['Bob'] }, 7],
+    ['a null id', { name: 'pay', arguments: ARGS }, null],
+  ] as const) {
+    it(`is refused without a question for a call with ${what}`, async () => {
+      const { status, text } = await send(params, id);
+      expect([status, JSON.parse(text).reason]).to.deep.equal([403, 'arguments_refused']);
+      expect([approvals.asked, bank.paid, reasons()]).to.deep.equal([[], [], ['arguments_refused']]);
+    });
+  }
+
+  it('gets input_required only in the revision that has it, from a client that declares URLs', async () => {
+    const kindOf = async (meta: object) => {
+      const { result } = JSON.parse((await send({ name: 'pay', arguments: ARGS, _meta: meta })).text);
+      return [result.resultType, result.isError];
+    };
+    const url = { elicitation: { url: {} } };
+    expect(await kindOf({ [VERSION]: '2026-07-28', [CAPABILITIES]: url })).to.deep.equal(['input_required', undefined]);
+    expect(await kindOf({ [VERSION]: '2026-07-28', [CAPABILITIES]: { elicitation: {} } })).to.deep.equal([
+      'complete',
+      true,
+    ]);
+    expect(await kindOf({ [VERSION]: '2026-07-28' })).to.deep.equal(['complete', true]);
+    expect(await kindOf({ [CAPABILITIES]: url })).to.deep.equal([undefined, true]);
+  });
+
+  it('is decided by authorize first, so that no person is asked about arguments that are refused anyway', async () => {
+    await start({ ...PAY, authorize: ({ to }) => to !== 'Eve' });
+    expect((await send({ name: 'pay', arguments: { to: 'Eve', amount: 1 } })).status).to.equal(403);
+    expect(approvals.asked).to.deep.equal([]);
+    await send({ name: 'pay', arguments: ARGS });
+    expect(reasons()).to.deep.equal(['arguments_refused', 'approval_required']);
+    await start({ ...PAY, approval: () => false });
+    expect((await send({ name: 'pay', arguments: ARGS })).status).to.equal(403);
+    expect([approvals.asked.length, reasons().at(-1)]).to.deep.equal([1, 'arguments_refused']);
+  });
+});

@@ -1,0 +1,95 @@
+-- approvalsOfTask
+-- postgres
+select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = $1
+  order by requested_at desc, approval_id desc limit $2;
+-- sqlite
+select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = ?
+  order by requested_at desc, approval_id desc limit ?;
+
+-- claimNotice
+-- postgres
+update approval_notices set due_at = $1 where approval_id = $2 and due_at = $3;
+-- sqlite
+update approval_notices set due_at = ? where approval_id = ? and due_at = ?;
+
+-- countWaitingApprovals
+-- postgres
+select count(*) as waiting from (
+  select 1 from approvals
+  where state in ('pending', 'granted') and state = 'pending' and expires_at > $1 limit $2
+  ) counted;
+-- sqlite
+select count(*) as waiting from (
+  select 1 from approvals
+  where state in ('pending', 'granted') and state = 'pending' and expires_at > ? limit ?
+  ) counted;
+
+-- dueNotices
+-- postgres
+select n.*, (select state from approvals v where v.approval_id = n.approval_id) as state
+  from (
+  select approval_id, sponsor_key, due_at, failures from approval_notices
+  where due_at <= $1 or due_at > $2 order by due_at limit $3
+  ) n;
+-- sqlite
+select n.*, (select state from approvals v where v.approval_id = n.approval_id) as state
+  from (
+  select approval_id, sponsor_key, due_at, failures from approval_notices
+  where due_at <= ? or due_at > ? order by due_at limit ?
+  ) n;
+
+-- findApproval
+-- postgres
+select found.*,
+  (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
+  (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
+  (select audience from tasks t where t.task_id = found.task_id) as audience,
+  (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
+  from (
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where approval_id = $1
+  ) found;
+-- sqlite
+select found.*,
+  (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
+  (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
+  (select audience from tasks t where t.task_id = found.task_id) as audience,
+  (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
+  from (
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where approval_id = ?
+  ) found;
+
+-- postponeNotice
+-- postgres
+update approval_notices set failures = failures + 1, due_at = $1 where approval_id = $2;
+-- sqlite
+update approval_notices set failures = failures + 1, due_at = ? where approval_id = ?;
+
+-- removeNotice
+-- postgres
+delete from approval_notices where approval_id = $1;
+-- sqlite
+delete from approval_notices where approval_id = ?;
+
+-- waitingApprovals
+-- postgres
+select found.*,
+  (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
+  (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
+  (select audience from tasks t where t.task_id = found.task_id) as audience,
+  (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
+  from (
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals
+  where sponsor_key = $1 and state = 'pending' and expires_at > $2 limit 1000
+  ) found
+  order by requested_at, approval_id;
+-- sqlite
+select found.*,
+  (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
+  (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
+  (select audience from tasks t where t.task_id = found.task_id) as audience,
+  (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
+  from (
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals
+  where sponsor_key = ? and state = 'pending' and expires_at > ? limit 1000
+  ) found
+  order by requested_at, approval_id;

@@ -1,0 +1,115 @@
+/** Asking for an approval and answering it: the locks, and the states that no single request over HTTP shows. */
+
+import { expect } from 'chai';
+import { answerApproval } from '../../../application/decisions/answer-approval.ts';
+import { askApproval } from '../../../application/decisions/ask-approval.ts';
+import type { ApprovalState } from '../../../domain/approvals/approval.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
+import { standing } from '../../contract/effects-of-approvals.ts';
+import { answering, asking, aWorld } from '../../contract/world.ts';
+import { lockNames } from '../../support/decision-fixtures.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const world = aWorld();
+const { task } = world.live;
+const LIVE = { state: 'live', expiresAt: plusSeconds(NOON, 3000) } as const;
+const at = (seconds: number) => plusSeconds(NOON, seconds);
+
+/** The approval of the asked digest: it was opened at noon, for ten minutes. */
+const stored = (state: ApprovalState, changes: object = {}) => {
+  const { opening } = asking(world, 'waiting');
+  const approval = { ...opening, taskId: task.taskId, sponsorKey: task.sponsorKey, round: 1, requestedAt: NOON };
+  return standing({ ...approval, state, expiresAt: at(600), decidedAt: undefined, closedAt: undefined, ...changes });
+};
+
+describe('Asking for an approval', () => {
+  const asked = asking(world, 'waiting');
+  const facts = { wasAccepted: false, isEnabled: true, isRevoked: false, task: LIVE, sponsorKey: task.sponsorKey };
+  const NONE = { ofTask: 0, ofPerson: 0 };
+  const judge = (last: ReturnType<typeof stored> | undefined, earliest: number, latest: number, pending = NONE) =>
+    askApproval.judge({ ...asked, times: { earliest: at(earliest), latest: at(latest) } }, { ...facts, last, pending });
+  const kind = (...given: Parameters<typeof judge>) => judge(...given).verdict.kind;
+
+  it('locks the request, and the task as its end does', () => {
+    expect(lockNames(askApproval.locks(asked))).to.deep.equal([
+      `shared agent ${task.agentId}`,
+      `exclusive signal ${JSON.stringify(['approval', asked.request.issuer, asked.request.jti])}`,
+      `shared token ${asked.tokenId}`,
+      `exclusive approver ${task.sponsor}`,
+      `exclusive task ${task.taskId}`,
+    ]);
+  });
+
+  it('answers expired between the two clocks, and opens a new one once both have passed the time', () => {
+    for (const state of ['pending', 'granted'] as const) {
+      const last = stored(state, state === 'granted' ? { decidedAt: NOON } : {});
+      expect(kind(last, 599, 599)).to.equal(state);
+      expect(kind(last, 599, 600)).to.equal('expired');
+      expect(judge(last, 599, 600).effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal']);
+      expect(judge(last, 600, 601).effects.map(({ effect }) => effect)).to.deep.equal([
+        ...['accept_signal', 'close_approval', 'insert_approval', 'insert_approval_notice', 'append'],
+      ]);
+    }
+  });
+
+  it('counts the rounds of a digest, and cuts the time to the task', () => {
+    const [, inserted] = judge(stored('used', { decidedAt: NOON, closedAt: NOON, round: 7 }), 2900, 2900).effects;
+    expect(inserted).to.include({ effect: 'insert_approval', round: 8, expiresAt: LIVE.expiresAt });
+  });
+
+  it('is inactive by the later clock, and for a revoked token', () => {
+    expect(kind(undefined, 2999, 3000)).to.equal('inactive');
+    const revoked = { ...facts, isRevoked: true, last: stored('granted', { decidedAt: NOON }), pending: NONE };
+    expect(askApproval.judge(asked, revoked).verdict).to.deep.equal({ kind: 'inactive' });
+  });
+
+  it('records the expiry also if too many others wait', () => {
+    const { verdict, effects } = judge(stored('pending'), 600, 600, { ofTask: 3, ofPerson: 3 });
+    expect(verdict).to.deep.equal({ kind: 'too_many_pending' });
+    expect(effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal', 'close_approval', 'append']);
+  });
+});
+
+describe('Answering an approval', () => {
+  const facts = { task: LIVE, isEnabled: true };
+  const decided = (changes: Parameters<typeof answering>[2], approval: object, answer: 'approve' | 'refuse') => {
+    const given = answering(world, answer, changes);
+    return answerApproval.judge(given, { ...facts, approval: { ...stored('pending'), ...approval } });
+  };
+
+  it('locks the task as its end does', () => {
+    const locks = lockNames(answerApproval.locks(answering(world, 'approve')));
+    expect(locks).to.deep.equal([`shared agent ${task.agentId}`, `exclusive task ${task.taskId}`]);
+  });
+
+  it('changes nothing if the same answer comes again, and refuses the other one', () => {
+    for (const [state, answer, other] of [
+      ['granted', 'approve', 'refuse'],
+      ['refused', 'refuse', 'approve'],
+    ] as const) {
+      expect(decided({}, { state, decidedAt: NOON }, answer)).to.deep.equal({ verdict: state, effects: [] });
+      expect(decided({}, { state, decidedAt: NOON }, other)).to.deep.equal({ verdict: 'not_waiting', effects: [] });
+    }
+    const late = { times: { earliest: at(599), latest: at(600) } };
+    const lateYes = decided(late, { state: 'granted', decidedAt: NOON }, 'approve');
+    expect(lateYes, 'a yes whose time is up').to.deep.equal({ verdict: 'not_waiting', effects: [] });
+    for (const state of ['used', 'expired', 'withdrawn'] as const) {
+      for (const answer of ['approve', 'refuse'] as const) {
+        expect(decided({}, { state, closedAt: NOON }, answer)).to.deep.equal({ verdict: 'not_waiting', effects: [] });
+      }
+    }
+  });
+
+  it('is only for the person of the task', () => {
+    const other = decided({ sponsorKey: `${task.sponsorKey}x` as typeof task.sponsorKey }, {}, 'approve');
+    expect(other).to.deep.equal({ verdict: 'not_found', effects: [] });
+  });
+
+  it('cuts the time of a yes to the task, and refuses a yes by the later clock', () => {
+    const times = { earliest: at(2700), latest: at(2700) };
+    const [granted] = decided({ times }, { expiresAt: at(2900) }, 'approve').effects;
+    expect(granted).to.include({ effect: 'answer_approval', state: 'granted', expiresAt: LIVE.expiresAt });
+    const late = { earliest: at(599), latest: at(600) };
+    expect(decided({ times: late }, {}, 'approve').verdict).to.equal('not_waiting');
+  });
+});

@@ -1,0 +1,131 @@
+/** The effects on approvals and their notices, and their end with their task. */
+
+import type { Effect } from '../../application/decisions/effect.ts';
+import type { Approval } from '../../domain/approvals/approval.ts';
+import { makeApprovalId } from '../../domain/identifiers.ts';
+import { plusSeconds } from '../../domain/instant.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { aTask, type EffectRows, fact, type See } from './effect-row.ts';
+import { ulid } from './storage-fixtures.ts';
+import { LATER } from './world.ts';
+
+/** A pending approval of a new task, with the effects that store its task. */
+export function anApproval(changes: Partial<Approval> = {}, stored = aTask()) {
+  const { task, agent, given } = stored;
+  const approval: Approval = {
+    approvalId: makeApprovalId(ulid()),
+    taskId: task.taskId,
+    sponsorKey: task.sponsorKey,
+    round: 3,
+    digest: `digest-of-${ulid()}`,
+    commitment: 'c'.repeat(64),
+    salt: 'a salt',
+    title: 'Send “é 😀”\u202E',
+    lines: [
+      { label: 'To', value: '<b>grace</b> \\ "quoted"' },
+      { label: 'When', value: 'now' },
+    ],
+    state: 'pending',
+    requestedAt: plusSeconds(NOON, 1),
+    expiresAt: plusSeconds(NOON, 601),
+    decidedAt: undefined,
+    closedAt: undefined,
+    ...changes,
+  };
+  const about = {
+    agentId: task.agentId,
+    displayName: agent.displayName,
+    sponsor: task.sponsor,
+    audience: task.audience,
+  };
+  const insert: Effect = { effect: 'insert_approval', ...approval };
+  return { approval, shown: { ...approval, ...about }, stored, given, insert };
+}
+
+/** The fact about an approval: all but its words. */
+export function standing({ title: _, lines: _lines, salt: _salt, requestedAt: _at, ...rest }: Approval) {
+  return rest;
+}
+
+export const effectsOfApprovals = {
+  insert_approval() {
+    const { approval, shown, given, insert } = anApproval();
+    const { approvalId, taskId, digest, sponsorKey, expiresAt } = approval;
+    const pending = (at: typeof NOON) => fact('pending_approvals', { taskId, at });
+    const waiting =
+      (at: typeof NOON): See =>
+      ({ approvals }) =>
+        approvals.waitingFor(sponsorKey, at);
+    const none = { ofTask: 0, ofPerson: 0 };
+    return {
+      given,
+      effect: insert,
+      seen: [
+        [fact('approval', approvalId), undefined, standing(approval)],
+        [fact('last_approval', { taskId, digest }), undefined, standing(approval)],
+        [fact('last_approval', { taskId, digest: digest.toLowerCase() }), undefined, undefined],
+        [pending(NOON), none, { ofTask: 1, ofPerson: 1 }],
+        [pending(expiresAt), none, none],
+        [({ approvals }) => approvals.find(approvalId), undefined, shown],
+        [({ approvals }) => approvals.ofTask(taskId, 9), [], [approval]],
+        [waiting(NOON), [], [shown]],
+        [waiting(expiresAt), [], []],
+      ],
+    };
+  },
+
+  answer_approval() {
+    const [{ approval, given, insert }, other] = [anApproval(), anApproval()];
+    const { approvalId } = approval;
+    const answered = { state: 'granted', decidedAt: LATER, expiresAt: plusSeconds(LATER, 9) } as const;
+    const untouched = standing(other.approval);
+    return {
+      given: [...given, insert, ...other.given, other.insert],
+      effect: {
+        effect: 'answer_approval',
+        approvalId,
+        state: answered.state,
+        at: LATER,
+        expiresAt: answered.expiresAt,
+      },
+      seen: [
+        [fact('approval', approvalId), standing(approval), standing({ ...approval, ...answered })],
+        [fact('approval', other.approval.approvalId), untouched, untouched],
+        [({ approvals }) => approvals.waitingFor(other.approval.sponsorKey, NOON), [other.shown], [other.shown]],
+      ],
+    };
+  },
+
+  close_approval() {
+    const [{ approval, given, insert }, other] = [anApproval({ state: 'granted', decidedAt: NOON }), anApproval()];
+    const { approvalId } = approval;
+    const untouched = standing(other.approval);
+    return {
+      given: [...given, insert, ...other.given, other.insert],
+      effect: { effect: 'close_approval', approvalId, state: 'used', at: LATER },
+      seen: [
+        [fact('approval', approvalId), standing(approval), standing({ ...approval, state: 'used', closedAt: LATER })],
+        [fact('approval', other.approval.approvalId), untouched, untouched],
+      ],
+    };
+  },
+
+  insert_approval_notice() {
+    const { approval, given, insert } = anApproval();
+    const { approvalId, sponsorKey } = approval;
+    const dueAt = plusSeconds(NOON, -1000);
+    const due =
+      (now: typeof NOON): See =>
+      async ({ approvalNotices }) =>
+        (await approvalNotices.due({ now, limit: 99 })).filter((notice) => notice.approvalId === approvalId);
+    const notice = { approvalId, sponsorKey, dueAt, failures: 0, isWaiting: true };
+    return {
+      given: [...given, insert],
+      effect: { effect: 'insert_approval_notice', approvalId, sponsorKey, dueAt },
+      seen: [
+        [due(plusSeconds(dueAt, -1)), [], []],
+        [due(dueAt), [], [notice]],
+      ],
+    };
+  },
+} satisfies Partial<EffectRows>;

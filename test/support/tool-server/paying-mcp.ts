@@ -1,0 +1,129 @@
+/** A real MCP server with one tool, `pay`, whose calls a person has to approve, and the official clients of both SDKs. */
+
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import express, { type Request, type Response } from 'express';
+import { z } from 'zod';
+import type { McpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
+import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { type McpToolPolicy, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { closeServer, listen } from '../listening.ts';
+
+export interface PayingMcp {
+  readonly endpoint: string;
+  /** The arguments of each call that has run, and what else of the call the tool saw. */
+  readonly paid: { readonly args: unknown; readonly input: unknown }[];
+  stop(): Promise<void>;
+}
+
+export const PAY: McpToolPolicy = {
+  scope: ['jira:read'],
+  approval: ({ arguments: { to, amount } }) => ({
+    title: `Pay ${amount} to ${to}`,
+    lines: [{ label: 'Recipient', value: `${to}` }],
+  }),
+};
+
+export async function startPayingMcp(
+  toolServer: ToolServer,
+  { policy = PAY, parsed = false, port = 0 }: { policy?: McpToolPolicy; parsed?: boolean; port?: number } = {},
+): Promise<PayingMcp> {
+  const paid: PayingMcp['paid'] = [];
+  const app = express();
+  if (parsed) app.use(express.json());
+  const { guard, metadata } = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: ['jira:read'] } } });
+  app.use(metadata);
+  const sessions = inSessions(() => payingServer(paid));
+  const answer = toNodeHandler(createMcpHandler(() => payingServer(paid)));
+  app.all('/mcp', guard, (request: Request, response: Response) => void answer(request, response, request.body));
+  app.all('/sessions', guard, (request: Request, response: Response) => void sessions(request, response));
+  const server = createServer(app);
+  const url = `http://127.0.0.1:${await listen(server, port)}`;
+  return { endpoint: `${url}/mcp`, paid, stop: () => closeServer(server) };
+}
+
+function payingServer(paid: PayingMcp['paid']): McpServer {
+  const server = new McpServer({ name: 'bank', version: '1.2.3' });
+  const inputSchema = z.object({ to: z.string(), amount: z.number(), note: z.string().optional() });
+  server.registerTool('pay', { description: 'Pays an amount', inputSchema }, (args, { mcpReq }) => {
+    paid.push({ args, input: mcpReq.inputResponses });
+    return { content: [{ type: 'text', text: `Paid ${args.amount} to ${args.to}` }] };
+  });
+  return server;
+}
+
+/** As the documentation of the SDK does it. */
+function inSessions(serverOf: () => McpServer) {
+  const transports = new Map<string, NodeStreamableHTTPServerTransport>();
+  return async (request: Request, response: Response): Promise<void> => {
+    const presented = request.get('mcp-session-id');
+    let transport = presented === undefined ? undefined : transports.get(presented);
+    if (transport === undefined) {
+      const made = new NodeStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (id) => void transports.set(id, made),
+      });
+      await serverOf().connect(made);
+      transport = made;
+    }
+    await transport.handleRequest(request, response, request.body);
+  };
+}
+
+export interface Paying {
+  call(args: Readonly<Record<string, unknown>>): Promise<{ readonly text: string; readonly isError: boolean }>;
+  close(): Promise<void>;
+}
+
+type Result = Readonly<Record<string, unknown>>;
+const read = ({ content, isError }: Result) => ({
+  text: (content as readonly { readonly text?: string }[]).map(({ text }) => text ?? '').join(''),
+  isError: isError === true,
+});
+
+/** The token of each request, or the provider with which the client gets a token of its own. */
+export type Authorization = (() => Promise<string>) | McpAuthorization;
+
+/** @param open opens the page for the person, as a client does that declares URL elicitation; returns the action */
+export async function client2(
+  endpoint: string,
+  authorization: Authorization,
+  open?: (url: string) => Promise<'accept' | 'decline'>,
+  mode: 'auto' | 'legacy' = 'auto',
+): Promise<Paying> {
+  const capabilities = open ? { elicitation: { url: {} } } : {};
+  const client = new Client({ name: 'payer', version: '1.0.0' }, { capabilities, versionNegotiation: { mode } });
+  if (open !== undefined) {
+    client.setRequestHandler('elicitation/create', async ({ params }) => ({
+      action: await open('url' in params ? params.url : ''),
+    }));
+  }
+  const authProvider = typeof authorization === 'function' ? { token: authorization } : authorization;
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { authProvider }));
+  const call = async (args: Result) => read(await client.callTool({ name: 'pay', arguments: args }));
+  return { call, close: () => client.close() };
+}
+
+export async function client1(endpoint: string, authorization: Authorization): Promise<Paying> {
+  const client = new Client1({ name: 'payer', version: '1.0.0' }, { capabilities: { elicitation: { url: {} } } });
+  const authorizedWith =
+    (token: () => Promise<string>): typeof fetch =>
+    async (input, init) => {
+      const headers = new Headers(init?.headers);
+      headers.set('authorization', `Bearer ${await token()}`);
+      return fetch(input, { ...init, headers });
+    };
+  // The types of the two SDKs differ in members that are optional here, and those of SDK 1 do not support
+  // exactOptionalPropertyTypes.
+  const options =
+    typeof authorization === 'function' ? { fetch: authorizedWith(authorization) } : { authProvider: authorization };
+  const transport = new Transport1(new URL(endpoint), options as ConstructorParameters<typeof Transport1>[1]);
+  await client.connect(transport as unknown as Parameters<Client1['connect']>[0]);
+  const call = async (args: Result) => read(await client.callTool({ name: 'pay', arguments: args }));
+  return { call, close: () => client.close() };
+}

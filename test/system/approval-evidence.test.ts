@@ -1,0 +1,79 @@
+/** The evidence of a task with an approval: what was asked, in which words, the yes, and its use. */
+
+import { expect } from 'chai';
+import { verifyBundle } from '../../adapters/sdk/audit/audit.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
+import { verifyOnPage } from '../support/log/evidence-page.ts';
+import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { type AskingServer, askingServer, asks, jwksOf } from '../support/tool-server/approval-request.ts';
+
+interface Bundle {
+  readonly evidence: readonly { readonly record?: Readonly<Record<string, string>>; readonly words?: unknown }[];
+}
+
+for (const database of databasesByLength) {
+  describe(`The evidence of an approval on ${database.name}`, function () {
+    this.timeout(120_000);
+    const key = sharedSigningKey();
+    let fresh: FreshDatabase;
+    let mandate: Mandate;
+    let jira: AskingServer;
+    before(async () => {
+      jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
+      fresh = await database.fresh();
+      mandate = await startMandate({
+        database: { ...database, fresh: async () => ({ ...fresh, drop: async () => undefined }) },
+        settings: {
+          ...key,
+          'Service:Me:ClientId': 'the-page',
+          'Service:Approvals:Enabled': 'true',
+          'Service:Approvals:Resources:0:Audience': JIRA,
+          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+        },
+      });
+    });
+    after(async () => {
+      await mandate.stop();
+      await fresh.drop();
+    });
+
+    it('proves the request, the yes and the use, and has the words with their salt while they are kept', async () => {
+      const agent = await mandate.agent();
+      const { access_token: token, task_id: taskId } = (await agent.exchange()).body;
+      const ask = async () => (await asks(mandate, token, jira.request(taskId))).body;
+      const { approval_id: id } = await ask();
+      await mandate.answer(String(id), 'approve');
+      expect((await ask()).state).to.equal('granted');
+      await mandate.jobs.seal();
+      const { salt, title, lines, commitment } = await mandate.approval(String(id));
+      const bundleOf = async (...selection: readonly string[]) => {
+        const made = await runMandate(['audit-bundle', ...selection], { ...fresh.settings, ...key });
+        expect(made.code, made.err).to.equal(0);
+        return made.out;
+      };
+      const approvalsIn = (text: string) =>
+        (JSON.parse(text) as Bundle).evidence.filter(({ record }) => record?.event?.startsWith('approval.'));
+
+      const text = await bundleOf('--task', String(taskId));
+      const entries = approvalsIn(text);
+      expect(entries.map(({ record }) => record?.event)).to.deep.equal([
+        ...['approval.requested', 'approval.granted', 'approval.used'],
+      ]);
+      for (const { record } of entries) expect(record?.detail).to.include(`approval=${id}&`).and.include(commitment);
+      expect(entries.map(({ words }) => words)).to.deep.equal([{ salt, title, lines }, undefined, undefined]);
+      const altered = text.replace(`"title":${JSON.stringify(title)}`, '"title":"Read the issue"');
+      for (const verify of [verifyBundle, verifyOnPage]) {
+        expect(await verify(text)).to.include({ verified: true });
+        expect(await verify(altered)).to.include({ verified: false, fault: 'other_words' });
+      }
+
+      expect(approvalsIn(await bundleOf('--agent', agent.id)).some(({ words }) => words !== undefined)).to.equal(false);
+      await mandate.sql('delete from approvals');
+      const later = await bundleOf('--task', String(taskId));
+      expect(approvalsIn(later).map(({ words }) => words)).to.deep.equal([undefined, undefined, undefined]);
+      expect(await verifyBundle(later)).to.include({ verified: true });
+    });
+  });
+}

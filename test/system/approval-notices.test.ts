@@ -1,0 +1,91 @@
+/** Notices that approvals wait (`Service:Approvals:Notify`): at least once, and without words. */
+
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+
+for (const database of databases) {
+  describe(`Notices of approvals on ${database.name}`, () => {
+    let mandate: Mandate;
+    let other: Mandate;
+    let jira: AskingServer;
+    let server: Loopback;
+    let status: number;
+    before(async () => {
+      const clock = { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() };
+      jira = await askingServer(JIRA, clock);
+      server = await startLoopback((request, response) => answering({}, status)(request, response), { tls: true });
+      mandate = await startMandate({
+        database,
+        settings: {
+          'Service:Approvals:Enabled': 'true',
+          'Service:Me:ClientId': 'the-page',
+          'Service:Approvals:Resources:0:Audience': JIRA,
+          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+          'Service:Approvals:Notify:Url': `${server.url}/hook?a=b`,
+          'Service:Approvals:Notify:BearerToken': 'knock==',
+        },
+      });
+      other = await mandate.another({}, undefined, { clock: mandate.clock, databaseClock: mandate.clock });
+    });
+    beforeEach(() => {
+      status = 204;
+      server.received.length = 0;
+    });
+    after(async () => {
+      await other.stop();
+      await mandate.stop();
+      await server.close();
+    });
+
+    async function started() {
+      const agent = await mandate.agent();
+      const { access_token: token, task_id: taskId } = (await agent.exchange()).body;
+      return async (what: string) => {
+        const { body } = await asks(mandate, token, jira.request(taskId, { digest: digestOf(what) }));
+        return String(body.approval_id);
+      };
+    }
+    const sent = () => server.received.map(({ body }) => JSON.parse(String(body)));
+    /** Also a pass that runs by its interval may have sent it. */
+    const passes = () => Promise.all([mandate.jobs.notify(), other.jobs.notify()]);
+
+    it('have the id of the approval and the person’s key, and are sent once although two replicas send', async () => {
+      const ask = await started();
+      const id = await ask('a');
+      await ask('a');
+      await passes();
+      await passes();
+      expect(sent()).to.deep.equal([{ approval_id: id, sponsor_key: 'ada' }]);
+      const [{ path, headers, method } = { path: '', headers: {}, method: '' }] = server.received;
+      expect([method, path]).to.deep.equal(['POST', '/hook?a=b']);
+      expect(headers).to.include({ authorization: 'Bearer knock==', 'content-type': 'application/json' });
+    });
+
+    it('are sent again after a redirect, which is a failure, and dropped once the person has answered', async () => {
+      const ask = await started();
+      status = 302;
+      const id = await ask('b');
+      await passes();
+      const tried = server.received.length;
+      expect(tried).to.be.at.least(1);
+      expect(await mandate.answer(id, 'refuse'), 'nothing is locked meanwhile').to.equal('refused');
+      const waiting = await ask('c');
+      status = 200;
+      server.received.length = 0;
+      mandate.clock.advance(120);
+      await passes();
+      expect(sent(), 'what does not wait any more is dropped').to.deep.equal([
+        { approval_id: waiting, sponsor_key: 'ada' },
+      ]);
+    });
+
+    it('name no person, title or token in the log', () => {
+      const text = JSON.stringify([mandate.log.lines, other.log.lines]);
+      expect(text).to.include('the receiver of approval notices does not accept them');
+      for (const secret of ['knock', 'Delete the issue', 'PAY-7']) expect(text).not.to.include(secret);
+    });
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * The official MCP clients, unmodified: they get a token for the person, call a tool, and wait for the person, who signs in at
+ * a real provider, reads the page, and answers.
+ */
+
+import { expect } from 'chai';
+import { type Agent, createAgent } from '../../../adapters/sdk/agent/agent.ts';
+import { type McpAuthorization, mcpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
+import { createToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { freePort } from '../../../scripts/free-port.ts';
+import { databasesByLength } from '../../support/databases.ts';
+import { ada } from '../../support/identity-provider/people.ts';
+import { fieldsOf } from '../../support/mandate.ts';
+import {
+  type PageWithProvider,
+  type PersonBrowser,
+  personBrowser,
+  startWithPage,
+} from '../../support/me/person-browser.ts';
+import { makeSigningKey } from '../../support/signing-key.ts';
+import { client1, client2, type Paying, type PayingMcp, startPayingMcp } from '../../support/tool-server/paying-mcp.ts';
+
+const ARGS = { to: 'Bob', amount: 12 };
+const OTHER = { to: 'Bob', amount: 13 };
+const PAID = { text: 'Paid 12 to Bob', isError: false };
+const REFUSED = { text: 'The person refused this call.', isError: true };
+
+for (const database of databasesByLength) {
+  describe(`The official MCP clients and a person at the page, on ${database.name}`, function () {
+    this.timeout(60_000);
+    let running: PageWithProvider;
+    let agent: Agent;
+    let bank: PayingMcp;
+    let person: PersonBrowser;
+    const closing: (() => Promise<unknown>)[] = [];
+
+    before(async () => {
+      const key = await makeSigningKey('ES256');
+      const port = await freePort();
+      const audience = `http://127.0.0.1:${port}/mcp`;
+      running = await startWithPage(database, {
+        'Service:Approvals:Enabled': 'true',
+        'Service:Approvals:Resources:0:Audience': audience,
+        'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
+      });
+      const { issuer, clock } = running.mandate;
+      // The provider dates the sign-in by the real clock.
+      clock.advance(Math.round((Date.now() - clock.now() / 1000) / 1000));
+      const toolServer = createToolServer({
+        issuer,
+        audience,
+        approvalKey: { jwk: { ...key.privateJwk } },
+        now: () => clock.now() / 1000,
+        onAccess: () => undefined,
+      });
+      bank = await startPayingMcp(toolServer, { port });
+      const registered = await running.mandate.agent({ allowed_audiences: [audience], high_risk_audiences: [] });
+      agent = createAgent({
+        issuer,
+        agentId: registered.id,
+        key: { jwk: { ...registered.key.privateJwk } },
+        clock: { now: () => clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
+      });
+    });
+    beforeEach(() => {
+      bank.paid.length = 0;
+      person = personBrowser(running.mandate);
+    });
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close().catch(() => undefined);
+    });
+    after(async () => {
+      await bank.stop();
+      await running.stop();
+    });
+
+    async function connected(connect: (authorization: McpAuthorization) => Promise<Paying>): Promise<Paying> {
+      const { provider, clock } = running.mandate;
+      const subjectToken = provider.mintAccessToken({ exp: clock.seconds() + 3600 });
+      const authorization = mcpAuthorization({ agent, subjectToken, scope: ['jira:read'] });
+      closing.push(() => authorization.end());
+      const client = await connect(authorization);
+      closing.push(() => client.close());
+      return client;
+    }
+
+    /** Opens the address as a browser does: it leads to the provider unless the person is signed in. */
+    async function answers(uri: string, decision: 'approve' | 'refuse', title: string): Promise<void> {
+      const { mandate } = running;
+      const path = uri.slice(mandate.issuer.length);
+      let page = await mandate.get(path, { cookie: person.cookies(), accept: 'text/html' });
+      if (page.status !== 200) {
+        expect(page.text).not.to.include(title);
+        const signedIn = await person.signIn(`/me/sign-in?to=${path.split('/').at(-1)}`);
+        expect(signedIn.headers.get('location')).to.equal(path);
+        page = await mandate.get(path, { cookie: person.cookies(), accept: 'text/html' });
+      }
+      expect(page.text).to.include(title);
+      const field = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(page.text)?.[1] ?? '';
+      const form = { form_token: field('form_token'), commitment: field('commitment'), decision };
+      const headers = { cookie: person.cookies(), origin: mandate.issuer, accept: 'text/html' };
+      expect((await mandate.post(`${path}/answer`, form, headers)).status).to.equal(303);
+    }
+    const recorded = async (act: () => Promise<unknown>) =>
+      fieldsOf(await running.mandate.recorded(act), 'event', 'sponsor').filter(([event]) =>
+        `${event}`.startsWith('approval.'),
+      );
+    const ofAda = (...events: string[]) => events.map((event) => [`approval.${event}`, ada.username]);
+
+    it('get one answer from one call of SDK 2, which opens the page: paid after a yes, refused after a no', async () => {
+      let decision: 'approve' | 'refuse' = 'approve';
+      const opened: string[] = [];
+      const client = await connected((authorization) =>
+        client2(bank.endpoint, authorization, async (uri) => {
+          opened.push(uri);
+          await answers(uri, decision, decision === 'approve' ? 'Pay 12 to Bob' : 'Pay 13 to Bob');
+          return 'accept';
+        }),
+      );
+      expect(await recorded(async () => expect(await client.call(ARGS)).to.deep.equal(PAID))).to.deep.equal(
+        ofAda('requested', 'granted', 'used'),
+      );
+      decision = 'refuse';
+      expect(await recorded(async () => expect(await client.call(OTHER)).to.deep.equal(REFUSED))).to.deep.equal(
+        ofAda('requested', 'refused'),
+      );
+      expect([opened.length, bank.paid]).to.deep.equal([2, [{ args: ARGS, input: undefined }]]);
+    });
+
+    it('of SDK 1 get the address in an ordinary result, and the answer from the same call after the yes', async () => {
+      const client = await connected((authorization) => client1(bank.endpoint, authorization));
+      const events = await recorded(async () => {
+        const waiting = await client.call(ARGS);
+        const [, uri = ''] = /waiting for (\S+); call again/.exec(waiting.text) ?? [];
+        expect([waiting.isError, (await client.call(ARGS)).text]).to.deep.equal([true, waiting.text]);
+        await answers(uri, 'approve', 'Pay 12 to Bob');
+        expect(await client.call(ARGS)).to.deep.equal(PAID);
+      });
+      expect(events).to.deep.equal(ofAda('requested', 'granted', 'used'));
+      expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+    });
+  });
+}
