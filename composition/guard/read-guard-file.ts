@@ -1,17 +1,16 @@
-/** Reads the file of the guard. */
+/** Reads the file of the guard, and the key that it names. */
 
+import { dirname, resolve } from 'node:path';
 import {
   describeFileProblem,
   FILE_LIMITS,
   readYamlFile,
   type YamlContent,
 } from '../../adapters/cli/agent-files/yaml-file.ts';
-import {
-  guardFileFaults,
-  overlapping,
-  patternsOf,
-  unservedFaults,
-} from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { readSigningKey } from '../../adapters/jose/signing-key.ts';
+import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
+import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
+import { guardFileFaults, overlapping, patternsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 
 /** Two readers of YAML can repeat an anchored value differently, and each field here is a decision about access. */
@@ -36,13 +35,34 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
   const { mappings, problems } = read.documents;
   const [mapping] = mappings;
   if (mapping === undefined && problems.length === 0) return whole('Is empty.');
-  const ofForm = guardFileFaults(read.documents);
-  const faults = ofForm.length > 0 || mapping === undefined ? ofForm : unservedFaults(mapping);
-  if (mapping === undefined || faults.length > 0) {
-    return { kind: 'unusable', faults: faults.map(({ line, clause }) => place(line, clause)) };
+  const path = mapping?.fields.get('approval_key')?.value;
+  const key = typeof path === 'string' ? await readApprovalKey(resolve(dirname(file), path)) : undefined;
+  const faults = [...guardFileFaults(read.documents)];
+  if (typeof key === 'string') {
+    faults.push({ line: mapping?.lineOf(['approval_key']) ?? 1, clause: `approval_key names a file that ${key}` });
+  }
+  if (mapping === undefined || typeof key === 'string' || faults.length > 0) {
+    const inOrder = faults.sort((one, other) => one.line - other.line);
+    return { kind: 'unusable', faults: inOrder.map(({ line, clause }) => place(line, clause)) };
   }
   const overlaps = overlapping(patternsOf(mapping)).map(([first, later]) =>
     place(later.line, `${later.pattern} overlaps ${first.pattern} in line ${first.line}, which wins.`),
   );
-  return { kind: 'usable', configuration: readConfiguration(mapping), overlaps };
+  return { kind: 'usable', configuration: readConfiguration(mapping, key), overlaps };
+}
+
+/** @returns the problem of a file that cannot be used, without any part of the key */
+async function readApprovalKey(path: string): Promise<ApprovalKey | string> {
+  try {
+    const pem = await readKeyFile(path);
+    if (pem === undefined) return 'does not exist';
+    const read = await readSigningKey(pem);
+    if (read.kind === 'unusable') return read.problem;
+    if (read.kind === 'public_half') return 'holds only a public key';
+    const { keyId: kid, sign } = read.key;
+    return { alg: 'ES256', kid, sign: (input) => sign(Buffer.from(input)) };
+  } catch (error) {
+    if (error instanceof KeyFileUnusable) return error.problem;
+    throw error;
+  }
 }

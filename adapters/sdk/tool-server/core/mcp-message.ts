@@ -79,8 +79,8 @@ function hasLookalike(members: ReadonlyMap<string, unknown> | undefined, names: 
   return [...(members?.keys() ?? [])].some((name) => !names.has(name) && names.has(folded(name)));
 }
 
-/** Those parsers also take `ſ` for `s`, and the Kelvin sign for `k`. */
-function folded(name: string): string {
+/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. */
+export function folded(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
 

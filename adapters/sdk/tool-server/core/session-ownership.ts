@@ -7,6 +7,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from './claims.ts';
+import { replaceHeader } from './raw-headers.ts';
 
 export interface SessionOwnership {
   /** The SDK's id, if this person and agent started the session. Token and task may differ. */
@@ -62,10 +63,9 @@ export function presentedSession(request: IncomingMessage): string | undefined {
   return header === undefined ? undefined : String(header);
 }
 
-/** Replaces the session id in both forms of the headers that the SDK may read. */
-export function replaceSession({ headers, rawHeaders }: IncomingMessage, id: string): void {
-  headers[HEADER] = id;
-  for (let at = 0; at < rawHeaders.length; at += 2) if (isHeader(rawHeaders[at])) rawHeaders[at + 1] = id;
+/** Replaces the session id in both forms of the headers that the server may read. */
+export function replaceSession(request: IncomingMessage, id: string): void {
+  replaceHeader(request, HEADER, id);
 }
 
 function isHeader(name: unknown): boolean {

@@ -23,6 +23,7 @@ import {
   optionsOf,
 } from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
+import type { ApprovalKey } from './approval-key.ts';
 import type { CallToApprove } from './approval-text.ts';
 import { type Approvals, approvals } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
@@ -39,8 +40,8 @@ import {
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
-import { keepChange } from './status-list-change.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
+import { keepChange } from './tool-server-change.ts';
 import { verifyToken } from './verify-token.ts';
 
 export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
@@ -166,8 +167,8 @@ interface Parts {
   readonly keys: ControlPlaneKeys;
   /** `undefined` without the option `statusList`. The guard changes it. */
   listing: Listing | undefined;
-  /** `undefined` without the option `approvalKey`. */
-  readonly approvals: Approvals | undefined;
+  /** `undefined` without the option `approvalKey`. The guard changes it. */
+  approvals: Approvals | undefined;
   /** The policies that this tool server made. */
   readonly enforced: WeakSet<object>;
   readonly report: (error: unknown) => void;
@@ -183,13 +184,14 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
   const listingOf = (given: Required<StatusListOptions>): Listing => {
     return { ...given, lists: statusLists({ plane, keys, options, maxAgeMs: given.maxAgeMs, report }) };
   };
+  const askedWith = (key: ApprovalKey | undefined) => key && approvals({ key, plane, options, report });
   const enforced = new WeakSet<object>();
   const parts: Parts = {
     options,
     plane,
     keys,
     listing: statusList && listingOf(statusList),
-    approvals: key && approvals({ key, plane, options, report }),
+    approvals: askedWith(key),
     enforced,
     report,
   };
@@ -202,7 +204,9 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     issuer,
     audience,
     realm,
-    asksForApproval: key !== undefined,
+    get asksForApproval() {
+      return parts.approvals !== undefined;
+    },
     policy: (policy) => kept(enforcedPolicy(policy, options)),
     policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
     remainingMs(claims) {
@@ -225,9 +229,10 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     },
   };
   keepChange(toolServer, (given) => {
-    const next = given && withStatusListDefaults(given);
+    const next = given.statusList && withStatusListDefaults(given.statusList);
     const before = parts.listing;
     parts.listing = next && (before?.maxAgeMs === next.maxAgeMs ? { ...before, ...next } : listingOf(next));
+    parts.approvals = askedWith(given.approvalKey);
   });
   return toolServer;
 }

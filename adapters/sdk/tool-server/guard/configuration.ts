@@ -1,11 +1,14 @@
 /** The rules of the guard's file: the form of each field, and what fields require of each other. */
 
 import { audienceProblem, isLoopback, issuerProblem } from '../../../../domain/address.ts';
+import { MAX_LINES } from '../../../../domain/approvals/approval-request.ts';
 import type { PlacedDocuments, PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { isJsonObject, type Json, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { flag, must, text, textWithout, wholeNumber } from '../../arguments.ts';
 import { scopes } from '../../scope-list.ts';
+import { labelCheck, titleCheck } from '../core/approval-text.ts';
 import { depth, maxAgeMs, onStale } from '../core/options.ts';
+import { readArgumentPath } from './argument-path.ts';
 import {
   type FileFault,
   faultsOf,
@@ -14,6 +17,7 @@ import {
   nameOf,
   optionally,
   type Path,
+  type PlacedCheck,
   section,
   single,
 } from './placed-checks.ts';
@@ -41,7 +45,9 @@ const upstream = must('be an https URL, or http on loopback, without a path', (v
   const { protocol, hostname, pathname, search } = new URL(value);
   return (protocol === 'https:' || isLoopback(hostname)) && pathname === '/' && search === '' && !value.endsWith('?');
 });
-const argumentPath = must('begin with $', (value) => typeof value === 'string' && /^\$(?:[.[]|$)/.test(value));
+const argumentPath = must('be a path to one value, as $.amount or $.items[0]', (value) => {
+  return typeof value === 'string' && readArgumentPath(value) !== undefined;
+});
 
 const policy = {
   scope: single(scopes),
@@ -49,7 +55,22 @@ const policy = {
   require_actor: optionally(single(flag)),
   max_delegation_depth: optionally(single(depth)),
 };
-const approval = optionally(section({ title: single(text), lines: named(single(argumentPath)) }));
+/** @param most how many lines the file may have */
+const approval = (most: number) =>
+  optionally(section({ title: single(titleCheck), lines: optionally(labelled(most, single(argumentPath))) }));
+
+/** A mapping of labels, which a person reads. The guard adds the first line of a route. */
+function labelled(most: number, check: PlacedCheck): PlacedCheck {
+  const members = named(check);
+  return (value, path, report) => {
+    members(value, path, report);
+    const labels = isJsonObject(value) ? Object.keys(value) : [];
+    if (labels.length > most) report(path, `${nameOf(path)} must have at most ${most} members`);
+    if (labels.some((label) => labelCheck(label, '').length > 0)) {
+      for (const clause of labelCheck(undefined, `each name in ${nameOf(path)}`)) report(path, clause);
+    }
+  };
+}
 
 const file = section({
   issuer: single(textWithout(issuerProblem)),
@@ -58,11 +79,11 @@ const file = section({
   mode: single(must('be decide or proxy', (value) => value === 'decide' || value === 'proxy')),
   upstream: optionally(single(upstream)),
   upstream_timeout_ms: optionally(single(wholeNumber(1, MAX_TIMEOUT_MS))),
-  routes: optionally(list(section({ match: single(pattern), ...policy, approval }))),
+  routes: optionally(list(section({ match: single(pattern), ...policy, approval: approval(MAX_LINES - 1) }))),
   mcp: optionally(
     section({
       path: single(exactPath),
-      tools: named(section({ ...policy, approval })),
+      tools: named(section({ ...policy, approval: approval(MAX_LINES) })),
       methods: optionally(named(section(policy))),
     }),
   ),
@@ -118,19 +139,6 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
     at(['metrics_port'], 'must differ from the port of listen');
   }
   return faults;
-}
-
-/** Faults of a well-formed file: fields that this version does not serve yet. */
-export function unservedFaults({ fields, lineOf }: PlacedMapping): readonly FileFault[] {
-  const value = (name: string) => fields.get(name)?.value;
-  const at = (path: Path, clause: string) => ({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
-  const approvals = [
-    ...approvalPaths(value('routes'), value('mcp')),
-    ...(fields.has('approval_key') ? [['approval_key']] : []),
-  ];
-  return approvals
-    .map((path) => at(path, 'must be absent: this version has no approvals'))
-    .sort((one, other) => one.line - other.line);
 }
 
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {

@@ -50,7 +50,8 @@ async function decide(
     return;
   }
   const authorization = authorizationHeaders(rawHeaders, headers);
-  const access = await toolServer.authorize({ ...found, authorization, headers });
+  const { route, policy } = found;
+  const access = await toolServer.authorize({ route, policy, authorization, headers });
   if (access.kind === 'refused') answerRefusal(response, forGateway(access));
   else allow(response, identityHeaders(access.claims));
 }

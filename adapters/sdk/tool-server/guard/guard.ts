@@ -8,8 +8,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { changeStatusList } from '../core/status-list-change.ts';
 import { createToolServer, type ToolServer, type ToolServerOptions } from '../core/tool-server.ts';
+import { type ChangedOptions, changeToolServer } from '../core/tool-server-change.ts';
 import { decideMode } from './decide-mode.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type StopTimes, startGuardServer } from './guard-server.ts';
@@ -60,7 +60,7 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
       const isKept = isSame(used, next, 'issuer') && isSame(used, next, 'audience');
       const server = isKept ? toolServer : toolServerOf(next, surroundings);
       mode.use(server, next);
-      changeStatusList(server, next.statusList);
+      changeToolServer(server, changeableOf(next));
       [used, toolServer] = [next, server];
       return [];
     },
@@ -80,18 +80,16 @@ function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): G
   }
 }
 
-function toolServerOf(
-  { issuer, audience, statusList }: GuardConfiguration,
-  { onAccess, onError, now }: GuardSurroundings,
-): ToolServer {
-  return createToolServer({
-    issuer,
-    audience,
-    onAccess,
-    onError,
-    ...(statusList && { statusList }),
-    ...(now && { now }),
-  });
+function toolServerOf(configuration: GuardConfiguration, { onAccess, onError, now }: GuardSurroundings): ToolServer {
+  const { issuer, audience } = configuration;
+  return createToolServer({ issuer, audience, onAccess, onError, ...changeableOf(configuration), ...(now && { now }) });
+}
+
+/** What changes at a reload without another tool server. */
+function changeableOf(configuration: GuardConfiguration): ChangedOptions {
+  const { statusList } = configuration;
+  const approvalKey = configuration.mode === 'proxy' ? configuration.approvalKey : undefined;
+  return { ...(statusList && { statusList }), ...(approvalKey && { approvalKey }) };
 }
 
 function isSame(one: GuardConfiguration, other: GuardConfiguration, member: keyof GuardConfiguration): boolean {

@@ -1,12 +1,15 @@
-/** Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream. */
+/**
+ * Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream. Only of a call
+ * that a person approved it sends what was approved.
+ */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
-import { headerValues } from '../core/raw-headers.ts';
+import { replaceHeader } from '../core/raw-headers.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
-import { inviteBody } from './upstream.ts';
+import { inviteBody, isUtf8 } from './request-body.ts';
 
 export interface AllowedRequest {
   /** `undefined` for a request that needs no token. */
@@ -27,20 +30,17 @@ export async function decideAtMcp(
 ): Promise<AllowedRequest | undefined> {
   let bytes: Buffer | undefined;
   const read = async () => {
-    if (!isUtf8(request.rawHeaders)) return unsupportedBody('The body must be JSON in UTF-8.');
+    if (!isUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
     inviteBody(request, response);
     const found = await readJsonBody(request, MAX_BODY_BYTES);
     if (found.kind === 'read') bytes = found.bytes;
     return found;
   };
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
-  return allowed && { claims: allowed.claims, body: bytes };
-}
-
-/** The upstream parses the body again. In another charset, for example UTF-7, it could find another message. */
-function isUtf8(rawHeaders: readonly string[]): boolean {
-  const types = headerValues(rawHeaders, 'content-type');
-  return (
-    types.length <= 1 && types.every((type) => !/charset/i.test(type) || /^[^;]*; *charset="?utf-8"?$/i.test(type))
-  );
+  if (allowed === undefined) return undefined;
+  const { claims, approved } = allowed;
+  if (approved === undefined) return { claims, body: bytes };
+  const body = Buffer.from(JSON.stringify(approved));
+  if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
+  return { claims, body };
 }

@@ -14,6 +14,7 @@ import { type ResourceMetadata, resourceMetadata } from '../core/resource-metada
 import { type SessionOwnership, sessionOwnership } from '../core/session-ownership.ts';
 import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
+import { describeTool } from './described-call.ts';
 import { requestHeaders } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
@@ -22,7 +23,9 @@ import { type AllowedRequest, decideAtMcp } from './mcp-endpoint.ts';
 import { type PlainRequest, plainRequest } from './plain-request.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import type { McpConfiguration, ProxyConfiguration } from './read-configuration.ts';
-import { hasBody, type Upstream, upstreamAt } from './upstream.ts';
+import { hasBody } from './request-body.ts';
+import { routeApproval } from './route-approval.ts';
+import { type Upstream, upstreamAt } from './upstream.ts';
 
 /** How long the rest of a body is read and discarded after the answer. A client that still sends is then cut off. */
 const UNREAD_MS = 2000;
@@ -90,9 +93,12 @@ function rulesOf(
 }
 
 function mcpPolicies(toolServer: ToolServer, { tools, methods }: McpConfiguration): McpRules['policies'] {
-  const withoutApprovals = Object.entries(tools).map(([name, { approval: _, ...policy }]) => [name, policy]);
+  const described = Object.entries(tools).map(([name, { approval, ...policy }]) => [
+    name,
+    { ...policy, ...(approval && { approval: describeTool(approval) }) },
+  ]);
   // No file has a function `authorize`.
-  return toolPolicies(toolServer, { tools: Object.fromEntries(withoutApprovals), methods, authorizeTimeoutMs: 0 });
+  return toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
 }
 
 /** Sessions outlive other rules, but not another issuer or audience: their persons and agents could be others. */
@@ -128,12 +134,15 @@ async function decide(
   }
   if (found === 'open') return { claims: undefined };
   const { rawHeaders, headers } = request;
+  const { describe, ...needed } = found;
+  const approval = describe && routeApproval(toolServer, describe, request, response);
   const access = await toolServer.authorize({
-    ...found,
+    ...needed,
+    ...(approval && { approval: approval.check }),
     authorization: authorizationHeaders(rawHeaders, headers),
     headers,
   });
-  if (access.kind === 'allowed') return access;
+  if (access.kind === 'allowed') return { claims: access.claims, body: approval?.bytes() };
   answerRefusal(response, access);
   return undefined;
 }

@@ -1,8 +1,10 @@
 /** The guard's file as its code uses it: with typed members and every default. */
 
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
+import type { ApprovalKey } from '../core/approval-key.ts';
 import type { StatusListOptions } from '../core/options.ts';
 import type { RoutePolicy } from '../core/policy.ts';
+import { type ArgumentPath, readArgumentPath } from './argument-path.ts';
 import { DEFAULT_LISTEN } from './configuration.ts';
 import { type RouteMatch, readRouteMatch } from './route-match.ts';
 
@@ -20,8 +22,8 @@ export interface ProxyConfiguration extends CommonConfiguration {
   /** The time until the head of the upstream's answer. */
   readonly upstreamTimeoutMs: number;
   readonly mcp: McpConfiguration | undefined;
-  /** The path of a P-256 key in PEM. */
-  readonly approvalKey: string | undefined;
+  /** Signs the requests for approval. Given if any route or tool needs an approval. */
+  readonly approvalKey: ApprovalKey | undefined;
 }
 
 interface CommonConfiguration {
@@ -58,8 +60,11 @@ export interface McpConfiguration {
 
 export interface Approval {
   readonly title: string;
-  /** A path in the body by label, or in the arguments of a tool. */
-  readonly lines: Readonly<Record<string, string>>;
+  readonly lines: readonly {
+    readonly label: string;
+    /** In the body, or in the arguments of a tool. */
+    readonly path: ArgumentPath;
+  }[];
 }
 
 const DEFAULT_UPSTREAM_TIMEOUT_MS = 60_000;
@@ -89,15 +94,18 @@ interface FilePolicy {
   readonly high_risk?: boolean;
   readonly require_actor?: boolean;
   readonly max_delegation_depth?: number;
-  readonly approval?: Approval;
+  readonly approval?: { readonly title: string; readonly lines?: Readonly<Record<string, string>> };
 }
 
 interface FileRoute extends FilePolicy {
   readonly match: string;
 }
 
-/** @param mapping the document of a file without faults */
-export function readConfiguration({ fields }: PlacedMapping): GuardConfiguration {
+/**
+ * @param mapping the document of a file without faults
+ * @param approvalKey the key that `approval_key` names
+ */
+export function readConfiguration({ fields }: PlacedMapping, approvalKey?: ApprovalKey): GuardConfiguration {
   const file = Object.fromEntries([...fields].map(([name, { value }]) => [name, value])) as unknown as GuardFile;
   const { issuer, audience, routes = [], open = [], status_list: list } = file;
   const common: CommonConfiguration = {
@@ -120,7 +128,7 @@ export function readConfiguration({ fields }: PlacedMapping): GuardConfiguration
     upstream: new URL(upstream).origin,
     upstreamTimeoutMs: file.upstream_timeout_ms ?? DEFAULT_UPSTREAM_TIMEOUT_MS,
     mcp: mcp && { path: mcp.path, tools: policiesOf(mcp.tools), methods: policiesOf(mcp.methods ?? {}) },
-    approvalKey: file.approval_key,
+    approvalKey,
   };
 }
 
@@ -140,8 +148,19 @@ function policyOf({
     ...(highRisk !== undefined && { highRisk }),
     ...(requireActor !== undefined && { requireActor }),
     ...(maxDelegationDepth !== undefined && { maxDelegationDepth }),
-    ...(approval !== undefined && { approval }),
+    ...(approval !== undefined && { approval: approvalOf(approval) }),
   };
+}
+
+function approvalOf({ title, lines = {} }: NonNullable<FilePolicy['approval']>): Approval {
+  return { title, lines: Object.entries(lines).map(([label, path]) => ({ label, path: pathOf(path) })) };
+}
+
+/** @throws Error for a path that `guardFileFaults` would have refused */
+function pathOf(written: string): ArgumentPath {
+  const path = readArgumentPath(written);
+  if (path === undefined) throw new Error('The guard read a file with a fault.');
+  return path;
 }
 
 /** @throws Error for a pattern that `guardFileFaults` would have refused */

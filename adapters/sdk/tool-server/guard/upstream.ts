@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
+import { hasBody, inviteBody } from './request-body.ts';
 
 export interface Upstream {
   /** Answers the request with the upstream's answer, or with 502, 504 or 408. Never rejects. */
@@ -131,16 +132,6 @@ export function upstreamAt(
     });
 
   return { forward, close: () => pool.close() };
-}
-
-/** Whether the request has a body (RFC 9112 §6). */
-export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** Asks a client that waits for `100 Continue` to send its body (RFC 9110 §10.1.1). */
-export function inviteBody({ headers, httpVersion }: IncomingMessage, response: ServerResponse): void {
-  if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue();
 }
 
 /** The body as it arrives. */

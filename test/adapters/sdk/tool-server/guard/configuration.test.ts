@@ -48,6 +48,8 @@ function faults(text: string): readonly string[] {
 const PATTERN =
   'must be an upper-case method and a path, as in GET /issues/*: * only last after a slash, and no path that servers rewrite';
 const UPSTREAM = 'upstream must be an https URL, or http on loopback, without a path';
+const PATH = 'routes[0].approval.lines.Project must be a path to one value, as $.amount or $.items[0]';
+const LINE = 'characters that is not blank, without control characters and line breaks';
 const LISTEN = 'listen must be a host and a port, as in 127.0.0.1:8099';
 
 const wrong: readonly (readonly [what: string, from: string, to: string, fault: string])[] = [
@@ -61,14 +63,29 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
     'an empty field',
     'title: Create an issue',
     'title:',
-    '14: routes[0].approval.title must be a text that is not empty',
+    `14: routes[0].approval.title must be a text of 1 to 120 ${LINE}`,
+  ],
+  ['a line of an approval that is no path', '$.project', 'project', `15: ${PATH}`],
+  [
+    'a title of over 120 characters',
+    'Create an issue',
+    'a'.repeat(121),
+    `14: routes[0].approval.title must be a text of 1 to 120 ${LINE}`,
   ],
   [
-    'a line of an approval that is no path',
-    '$.project',
-    'project',
-    '15: routes[0].approval.lines.Project must begin with $',
+    'a label of over 40 characters',
+    'Project:',
+    `${'a'.repeat(41)}:`,
+    `15: each name in routes[0].approval.lines must be a text of 1 to 40 ${LINE}`,
   ],
+  [
+    'ten lines at a route, whose first line is the request',
+    '{Project: $.project}',
+    `{${Array.from({ length: 10 }, (_, at) => `L${at}: $`).join(', ')}}`,
+    '15: routes[0].approval.lines must have at most 9 members',
+  ],
+  ['a path to several values', '$.project', '"$.projects[*]"', `15: ${PATH}`],
+  ['a path with an escape', '$.project', `'$["\\u0061"]'`, `15: ${PATH}`],
   ['an upstream on plain http elsewhere', 'http://127.0.0.1:3000', 'http://10.0.0.1', `5: ${UPSTREAM}`],
   ['an upstream with a path', 'http://127.0.0.1:3000', 'https://a.example/b', `5: ${UPSTREAM}`],
   ['a port beyond 65535', '"[::1]:8099"', 'localhost:65536', `3: ${LISTEN}`],
@@ -147,7 +164,8 @@ describe("The guard's file", () => {
   });
 
   it('is read with every default, and with every field', () => {
-    const read = (text: string) => readYaml(text).mappings.map(readConfiguration);
+    const read = (text: string) => readYaml(text).mappings.map((mapping) => readConfiguration(mapping, key));
+    const key = { alg: 'ES256', kid: 'key', sign: () => new Uint8Array(64) } as const;
     const match = { pattern: 'GET /issues/*', method: 'GET', path: '/issues/', isPrefix: true };
     expect(read(decide)).to.deep.equal([
       {
@@ -176,7 +194,7 @@ describe("The guard's file", () => {
             highRisk: true,
             requireActor: false,
             maxDelegationDepth: 2,
-            approval: { title: 'Create an issue', lines: { Project: '$.project' } },
+            approval: { title: 'Create an issue', lines: [{ label: 'Project', path: ['project'] }] },
           },
         ],
         open: [{ pattern: 'GET /healthz', method: 'GET', path: '/healthz', isPrefix: false }],
@@ -189,7 +207,7 @@ describe("The guard's file", () => {
           tools: { search: { scope: ['jira:read'] } },
           methods: { 'resources/read': { scope: ['jira:read'] } },
         },
-        approvalKey: 'approvals.pem',
+        approvalKey: key,
       },
     ]);
   });
