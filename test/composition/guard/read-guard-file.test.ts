@@ -1,10 +1,12 @@
 /** The reading of the guard's file, from its bytes to what it says. */
 
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readGuardFile } from '../../../composition/guard/read-guard-file.ts';
+import { makeSigningKey } from '../../support/signing-key.ts';
 
 const HEAD = 'issuer: https://mandate.example\naudience: https://jira.example\nmode: decide\n';
 const route = (match: string) => `  - {match: ${match}, scope: [jira:read]}\n`;
@@ -50,16 +52,46 @@ describe("The reading of the guard's file", () => {
     ]);
   });
 
-  it('names the fields that this version does not serve', async () => {
-    const approval = 'approval: {title: Pay, lines: {Amount: $.amount}}';
-    const text = `${HEAD.replace('decide', 'proxy')}upstream: https://a.example\napproval_key: key.pem\nroutes:\n- {match: POST /a, scope: [a], ${approval}}\n`;
-    const { kind, lines } = await read(text);
-    expect(kind).to.equal('unusable');
-    expect(lines.filter((line) => line.endsWith('must be absent: this version has no approvals'))).to.deep.equal([
-      'guard.yaml:5: approval_key must be absent: this version has no approvals',
-      'guard.yaml:7: routes[0].approval must be absent: this version has no approvals',
-    ]);
+  const approval = 'approval: {title: Pay, lines: {Amount: $.amount}}';
+  const asking = `${HEAD.replace('decide', 'proxy')}upstream: https://a.example\napproval_key: key.pem\nroutes:\n- {match: POST /a, scope: [a], ${approval}}\n`;
+  const pemOf = (namedCurve: string) =>
+    generateKeyPairSync('ec', { namedCurve }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+
+  it('has the key that approval_key names beside it, with its thumbprint as kid', async () => {
+    const key = await makeSigningKey('ES256');
+    writeFileSync(join(folder, 'key.pem'), key.privateKey.export({ type: 'sec1', format: 'pem' }));
+    const found = await read(asking);
+    if (found.kind !== 'usable' || found.configuration.mode !== 'proxy') return expect.fail(found.lines.join());
+    const { approvalKey } = found.configuration;
+    if (approvalKey === undefined || !('sign' in approvalKey)) return expect.fail('The key does not sign.');
+    expect(approvalKey.kid).to.equal(key.kid);
+    const signature = await approvalKey.sign(Buffer.from('text'));
+    const publicKey = { key: createPublicKey(key.privateKey), dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', Buffer.from('text'), publicKey, signature)).to.equal(true);
   });
+
+  const badKeys: readonly (readonly [what: string, content: string | Buffer | undefined, problem: string])[] = [
+    ['that does not exist', undefined, 'does not exist'],
+    ['on another curve', pemOf('P-384'), 'is not an EC key on P-256'],
+    ['that is no key', 'secret text', 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'],
+    [
+      'without its private part',
+      createPublicKey(pemOf('P-256')).export({ type: 'spki', format: 'pem' }),
+      'holds only a public key',
+    ],
+  ];
+  for (const [what, content, problem] of badKeys) {
+    it(`refuses a key ${what}, with all other faults`, async () => {
+      rmSync(join(folder, 'key.pem'), { force: true });
+      if (content !== undefined) writeFileSync(join(folder, 'key.pem'), content);
+      const { kind, lines } = await read(asking.replace('[a]', '[]'));
+      expect(kind).to.equal('unusable');
+      expect(lines).to.deep.equal([
+        `guard.yaml:5: approval_key names a file that ${problem}`,
+        'guard.yaml:7: routes[0].scope must be a list of at least one scope',
+      ]);
+    });
+  }
 
   const unusable: readonly (readonly [string, string | Uint8Array, string])[] = [
     ['of 10 MB', `${HEAD}#${'a'.repeat(10_000_000)}`, 'guard.yaml: Is longer than 4194304 bytes.'],

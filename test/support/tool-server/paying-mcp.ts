@@ -7,7 +7,7 @@ import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextp
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import express, { type Request, type Response } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { z } from 'zod';
 import type { McpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
@@ -33,11 +33,19 @@ export async function startPayingMcp(
   toolServer: ToolServer,
   { policy = PAY, parsed = false, port = 0 }: { policy?: McpToolPolicy; parsed?: boolean; port?: number } = {},
 ): Promise<PayingMcp> {
+  const { guard, metadata } = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: ['jira:read'] } } });
+  return startBank([...(parsed ? [express.json()] : []), metadata], guard, port);
+}
+
+/** The same server, which knows nothing of Mandate. */
+export function startUnguardedBank(): Promise<PayingMcp> {
+  return startBank([], (_, __, next) => next(), 0);
+}
+
+async function startBank(first: readonly RequestHandler[], guard: RequestHandler, port: number): Promise<PayingMcp> {
   const paid: PayingMcp['paid'] = [];
   const app = express();
-  if (parsed) app.use(express.json());
-  const { guard, metadata } = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: ['jira:read'] } } });
-  app.use(metadata);
+  for (const each of first) app.use(each);
   const sessions = inSessions(() => payingServer(paid));
   const answer = toNodeHandler(createMcpHandler(() => payingServer(paid)));
   app.all('/mcp', guard, (request: Request, response: Response) => void answer(request, response, request.body));

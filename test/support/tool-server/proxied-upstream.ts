@@ -143,6 +143,9 @@ export function proxyForEachTest() {
     get issuer() {
       return fixture.plane.issuer;
     },
+    get plane() {
+      return fixture.plane;
+    },
     get guard() {
       if (guard === undefined) throw new Error('No guard is running.');
       return guard;
