@@ -1,10 +1,15 @@
 /** Compares docs/guard.md with the guard. */
 
-import { readFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
 import { guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import { identityHeaders } from '../../adapters/sdk/tool-server/guard/identity-headers.ts';
 import { readGuardFile } from '../../composition/guard/read-guard-file.ts';
+import { MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../domain/approvals/approval-request.ts';
+import { makeSigningKey } from '../support/signing-key.ts';
 
 const page = await readFile('docs/guard.md', 'utf8');
 
@@ -37,14 +42,32 @@ describe('docs/guard.md', () => {
     for (const name of metrics) expect(page).to.include(`| \`${name}\` |`);
   });
 
-  for (const name of ['decide', 'proxy']) {
+  it('names the limits of an approval', () => {
+    const words = page.replaceAll(/\s+/g, ' ');
+    expect(words).to.include(`\`title\` has at most ${MAX_TITLE} characters`);
+    expect(words).to.include(
+      `at most ${MAX_LINES} entries, at a route ${MAX_LINES - 1}, with labels of at most ${MAX_LABEL}`,
+    );
+    expect(words).to.include(`blank, over ${MAX_VALUE} characters`);
+    expect(words).to.include(`the first line is always \`${REQUEST_LABEL}\``);
+  });
+
+  for (const name of ['decide', 'proxy', 'approvals']) {
     it(`shows an example of ${name} that the guard accepts`, async () => {
       const example = `docs/examples/guard/${name}.yaml`;
       const block = new RegExp(`^<!-- from ${example} -->\\n\`\`\`yaml\\n(.*?)^\`\`\`$`, 'ms');
       const [, shown] = block.exec(page) ?? [];
       expect(shown).to.match(/^issuer: /);
       expect(await readFile(example, 'utf8')).to.include(shown ?? '');
-      expect(await readGuardFile(example)).to.deep.include({ kind: 'usable', overlaps: [] });
+      const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-page-'));
+      try {
+        const { privateKey } = await makeSigningKey('ES256');
+        await writeFile(join(folder, 'approval-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+        await copyFile(example, join(folder, 'guard.yaml'));
+        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', overlaps: [] });
+      } finally {
+        await rm(folder, { recursive: true });
+      }
     });
   }
 });

@@ -41,7 +41,7 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Whether some parsers read another value: of a whole number beyond 2^53, which this process has rounded, or of an object
+ * Whether some parsers read another value: of a whole number from 2^53, which this process may have rounded, or of an object
  * with two names that differ only in letter case.
  */
 function isReadDifferently(value: unknown): boolean {
