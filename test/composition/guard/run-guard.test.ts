@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { probe } from '../../../composition/guard/probe.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
 import { scrape } from '../../support/metrics-scrape.ts';
@@ -158,7 +159,7 @@ ${more}`,
     expect(await health('/decide')).to.equal(404);
     running.child.kill('SIGTERM');
     // For a second the guard still answers, and says that it ends.
-    expect(await health('/healthz')).to.equal(503);
+    await eventually(async () => (await health('/healthz')) === 503);
     expect((await running.ended).code).to.equal(0);
   });
 

@@ -9,7 +9,7 @@ import { decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
-import { inviteBody, isUtf8 } from './request-body.ts';
+import { inTime, inviteBody, isUtf8 } from './request-body.ts';
 
 export interface AllowedRequest {
   /** `undefined` for a request that needs no token. */
@@ -32,7 +32,7 @@ export async function decideAtMcp(
   const read = async () => {
     if (!isUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
     inviteBody(request, response);
-    const found = await readJsonBody(request, MAX_BODY_BYTES);
+    const found = await inTime(request, readJsonBody(request, MAX_BODY_BYTES));
     if (found.kind === 'read') bytes = found.bytes;
     return found;
   };

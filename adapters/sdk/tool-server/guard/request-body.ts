@@ -13,6 +13,19 @@ export function inviteBody({ headers, httpVersion }: IncomingMessage, response: 
   if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue();
 }
 
+/** Far more than 1 MiB needs. At `mcp.path` the body is read before the token is checked, so any client may send one. */
+const HELD_BODY_MS = 60_000;
+
+/** Closes the connection of a client whose body, which the guard holds, has not arrived whole in a minute. */
+export async function inTime<Read>({ socket }: Pick<IncomingMessage, 'socket'>, read: Promise<Read>): Promise<Read> {
+  const timer = setTimeout(() => socket.destroy(), HELD_BODY_MS);
+  try {
+    return await read;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** The upstream parses the body again. In another charset, for example UTF-7, it could find another value. */
 export function isUtf8({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
   const types = headerValues(rawHeaders, 'content-type');

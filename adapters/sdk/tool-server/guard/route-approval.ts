@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
 import { type HttpApproval, httpApproval } from '../core/http-approval.ts';
 import type { ToolServer } from '../core/tool-server.ts';
-import { hasBody, inviteBody, isUtf8 } from './request-body.ts';
+import { hasBody, inTime, inviteBody, isUtf8 } from './request-body.ts';
 
 export interface RouteApproval extends Pick<HttpApproval, 'check'> {
   /** What `check` has read; `undefined` without a body. */
@@ -22,7 +22,7 @@ export function routeApproval(
     async check(claims) {
       if (!isUtf8(request)) return 'malformed_body';
       inviteBody(request, response);
-      return check(claims);
+      return inTime(request, check(claims));
     },
     bytes: () => (hasBody(request) ? body()?.bytes : undefined),
   };

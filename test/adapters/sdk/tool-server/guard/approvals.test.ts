@@ -2,8 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { Approval, ProxyConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { makeSigningKey } from '../../../../support/signing-key.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
@@ -159,6 +161,32 @@ describe('A call that a person approves, through the proxy', () => {
     client.leave();
     expect([reasons(), seen]).to.deep.equal([['missing_token', 'insufficient_scope', 'approval_required'], []]);
   });
+
+  for (const [path, route, reason] of [
+    ['/payments/7', 'POST /payments/*', 'malformed_body'],
+    ['/mcp', null, 'unknown_tool'],
+  ] as const) {
+    it(`is cut off at ${path} if its body has not arrived whole in a minute`, async () => {
+      const url = await start();
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const client = await rawConnection(url);
+        client.send(
+          `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n${bearer().join(': ')}\r\n\r\n`,
+        );
+        await client.until('\r\n\r\n');
+        client.send(BODY.slice(0, -1));
+        mock.timers.tick(59_999);
+        expect(client.socket.destroyed).to.equal(false);
+        mock.timers.tick(1);
+        expect(await client.until('never')).to.equal('HTTP/1.1 100 Continue\r\n\r\n');
+      } finally {
+        mock.timers.reset();
+      }
+      await eventually(() => decided().length > 0);
+      expect([decided(), asked(), seen]).to.deep.equal([[[route, 'deny', reason]], [], []]);
+    });
+  }
 
   it('is refused as the control plane answers, and while it cannot answer', async () => {
     const url = await start();
