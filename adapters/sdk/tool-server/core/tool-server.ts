@@ -25,7 +25,7 @@ import {
 import { accessEvent } from './access-event.ts';
 import type { ApprovalKey } from './approval-key.ts';
 import type { CallToApprove } from './approval-text.ts';
-import { type Approvals, approvals } from './approvals.ts';
+import { type Approvals, approvalFault, approvals } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ControlPlane, controlPlane, introspect } from './control-plane.ts';
@@ -292,42 +292,9 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
 
   // 6. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
   const fault =
-    request.approval && (await approvalFault(parts, { ...request, approval: request.approval }, claims, text));
+    request.approval &&
+    (await approvalFault(parts, { describe: request.approval, headers: request.headers }, claims, text));
   return fault === undefined ? { kind: 'allowed', claims, signed } : refused(fault.reason, fault.detail);
-}
-
-/** Why the call lacks the person's approval; `undefined` if the person approved it. */
-async function approvalFault(
-  { approvals: asking, report }: Parts,
-  { approval, headers }: Required<Pick<AccessRequest, 'approval'>> & Pick<AccessRequest, 'headers'>,
-  claims: TaskTokenClaims,
-  text: string,
-): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
-  if (asking === undefined)
-    throw new TypeError('createToolServer has no approvalKey, so no approval can be asked for.');
-  // Only a task has a person who can be asked.
-  if (claims.task === undefined) return { reason: 'no_actor' };
-  let answer: Awaited<ReturnType<Approvals['ask']>>;
-  try {
-    const call = await approval(claims);
-    if (typeof call === 'string') return { reason: call };
-    answer = await asking.ask({ text, taskId: claims.task.id }, call, headers);
-  } catch (error) {
-    report(error);
-    return { reason: 'policy_unavailable' };
-  }
-  switch (answer.kind) {
-    case 'granted':
-      return undefined;
-    case 'pending':
-      return { reason: 'approval_required', detail: { approvalUri: answer.uri, retryAfter: answer.retryAfter } };
-    case 'inactive':
-      return { reason: 'not_active' };
-    case 'unavailable':
-      return { reason: 'approval_unavailable', detail: answer };
-    default:
-      return { reason: `approval_${answer.kind}` };
-  }
 }
 
 /** @throws TypeError if another tool server made the policy */
