@@ -67,6 +67,8 @@ export async function startGuardServer(
   // The mode invites the body, if it reads it. Node closes the connection after an answer without that: the client may or
   // may not send the body.
   server.on('checkContinue', serve);
+  // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
+  server.on('connection', (socket) => socket.setMaxListeners(0));
   server.listen(port, host);
   await once(server, 'listening');
   // The system may fail to accept one connection (ENFILE). The server continues to listen.
