@@ -2,17 +2,15 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerRefusal, refusal } from '../core/refusal.ts';
+import type { GuardMode } from './guard-mode.ts';
 import type { ListenAddress } from './read-configuration.ts';
 
-export interface GuardServerOptions {
-  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+export interface GuardServerOptions extends Pick<GuardMode, 'answer' | 'isAmbiguous' | 'requestTimeoutMs'> {
   /** Gets what `answer` rejects with. */
   readonly onError: (error: unknown) => void;
-  /** The time for a request's head and body together, in milliseconds; 0 for no limit. */
-  readonly requestTimeoutMs: number;
   /** The times of a stop; those of the service when absent. */
   readonly stopping?: StopTimes;
 }
@@ -41,11 +39,16 @@ const POLL_MS = 25;
 /** @throws the system's error if it cannot listen on the address */
 export async function startGuardServer(
   { host, port }: ListenAddress,
-  { answer, onError, requestTimeoutMs, stopping = STOP_TIMES }: GuardServerOptions,
+  { answer, isAmbiguous, onError, requestTimeoutMs, stopping = STOP_TIMES }: GuardServerOptions,
 ): Promise<GuardServer> {
   let isStopping = false;
+  const ending = new WeakSet<Socket>();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    if (isStopping) response.setHeader('Connection', 'close');
+    const { socket } = request;
+    if (ending.has(socket)) return;
+    const isLast = isAmbiguous(request);
+    if (isLast) ending.add(socket);
+    if (isLast || isStopping) response.setHeader('Connection', 'close');
     answer(request, response).catch((error: unknown) => {
       onError(error);
       answerFault(response);

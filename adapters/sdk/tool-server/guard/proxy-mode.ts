@@ -57,6 +57,7 @@ export function proxyMode({ onError }: { readonly onError: (error: Error) => voi
       response.once('finish', () => discardRest(request));
       await answer(rules, request, response);
     },
+    isAmbiguous: (request) => plainRequest(request) === undefined,
     close: async () => rules?.upstream.close(),
   };
 }
