@@ -61,6 +61,15 @@ export const NO_HTTP_1 = [
   ...['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
 ];
 
+/** After any other expectation than 100-continue, a client may or may not send the body. */
+export const EXPECTATIONS = [
+  '200-ok',
+  '',
+  '100-continue, 200-ok',
+  '100-continue\r\nExpect: 100-continue',
+  'x 100-continue',
+];
+
 /** Malformed chunked bodies after a well-formed head. */
 export const CHUNKS: readonly (readonly [what: string, body: (text: string) => string])[] = [
   ['the prefix 0x', (text) => `0x${chunked(text)}`],

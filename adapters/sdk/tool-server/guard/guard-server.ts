@@ -68,8 +68,15 @@ export async function startGuardServer(
   // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
   server.maxHeadersCount = 0;
   // The mode invites the body, if it reads it. Node closes the connection after an answer without that: the client may or
-  // may not send the body.
-  server.on('checkContinue', serve);
+  // may not send the body. Node's own 417 would leave the connection open.
+  const meet = (request: IncomingMessage, response: ServerResponse): void => {
+    if (/^100-continue$/i.test(request.headers.expect ?? '')) serve(request, response);
+    else if (!ending.has(request.socket)) {
+      ending.add(request.socket);
+      response.writeHead(417, { Connection: 'close' }).end();
+    }
+  };
+  server.on('checkContinue', meet).on('checkExpectation', meet);
   // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   server.listen(port, host);

@@ -5,7 +5,14 @@
 
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { CHUNKS, chunked, FRAMINGS, NO_HTTP_1, VERSIONS } from '../../../../support/hostile/ambiguous-messages.ts';
+import {
+  CHUNKS,
+  chunked,
+  EXPECTATIONS,
+  FRAMINGS,
+  NO_HTTP_1,
+  VERSIONS,
+} from '../../../../support/hostile/ambiguous-messages.ts';
 import { type ReceivedBytes, sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
 
@@ -64,6 +71,18 @@ describe('The proxy of the guard', function () {
     for (const bytes of NO_HTTP_1) {
       expectRefused(await sendBytes(url, bytes + second()), bytes);
       expect(seen, bytes).to.deep.equal([]);
+    }
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('passes on nothing with another expectation than 100-continue, and no request behind it', async () => {
+    const url = await start();
+    for (const expected of EXPECTATIONS) {
+      const sent = post(`Expect: ${expected}\r\nContent-Length: ${BODY.length}`, BODY) + second();
+      const received = await sendBytes(url, sent);
+      expectRefused(received, expected);
+      expect(received.text).to.match(/^HTTP\/1\.1 417 /);
+      expect(seen, expected).to.deep.equal([]);
     }
     expect(errors).to.deep.equal([]);
   });
