@@ -4,17 +4,22 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { probe } from '../../../composition/guard/probe.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { eventually } from '../../support/eventually.ts';
+import { byLength } from '../../support/length.ts';
 import { closeServer, listen } from '../../support/listening.ts';
-import { answering, loopbackForSuite } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
 import { scrape } from '../../support/metrics-scrape.ts';
 import { AUDIENCE, planeForEachTest } from '../../support/tool-server/control-plane.ts';
 import { rawRequest } from '../../support/tool-server/raw-request.ts';
 
+const AUTHORITY = fileURLToPath(new URL('../../support/tls/ca.pem', import.meta.url));
+const MANY = byLength({ short: 200, full: 1000 });
 const BIN = new URL('../../../composition/guard/mandate-guard.ts', import.meta.url);
 
 /** Both programs of the guard. */
@@ -60,6 +65,13 @@ routes:
 ${more}`,
     );
   }
+
+  function writeProxy(match: string, at = upstream.url): void {
+    write(match, `upstream: ${at}\n`);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy'));
+  }
+  const sendTo = (path: string) =>
+    rawRequest(`http://127.0.0.1:${port}${path}`, 'GET', [['Authorization', `Bearer ${fixture.plane.token()}`]]);
 
   async function ask(uri: string) {
     const { status, body } = await rawRequest(`http://127.0.0.1:${port}/decide`, 'GET', [
@@ -194,14 +206,11 @@ ${more}`,
   });
 
   it('passes on what it allows in the mode proxy, with one line for a fault of the upstream', async () => {
-    write('GET /a');
-    const more = `upstream: ${upstream.url}\n`;
-    writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy') + more);
+    writeProxy('GET /a');
     upstream.answer = answering({ passed: true }, 200);
     running = run(['--config', file]);
     await running.complained('"message":"listening"');
-    const send = () =>
-      rawRequest(`http://127.0.0.1:${port}/a`, 'GET', [['Authorization', `Bearer ${fixture.plane.token()}`]]);
+    const send = () => sendTo('/a');
     expect((await send()).body).to.equal('{"passed":true}');
     expect(upstream.received.map(({ headers }) => [headers['mandate-subject'], headers.authorization])).to.deep.equal([
       ['ada', undefined],
@@ -214,6 +223,71 @@ ${more}`,
     expect([code, lines(out).map((line) => JSON.parse(line).decision)]).to.deep.equal([0, ['allow', 'allow']]);
     expect(lines(err).filter((line) => line.includes('"error"'))).to.have.lengthOf(1);
     expect(err).to.include(`The upstream ${upstream.url} did not answer (UND_ERR_SOCKET).`);
+  });
+
+  it('reaches an upstream behind https under its own name, and none whose certificate it does not trust', async () => {
+    const secure = await startLoopback(answering({ passed: true }), { tls: true });
+    try {
+      writeProxy('GET /a', secure.url);
+      for (const [NODE_EXTRA_CA_CERTS, status] of [
+        [undefined, 502],
+        [AUTHORITY, 200],
+      ] as const) {
+        running = startCommand(['--config', file], { NODE_EXTRA_CA_CERTS }, undefined, BIN);
+        await running.complained('"message":"listening"');
+        expect((await sendTo('/a')).status).to.equal(status);
+        running.child.kill('SIGKILL');
+        const { err } = await running.ended;
+        expect(err.includes('did not answer (UNABLE_TO_VERIFY_LEAF_SIGNATURE)')).to.equal(status === 502);
+      }
+      expect(secure.received.map(({ headers }) => [headers.host, headers['mandate-subject']])).to.deep.equal([
+        [new URL(secure.url).host, 'ada'],
+      ]);
+    } finally {
+      await secure.close();
+    }
+  });
+
+  it(`decides each of ${MANY} requests under one of two files while they replace each other`, async () => {
+    upstream.answer = answering({ passed: true });
+    writeProxy('GET /a');
+    running = run(['--config', file]);
+    const { child, ended, complained } = running;
+    await complained('"message":"listening"');
+    const statuses = new Map<string, number>();
+    let isOver = false;
+    const clients = Array.from({ length: 20 }, async (_, nth) => {
+      const path = nth % 2 === 0 ? '/a' : '/b';
+      for (let sent = 0; sent < MANY / 20; sent += 1) {
+        const outcome = `${path} ${(await sendTo(path)).status}`;
+        statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
+      }
+    });
+    const replacing = (async () => {
+      for (let nth = 1; !isOver; nth += 1) {
+        writeProxy(nth % 2 === 0 ? 'GET /a' : 'GET /b');
+        child.kill('SIGHUP');
+        await pause(10);
+      }
+    })();
+    await Promise.all(clients);
+    isOver = true;
+    await replacing;
+    child.kill('SIGTERM');
+    const { code, out, err } = await ended;
+    const of = (outcome: string) => statuses.get(outcome) ?? 0;
+    // Each of both files held for some of the requests of either path.
+    expect([...statuses.keys()]).to.have.members(['/a 200', '/a 403', '/b 200', '/b 403']);
+    const allowed = of('/a 200') + of('/b 200');
+    expect(allowed + of('/a 403') + of('/b 403')).to.equal(MANY);
+    expect(upstream.received).to.have.lengthOf(allowed);
+    const decisions = out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    expect(decisions).to.have.lengthOf(MANY);
+    expect(decisions.filter(({ decision }) => decision === 'allow')).to.have.lengthOf(allowed);
+    expect([code, err.includes('"error"')]).to.deep.equal([0, false]);
   });
 
   it('warns of an upstream that answers without the guard', async () => {

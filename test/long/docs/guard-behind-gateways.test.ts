@@ -73,7 +73,7 @@ for (const kind of ['nginx', 'caddy', 'haproxy'] as const) {
       mode.use(toolServer, decideConfiguration(toolServer.issuer));
       guard = await startGuardServer(
         { host: '127.0.0.1', port },
-        { answer: mode.answer, requestTimeoutMs: 0, onError: () => undefined, stopping: STOPPING },
+        { ...mode, onError: () => undefined, stopping: STOPPING },
       );
     }
 

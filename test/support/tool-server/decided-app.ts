@@ -48,8 +48,7 @@ export async function startDecidedApp(toolServer: ToolServer): Promise<GuardedAp
   const guard = await startGuardServer(
     { host: '127.0.0.1', port: 0 },
     {
-      answer: mode.answer,
-      requestTimeoutMs: mode.requestTimeoutMs,
+      ...mode,
       onError: () => undefined,
       stopping: STOPPING,
     },

@@ -140,6 +140,9 @@ export function proxyForEachTest() {
     upstreamOf,
     upstreamOfBytes,
     bearer: (claims = {}) => ['Authorization', `Bearer ${fixture.plane.token(claims)}`] as const,
+    get plane() {
+      return fixture.plane;
+    },
     get issuer() {
       return fixture.plane.issuer;
     },

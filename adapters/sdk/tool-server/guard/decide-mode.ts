@@ -29,6 +29,8 @@ export function decideMode(): GuardMode {
       if (rules === undefined) throw new Error('The mode has no rules yet.');
       await decide(rules, request, response);
     },
+    // The gateway wrote the request.
+    isAmbiguous: () => false,
     close: () => Promise.resolve(),
   };
 }

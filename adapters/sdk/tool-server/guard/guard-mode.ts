@@ -9,6 +9,8 @@ export interface GuardMode {
   use(toolServer: ToolServer, configuration: GuardConfiguration): void;
   /** Answers the request, with one access event unless its route is open. Rejects for an unexpected fault. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Whether a gateway could see another end of the message. Then nothing behind it on its connection is a request. */
+  isAmbiguous(request: IncomingMessage): boolean;
   /** The limit for a request's head and body together, in milliseconds; 0 for none. */
   readonly requestTimeoutMs: number;
   /** Frees what the mode holds, such as connections to the upstream. No request follows. */

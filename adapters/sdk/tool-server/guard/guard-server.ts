@@ -2,17 +2,15 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerRefusal, refusal } from '../core/refusal.ts';
+import type { GuardMode } from './guard-mode.ts';
 import type { ListenAddress } from './read-configuration.ts';
 
-export interface GuardServerOptions {
-  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+export interface GuardServerOptions extends Pick<GuardMode, 'answer' | 'isAmbiguous' | 'requestTimeoutMs'> {
   /** Gets what `answer` rejects with. */
   readonly onError: (error: unknown) => void;
-  /** The time for a request's head and body together, in milliseconds; 0 for no limit. */
-  readonly requestTimeoutMs: number;
   /** The times of a stop; those of the service when absent. */
   readonly stopping?: StopTimes;
 }
@@ -41,11 +39,16 @@ const POLL_MS = 25;
 /** @throws the system's error if it cannot listen on the address */
 export async function startGuardServer(
   { host, port }: ListenAddress,
-  { answer, onError, requestTimeoutMs, stopping = STOP_TIMES }: GuardServerOptions,
+  { answer, isAmbiguous, onError, requestTimeoutMs, stopping = STOP_TIMES }: GuardServerOptions,
 ): Promise<GuardServer> {
   let isStopping = false;
+  const ending = new WeakSet<Socket>();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    if (isStopping) response.setHeader('Connection', 'close');
+    const { socket } = request;
+    if (ending.has(socket)) return;
+    const isLast = isAmbiguous(request);
+    if (isLast) ending.add(socket);
+    if (isLast || isStopping) response.setHeader('Connection', 'close');
     answer(request, response).catch((error: unknown) => {
       onError(error);
       answerFault(response);
@@ -65,8 +68,17 @@ export async function startGuardServer(
   // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
   server.maxHeadersCount = 0;
   // The mode invites the body, if it reads it. Node closes the connection after an answer without that: the client may or
-  // may not send the body.
-  server.on('checkContinue', serve);
+  // may not send the body. Node's own 417 would leave the connection open.
+  const meet = (request: IncomingMessage, response: ServerResponse): void => {
+    if (/^100-continue$/i.test(request.headers.expect ?? '')) serve(request, response);
+    else if (!ending.has(request.socket)) {
+      ending.add(request.socket);
+      response.writeHead(417, { Connection: 'close' }).end();
+    }
+  };
+  server.on('checkContinue', meet).on('checkExpectation', meet);
+  // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
+  server.on('connection', (socket) => socket.setMaxListeners(0));
   server.listen(port, host);
   await once(server, 'listening');
   // The system may fail to accept one connection (ENFILE). The server continues to listen.

@@ -48,6 +48,7 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
   const { onError, stopping } = surroundings;
   const server = await startGuardServer(configuration.listen, {
     answer: (request, response) => mode.answer(request, response),
+    isAmbiguous: (request) => mode.isAmbiguous(request),
     onError,
     requestTimeoutMs: mode.requestTimeoutMs,
     ...(stopping && { stopping }),

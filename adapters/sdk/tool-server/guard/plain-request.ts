@@ -29,10 +29,13 @@ export function plainRequest({
   // 1. The target, and the host of its URL.
   const [host, ...otherHosts] = headerValues(rawHeaders, 'host');
   const isHost = host === undefined ? httpVersion === '1.0' : otherHosts.length === 0 && HOST.test(host);
-  // 2. The body. Its length or its chunks are the parser's; any other coding would be lost on the way.
+  // 2. The body. Its length or its chunks are the parser's; any other coding would be lost on the way. HTTP/1.0 has no
+  //    chunks (RFC 9112 §6.1): another server could read them as the next request.
   const codings = headerValues(rawHeaders, 'transfer-encoding');
-  const isPlainBody = codings.length === 0 || (codings.length === 1 && /^chunked$/i.test(codings[0] ?? ''));
-  // 3. The protocol. `h2c` is an offer that a server may ignore (RFC 9113 §3.1). A client that asks for any other waits.
-  const isHttp = headerValues(rawHeaders, 'upgrade').every((protocol) => /^h2c$/i.test(protocol));
+  const isChunked = codings.length === 1 && /^chunked$/i.test(codings[0] ?? '') && httpVersion === '1.1';
+  const isPlainBody = codings.length === 0 || isChunked;
+  // 3. The protocol. Node's parser also accepts 0.9 and 2.0. `h2c` is an offer that a server may ignore (RFC 9113 §3.1). A client that asks for any other waits.
+  const isHttp =
+    /^1\.[01]$/.test(httpVersion) && headerValues(rawHeaders, 'upgrade').every((protocol) => /^h2c$/i.test(protocol));
   return path === undefined || !isHost || !isPlainBody || !isHttp ? undefined : { method, path, host };
 }

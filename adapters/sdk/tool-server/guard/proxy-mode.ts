@@ -40,6 +40,8 @@ interface Rules {
   /** `undefined` without `mcp` in the file. */
   readonly mcp: McpRules | undefined;
   readonly upstream: Upstream;
+  /** The `Host` for the upstream, from that of the client. */
+  readonly hostFor: (sent: string | undefined) => string;
 }
 
 /** @param onError gets one error for each fault of the upstream */
@@ -60,6 +62,7 @@ export function proxyMode({ onError }: { readonly onError: (error: Error) => voi
       response.once('finish', () => discardRest(request));
       await answer(rules, request, response);
     },
+    isAmbiguous: (request) => plainRequest(request) === undefined,
     close: async () => rules?.upstream.close(),
   };
 }
@@ -89,6 +92,7 @@ function rulesOf(
       earlier?.configuration.upstream === origin && earlier.configuration.upstreamTimeoutMs === timeoutMs
         ? earlier.upstream
         : upstreamAt(origin, { timeoutMs, onError }),
+    hostFor: hostAt(origin),
   };
 }
 
@@ -108,14 +112,13 @@ function sessionsOf({ issuer, audience }: ToolServer, earlier: Rules | undefined
 }
 
 async function answer(rules: Rules, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { configuration, metadata, upstream } = rules;
+  const { metadata, upstream, hostFor } = rules;
   const plain = plainRequest(request);
   if (plain !== undefined && metadata.answer(request, response)) return;
   const allowed = await decide(rules, plain, request, response);
   if (allowed === undefined) return;
   const { claims, ...sent } = allowed;
-  const host = hostFor(configuration.upstream, plain?.host);
-  const headers = requestHeaders(request.rawHeaders, host, identityHeaders(claims));
+  const headers = requestHeaders(request.rawHeaders, hostFor(plain?.host), identityHeaders(claims));
   await upstream.forward(request, response, { headers, ...sent });
 }
 
@@ -151,9 +154,9 @@ async function decide(
  * A server on loopback gets the client's `Host`, as without the guard: some compare it, and some make links of it. A server
  * behind https gets its own, by which such servers choose the site and the certificate.
  */
-function hostFor(upstream: string, sent: string | undefined): string {
+function hostAt(upstream: string): Rules['hostFor'] {
   const { protocol, host } = new URL(upstream);
-  return protocol === 'https:' ? host : (sent ?? host);
+  return protocol === 'https:' ? () => host : (sent = host) => sent;
 }
 
 /** Closing at once would reset the connection, and the client could lose the answer. */

@@ -74,6 +74,12 @@ export function upstreamAt(
 
   const forward: Upstream['forward'] = (request, response, { headers, body }) =>
     new Promise((resolve) => {
+      const { socket } = request;
+      // The client has left during the decision: nothing will end the upstream's answer.
+      if (socket.destroyed || response.destroyed) {
+        resolve();
+        return;
+      }
       let controller: Dispatcher.DispatchController | undefined;
       let isOver = false;
       const end = (fault?: Fault, why = ''): void => {
@@ -81,6 +87,7 @@ export function upstreamAt(
         isOver = true;
         waiting.end();
         response.off('close', leave).off('drain', resume);
+        socket.off('close', leave);
         // undici tells of no fault after this.
         if (fault !== undefined) controller?.abort(new Error(fault.sentence));
         if (fault !== undefined && fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
@@ -98,6 +105,8 @@ export function upstreamAt(
         client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
       });
       response.on('close', leave).on('drain', resume);
+      // A response that waits for an earlier one of its connection has no such event.
+      socket.on('close', leave);
       waiting.waitFor('upstream');
       const options = {
         method: request.method as Dispatcher.HttpMethod,
@@ -125,7 +134,7 @@ export function upstreamAt(
           end();
         },
         onResponseError(_, error) {
-          if (request.socket.destroyed) end();
+          if (socket.destroyed) end();
           else end(NO_ANSWER, nameOf(error));
         },
       });

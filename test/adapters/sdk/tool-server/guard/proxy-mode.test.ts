@@ -2,6 +2,7 @@
 
 import { request as httpRequest, type RequestListener, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
+import { eventually } from '../../../../support/eventually.ts';
 import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
@@ -183,6 +184,27 @@ describe('The guard in its mode proxy', () => {
       expect([seen, errors]).to.deep.equal([[], []]);
     });
   }
+
+  it('serves a client that offers h2c with its first request, as that of Java does, also with a body', async () => {
+    const url = await proxy.start(recording);
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\n';
+    const settings = 'HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n';
+    const rest = `Host: x\r\n${settings}Upgrade: h2c\r\nUser-Agent: Java-http-client/17.0.12\r\n${bearer().join(': ')}\r\n`;
+    const client = await rawConnection(url);
+    client.send(`POST /issues/7 HTTP/1.1\r\n${offer}Content-Length: 4\r\n${rest}\r\nbody`);
+    expect(await client.until('answered')).to.match(/^HTTP\/1\.1 200 OK\r\n/);
+    client.send(`POST /issues/8 HTTP/1.1\r\n${offer}Transfer-encoding: chunked\r\n${rest}\r\n4\r\nmore\r\n0\r\n\r\n`);
+    await client.until('answeredHTTP/1.1 200 OK');
+    client.send(`GET /issues/9 HTTP/1.1\r\n${offer}${rest}\r\n`);
+    await eventually(() => seen.length === 3);
+    expect(seen.map(({ line, body }) => [line, body])).to.deep.equal([
+      ['POST /issues/7', 'body'],
+      ['POST /issues/8', 'more'],
+      ['GET /issues/9', ''],
+    ]);
+    expect(seen.flatMap(({ headers }) => headers).filter((text) => /h2c|http2/i.test(text))).to.deep.equal([]);
+    client.leave();
+  });
 
   it('accepts a request of HTTP/1.0 without a host', async () => {
     const url = await proxy.start(recording);

@@ -97,6 +97,51 @@ describe('The proxy of the guard', () => {
       expect(errors).to.deep.equal([]);
     });
 
+    it('asks nothing for a client that leaves before the decision', async () => {
+      let isAsked = false;
+      let answerKeys: (() => void) | undefined;
+      proxy.plane.answerKeys = (_, response) => {
+        answerKeys = () => response.end(JSON.stringify({ keys: proxy.plane.published.map((key) => key.publicJwk) }));
+      };
+      const url = await proxy.start(() => {
+        isAsked = true;
+      });
+      const client = await rawConnection(url);
+      client.send(`GET /stream HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\n\r\n`);
+      await eventually(() => answerKeys !== undefined);
+      client.leave();
+      // The guard notices it before this answer, which needs no key.
+      expect((await rawRequest(`${url}/a`, 'GET', [])).status).to.equal(401);
+      proxy.events.length = 0;
+      answerKeys?.();
+      await eventually(() => decided().length === 1);
+      // It would wait for a request that no one ends.
+      await proxy.stop();
+      expect([isAsked, decided(), errors]).to.deep.equal([false, [['GET /*', 'allow', null]], []]);
+    });
+
+    it('ends each pipelined request of a client that leaves, and warns of no leak', async () => {
+      const warned: string[] = [];
+      const warn = ({ name }: Error) => void warned.push(name);
+      process.on('warning', warn);
+      const open = new Set<string>();
+      const url = await proxy.start(({ url: target = '' }, response) => {
+        open.add(target);
+        response.write('begun ');
+        response.once('close', () => open.delete(target));
+      });
+      const client = await rawConnection(url);
+      const targets = Array.from({ length: 12 }, (_, at) => `/stream/${at}`);
+      for (const target of targets) {
+        client.send(`GET ${target} HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\n\r\n`);
+      }
+      await eventually(() => open.size === targets.length);
+      client.leave();
+      await eventually(() => open.size === 0);
+      process.off('warning', warn);
+      expect([warned, errors]).to.deep.equal([[], []]);
+    });
+
     it('reads the answer only as fast as the client does', async () => {
       let written = 0;
       const url = await proxy.start(async (_, response) => {

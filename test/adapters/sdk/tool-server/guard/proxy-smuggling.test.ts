@@ -1,0 +1,98 @@
+/**
+ * Request smuggling through the proxy. Each message has a valid token, and a second allowed request behind it: one that was
+ * taken for a request would reach the upstream.
+ */
+
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import {
+  CHUNKS,
+  chunked,
+  EXPECTATIONS,
+  FRAMINGS,
+  NO_HTTP_1,
+  VERSIONS,
+} from '../../../../support/hostile/ambiguous-messages.ts';
+import { type ReceivedBytes, sendBytes } from '../../../../support/hostile/send-bytes.ts';
+import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
+
+const BODY = '{"first":true}';
+
+describe('The proxy of the guard', function () {
+  this.timeout(120_000);
+  const proxy = proxyForEachTest();
+  const { errors, bearer } = proxy;
+
+  /** The requests that the upstream has got whole. */
+  const seen: string[] = [];
+  beforeEach(() => {
+    seen.length = 0;
+  });
+  const start = () =>
+    proxy.start((request, response) => {
+      text(request).then(
+        (body) => {
+          seen.push(`${request.method} ${request.url} ${body}`);
+          response.end('answered');
+        },
+        () => undefined,
+      );
+    });
+
+  const post = (framing: string, body: string, version = '1.1') =>
+    `POST /first HTTP/${version}\r\nHost: x\r\n${bearer().join(': ')}\r\n${framing}\r\n\r\n${body}`;
+  const second = () => `GET /second HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\n\r\n`;
+
+  function expectRefused({ text, end }: ReceivedBytes, what: string): void {
+    expect(
+      [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status?.[0]),
+      what,
+    ).to.deep.equal(['4']);
+    expect(end, what).to.equal('closed');
+  }
+
+  it('passes on no request whose end is ambiguous, and none behind it', async () => {
+    const url = await start();
+    for (const [what, framing, chunks = false] of FRAMINGS) {
+      const sent = post(framing(BODY.length), chunks ? chunked(BODY) : BODY) + second();
+      expectRefused(await sendBytes(url, sent), what);
+      expect(seen, what).to.deep.equal([]);
+    }
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('passes on no chunks of another version than 1.1, and nothing that is no HTTP/1', async () => {
+    const url = await start();
+    for (const version of VERSIONS) {
+      const sent = post('Connection: keep-alive\r\nTransfer-Encoding: chunked', chunked(BODY), version);
+      expectRefused(await sendBytes(url, sent + second()), version);
+      expect(seen, version).to.deep.equal([]);
+    }
+    for (const bytes of NO_HTTP_1) {
+      expectRefused(await sendBytes(url, bytes + second()), bytes);
+      expect(seen, bytes).to.deep.equal([]);
+    }
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('passes on nothing with another expectation than 100-continue, and no request behind it', async () => {
+    const url = await start();
+    for (const expected of EXPECTATIONS) {
+      const sent = post(`Expect: ${expected}\r\nContent-Length: ${BODY.length}`, BODY) + second();
+      const received = await sendBytes(url, sent);
+      expectRefused(received, expected);
+      expect(received.text).to.match(/^HTTP\/1\.1 417 /);
+      expect(seen, expected).to.deep.equal([]);
+    }
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('passes on no whole body with malformed chunks, and no request behind it', async () => {
+    const url = await start();
+    for (const [what, body] of CHUNKS) {
+      expectRefused(await sendBytes(url, post('Transfer-Encoding: chunked', body(BODY)) + second()), what);
+      expect(seen, what).to.deep.equal([]);
+    }
+    expect(errors).to.deep.equal([]);
+  });
+});
