@@ -140,9 +140,6 @@ export function proxyForEachTest() {
     upstreamOf,
     upstreamOfBytes,
     bearer: (claims = {}) => ['Authorization', `Bearer ${fixture.plane.token(claims)}`] as const,
-    get plane() {
-      return fixture.plane;
-    },
     get issuer() {
       return fixture.plane.issuer;
     },
