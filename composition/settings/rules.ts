@@ -223,7 +223,7 @@ export const rules: readonly Rule[] = [
     for (const { index, JwksUri } of settings['Service:Approvals:Resources']) {
       // The control plane publishes keys of agents. With these an agent could ask.
       if (JwksUri === undefined || !isSameHost(new URL(JwksUri), issuer)) continue;
-      const accepted = "an address on a host of its own, or the tool server's keys as Jwks";
+      const accepted = "an address on another host than the control plane's, or the tool server's keys as Jwks";
       wrong(`Service:Approvals:Resources:${index}:JwksUri`, 'is on the host of Service:Issuer', accepted);
     }
   }),

@@ -69,6 +69,8 @@ function openSqlite(path: string): Connection {
 
 function openPostgres(connectionString: string): Connection {
   const pool = new pg.Pool({ connectionString });
+  // `end` does not wait for the server, so a connection that is closing may still get an error.
+  pool.on('error', () => undefined);
   const names = new Map<string, string>();
   const query = (text: string, values: readonly Value[]) => {
     const name = names.get(text) ?? `peer_${names.size}`;

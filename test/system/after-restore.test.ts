@@ -11,7 +11,13 @@ import { fieldsOf, JIRA, type LedgerLine, type Mandate, startMandate } from '../
 import { movedClock } from '../support/moved-clock.ts';
 import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../support/tool-server/approval-request.ts';
 
 /** Copies the database, which no process uses. Resolves with the function that puts the copy in its place. */
 async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>> {
@@ -50,9 +56,7 @@ for (const database of databasesByLength) {
       const settings = {
         ...sharedSigningKey(),
         'Service:Me:ClientId': 'the-page',
-        'Service:Approvals:Enabled': 'true',
-        'Service:Approvals:Resources:0:Audience': JIRA,
-        'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+        ...approvalSettings(jira),
       };
       start = () =>
         startMandate({ database: { ...database, fresh: async () => kept }, settings, clock, databaseClock: clock });

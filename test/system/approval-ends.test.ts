@@ -6,7 +6,13 @@ import { answering } from '../support/loopback.ts';
 import { fieldsOf, JIRA, type Mandate, startMandate } from '../support/mandate.ts';
 import { patch, type ScimClient, scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../support/tool-server/approval-request.ts';
 import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 import { startUserDirectory } from '../support/user-directory.ts';
 import { RISC, SESSION_REVOKED } from './shared-signals/stream.ts';
@@ -34,9 +40,7 @@ for (const database of databases) {
           'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
           'Service:Me:Audience': ME,
           'Service:Me:ClientId': 'the-page',
-          'Service:Approvals:Enabled': 'true',
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+          ...approvalSettings(jira),
           'Service:Tasks:Retention': 'PT2M',
         },
       });

@@ -7,7 +7,7 @@ import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { verifyOnPage } from '../support/log/evidence-page.ts';
 import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { type AskingServer, askingServer, asks, jwksOf } from '../support/tool-server/approval-request.ts';
+import { type AskingServer, approvalSettings, askingServer, asks } from '../support/tool-server/approval-request.ts';
 
 interface Bundle {
   readonly evidence: readonly { readonly record?: Readonly<Record<string, string>>; readonly words?: unknown }[];
@@ -28,9 +28,7 @@ for (const database of databasesByLength) {
         settings: {
           ...key,
           'Service:Me:ClientId': 'the-page',
-          'Service:Approvals:Enabled': 'true',
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+          ...approvalSettings(jira),
         },
       });
     });

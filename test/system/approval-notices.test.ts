@@ -4,7 +4,13 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../support/tool-server/approval-request.ts';
 
 for (const database of databases) {
   describe(`Notices of approvals on ${database.name}`, () => {
@@ -20,10 +26,8 @@ for (const database of databases) {
       mandate = await startMandate({
         database,
         settings: {
-          'Service:Approvals:Enabled': 'true',
+          ...approvalSettings(jira),
           'Service:Me:ClientId': 'the-page',
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
           'Service:Approvals:Notify:Url': `${server.url}/hook?a=b`,
           'Service:Approvals:Notify:BearerToken': 'knock==',
         },

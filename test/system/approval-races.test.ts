@@ -7,7 +7,13 @@ import { repetitions } from '../contract/repetitions.ts';
 import { databases } from '../support/databases.ts';
 import { JIRA, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../support/tool-server/approval-request.ts';
 
 const ROUNDS = repetitions(10, 200);
 const HISTORIES = repetitions(10, 100);
@@ -24,10 +30,8 @@ for (const database of databases) {
       const key = sharedSigningKey();
       const settings = {
         ...key,
-        'Service:Approvals:Enabled': 'true',
+        ...approvalSettings(jira),
         'Service:Me:ClientId': 'the-page',
-        'Service:Approvals:Resources:0:Audience': JIRA,
-        'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
         'Service:Approvals:Lifetime': 'PT1M',
         'Service:Approvals:Spend': 'PT1M',
         'Service:Approvals:RefusedFor': 'PT1M',

@@ -13,9 +13,14 @@ import {
   WIKI,
   withService,
 } from '../support/mandate.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../support/tool-server/approval-request.ts';
 
-const ENABLED = { 'Service:Approvals:Enabled': 'true', 'Service:Me:ClientId': 'the-page' };
 const SENTENCE = 'The approval request is not acceptable.';
 
 for (const database of databases) {
@@ -30,11 +35,8 @@ for (const database of databases) {
       mandate = await startMandate({
         database,
         settings: {
-          ...ENABLED,
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
-          'Service:Approvals:Resources:1:Audience': WIKI,
-          'Service:Approvals:Resources:1:Jwks': jwksOf(wiki),
+          'Service:Me:ClientId': 'the-page',
+          ...approvalSettings(jira, wiki),
           // Shorter than the lives of tokens.
           'Service:Approvals:Lifetime': 'PT2M',
           'Service:Approvals:Spend': 'PT1M',

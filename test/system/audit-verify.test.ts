@@ -237,9 +237,9 @@ for (const kind of databasesByLength) {
         afterEach(() => tampering.undo());
         after(() => outside.close());
 
-        const verify = (given: readonly Checkpoint[] = []) =>
+        const verify = (given: readonly Checkpoint[] = [], { checkpoints } = storage) =>
           verifyLedger({
-            ledger: storage.checkpoints,
+            ledger: checkpoints,
             verifier: key.verifier,
             hash: sha256Bytes,
             turn: eventLoopTurn,
@@ -403,8 +403,11 @@ for (const kind of databasesByLength) {
             'delete from checkpoints where checkpoint_id = 6',
             `delete from ledger where seq > ${end}`,
           );
-          expect((await verify()).kind).to.equal('intact');
-          const outcome = await verify(sealed.slice(-1));
+          // As the command does. A service whose database is open would notice that its newest record is gone.
+          const reopened = await database.open({ clock: { now: () => NOON } });
+          expect((await verify([], reopened)).kind).to.equal('intact');
+          const outcome = await verify(sealed.slice(-1), reopened);
+          await reopened.close();
           expect(outcome).to.deep.include({
             kind: 'broken',
             fault: { kind: 'mark_unmatched', checkpointId: 6, newestId: 5 },

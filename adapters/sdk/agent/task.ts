@@ -65,7 +65,7 @@ interface TaskRequest {
   readonly resource: string;
   /** The origins to which `fetch` may send the token. */
   readonly origins: readonly string[];
-  /** How `fetch` waits for an approval; `undefined` if the task has no `fetch` of its own. */
+  /** How `fetch` waits for an approval; `undefined` for a client of MCP, which does not use `fetch`. */
   readonly waiting: Waiting | undefined;
 }
 

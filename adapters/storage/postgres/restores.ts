@@ -8,6 +8,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
+import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
 import { appendEntries } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
@@ -32,11 +33,7 @@ const refuseEarlier = {
   text: `insert into spent_assertions as s (agent_id, jti, forget_at) values ('', '', $1)
     on conflict (agent_id, jti) do update set forget_at = greatest(s.forget_at, excluded.forget_at)`,
 };
-/** Whether the agent used a yes since the backup is lost. The sweeper records that these yeses have expired. */
-const expireUnused = {
-  name: 'restore_expires',
-  text: `update approvals set expires_at = decided_at where state = 'granted'`,
-};
+const expireUnused = { name: 'restore_expires', text: EXPIRE_UNUSED };
 
 /**
  * @param uri of the role that owns the schema

@@ -126,3 +126,8 @@ export function toDueApproval(row: DueApprovalRow): DueApproval {
     audience: row.audience,
   };
 }
+
+/**
+ * After a restore. Whether the agent used a yes since the backup is lost. The sweeper records that these yeses have expired.
+ */
+export const EXPIRE_UNUSED = "update approvals set expires_at = decided_at where state = 'granted'";

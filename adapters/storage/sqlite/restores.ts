@@ -4,6 +4,7 @@ import type { RestoreOutcome, RestoreRequest } from '../../../application/ports/
 import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
+import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
 import { appendEntries, lastNumber } from './append.ts';
 import type { Connection } from './connection.ts';
 
@@ -14,8 +15,6 @@ const beginSequence = "insert into sqlite_sequence (name, seq) values ('ledger',
 /** The row that counts for every assertion issued before (`facts.ts`). The sweeper deletes it like any other. */
 const refuseEarlier = `insert into spent_assertions (agent_id, jti, forget_at) values ('', '', ?)
   on conflict do update set forget_at = max(forget_at, excluded.forget_at)`;
-/** Whether the agent used a yes since the backup is lost. The sweeper records that these yeses have expired. */
-const expireUnused = "update approvals set expires_at = decided_at where state = 'granted'";
 
 export function afterRestore(connection: Connection, { at, latest, above }: RestoreRequest): Promise<RestoreOutcome> {
   return connection.write((run): RestoreOutcome => {
@@ -24,7 +23,7 @@ export function afterRestore(connection: Connection, { at, latest, above }: Rest
     if (to === undefined) return { kind: 'beyond' };
     if (run(moveSequence, [to]).count === 0) run(beginSequence, [to]);
     run(refuseEarlier, [plusSeconds(latest, RESTORE_REFUSES_SECONDS)]);
-    run(expireUnused);
+    run(EXPIRE_UNUSED);
     appendEntries(run, [restoredEntry(at, from, to)]);
     return { kind: 'moved', from, to };
   });

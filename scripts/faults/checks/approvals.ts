@@ -1,6 +1,6 @@
 /**
- * Checks approvals: a tool server was told of each yes at most once, of no other, and the records say the same. The run has
- * ended every task, so each approval has all its records.
+ * Checks approvals: a tool server gets the answer `granted` only after a yes, and at most once for each. The records must say the
+ * same. The run has ended every task, so each approval has all its records.
  */
 
 import { parseApprovalDetail } from '../../../domain/approvals/approval.ts';

@@ -43,8 +43,18 @@ export async function askingServer(
 }
 
 /** Public keys as in the setting `Service:Approvals:Resources:N:Jwks`. */
-export const jwksOf = (...servers: readonly AskingServer[]) =>
+export const jwksOf = (...servers: readonly Pick<AskingServer, 'key'>[]) =>
   JSON.stringify({ keys: servers.map(({ key }) => key.publicJwk) });
+
+/** Approvals are on, and these tool servers may ask. A service also needs the client id of the page. */
+export function approvalSettings(...servers: readonly Pick<AskingServer, 'audience' | 'key'>[]) {
+  const settings: Record<string, string> = { 'Service:Approvals:Enabled': 'true' };
+  for (const [index, server] of servers.entries()) {
+    settings[`Service:Approvals:Resources:${index}:Audience`] = server.audience;
+    settings[`Service:Approvals:Resources:${index}:Jwks`] = jwksOf(server);
+  }
+  return settings;
+}
 
 /** Sends a request with the task's token. */
 export function asks({ post }: Pick<Mandate, 'post'>, token: unknown, request: string) {

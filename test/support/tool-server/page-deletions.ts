@@ -8,6 +8,7 @@ import type { TestDatabase } from '../databases.ts';
 import { type ExamplePlace, type ExampleServer, startExample } from '../example-process.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../mandate.ts';
 import { makeSigningKey } from '../signing-key.ts';
+import { approvalSettings } from './approval-request.ts';
 
 /** Declares the tests of an example that deletes pages, each after a person's yes. */
 export function deletesPagesAfterApprovals(name: string, database: TestDatabase, place?: ExamplePlace): void {
@@ -25,10 +26,8 @@ export function deletesPagesAfterApprovals(name: string, database: TestDatabase,
       database,
       issuer: 'own-address',
       settings: {
-        'Service:Approvals:Enabled': 'true',
+        ...approvalSettings({ audience: JIRA, key }),
         'Service:Me:ClientId': 'the-page',
-        'Service:Approvals:Resources:0:Audience': JIRA,
-        'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
       },
     });
     server = await startExample(name, { MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA, APPROVAL_KEY: keyFile }, place);

@@ -12,7 +12,13 @@ import {
 import { type ConsoleService, startConsole } from '../../support/console/console-service.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { JIRA, type RegisteredAgent } from '../../support/mandate.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../../support/tool-server/approval-request.ts';
 
 for (const database of databasesByLength) {
   describe(`The console's approvals on ${database.name}`, function () {
@@ -26,9 +32,7 @@ for (const database of databasesByLength) {
       jira = await askingServer(JIRA, clock);
       service = await startConsole(database, {
         'Service:Me:ClientId': 'the-page',
-        'Service:Approvals:Enabled': 'true',
-        'Service:Approvals:Resources:0:Audience': JIRA,
-        'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+        ...approvalSettings(jira),
       });
       off = await startConsole(database);
       agent = await service.mandate.agent();

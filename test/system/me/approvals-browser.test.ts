@@ -7,7 +7,7 @@ import { databasesByLength } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, startWithPage } from '../../support/me/person-browser.ts';
-import { type AskingServer, askingServer, asks, jwksOf } from '../../support/tool-server/approval-request.ts';
+import { type AskingServer, approvalSettings, askingServer, asks } from '../../support/tool-server/approval-request.ts';
 
 for (const database of databasesByLength) {
   describe(`Approvals at the person's page in a browser on ${database.name}`, function () {
@@ -19,9 +19,7 @@ for (const database of databasesByLength) {
     before(async () => {
       jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
       const settings = {
-        'Service:Approvals:Enabled': 'true',
-        'Service:Approvals:Resources:0:Audience': JIRA,
-        'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
+        ...approvalSettings(jira),
       };
       running = await startWithPage(database, settings, { odd: {} });
       mandate = running.mandate;

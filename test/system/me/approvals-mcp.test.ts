@@ -18,6 +18,7 @@ import {
   startWithPage,
 } from '../../support/me/person-browser.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
+import { approvalSettings } from '../../support/tool-server/approval-request.ts';
 import { client1, client2, type Paying, type PayingMcp, startPayingMcp } from '../../support/tool-server/paying-mcp.ts';
 
 const ARGS = { to: 'Bob', amount: 12 };
@@ -39,9 +40,7 @@ for (const database of databasesByLength) {
       const port = await freePort();
       const audience = `http://127.0.0.1:${port}/mcp`;
       running = await startWithPage(database, {
-        'Service:Approvals:Enabled': 'true',
-        'Service:Approvals:Resources:0:Audience': audience,
-        'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
+        ...approvalSettings({ audience, key }),
       });
       const { issuer, clock } = running.mandate;
       // The provider dates the sign-in by the real clock.

@@ -11,7 +11,13 @@ import {
   startMandate,
   withService,
 } from '../../support/mandate.ts';
-import { type AskingServer, askingServer, asks, digestOf, jwksOf } from '../../support/tool-server/approval-request.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../../support/tool-server/approval-request.ts';
 
 const ME = 'https://mandate.test/me';
 
@@ -30,10 +36,8 @@ for (const database of databases) {
         settings: {
           'Service:Me:Audience': ME,
           'Service:Me:ClientId': 'the-page',
-          'Service:Approvals:Enabled': 'true',
+          ...approvalSettings(jira),
           'Service:Approvals:MaxAuthAge': 'PT2M',
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': jwksOf(jira),
         },
       });
       mandate.clock.standStill();

@@ -5,6 +5,7 @@
 
 import { expect } from 'chai';
 import { connectOutside, type OutsideConnection, postgres } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { byLength } from '../../support/length.ts';
 import { type Answer, type Mandate, startMandate } from '../../support/mandate.ts';
 import { scimSettings } from '../../support/scim-client.ts';
@@ -51,7 +52,8 @@ describe('A Postgres statement that fails', () => {
   before(async function () {
     this.timeout(60_000);
     const database = await postgres.fresh();
-    outside = await connectOutside(database);
+    // It sees what the sessions of the service do.
+    outside = await connectOutside(database, 'superuser');
     const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
     faults = await statementFaults(Number(uri.port));
     uri.port = String(faults.port);
@@ -88,13 +90,23 @@ describe('A Postgres statement that fails', () => {
     readonly statements: number;
   }
 
+  /** The server still executes what it has received when the connection of a lost response closes. Then it may commit. */
+  const nothingRuns = async () =>
+    (
+      await outside.sql(
+        "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'",
+      )
+    ).length === 0;
+
   const asked = async (ask: Ask, nth: number, fault: Fault): Promise<Outcome> => {
     const before = await highest();
     faults.arm(nth, fault);
     const started = performance.now();
     const answer = await ask();
     const took = performance.now() - started;
-    return { answer, took, statements: faults.disarm(), records: await recordsSince(before) };
+    const statements = faults.disarm();
+    await eventually(nothingRuns);
+    return { answer, took, statements, records: await recordsSince(before) };
   };
 
   const expectUnavailable = ({ answer, took }: Outcome, { surface }: Decision): void => {

@@ -28,8 +28,14 @@ export function testStandbysAndPartitions(faulty: FaultyPostgres): void {
     await own.sql('select pg_reload_conf()');
     const condition = await openPostgresCondition(own.postgres.server.url('serving', DATABASE), capturedLog());
     try {
+      // Commits wait from the moment that Postgres's checkpointer has read the setting.
+      let answer = await agent.exchange();
+      await eventually(async () => {
+        if (answer.status === 200) answer = await agent.exchange();
+        return answer.status !== 200;
+      });
       // A commit waits also if its client is gone, so a refused exchange may be committed later.
-      expectUnavailable(await agent.exchange());
+      expectUnavailable(answer);
       const [code, status, detail] = await readiness();
       expect([code, status]).to.deep.equal([200, 'Degraded']);
       expect(detail).to.match(

@@ -151,7 +151,7 @@ export function testScript(serve: (document: string) => string): void {
     await page.keyboard.down('Shift');
     await renew([SECOND]);
     expect(await yes(FIRST).count()).to.equal(1);
-    await page.clock.runFor(4000);
+    await page.clock.runFor(10_000);
     await renew([SECOND]);
     await yes(FIRST).waitFor({ state: 'detached' });
     await page.context().close();

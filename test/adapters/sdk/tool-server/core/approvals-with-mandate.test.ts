@@ -15,6 +15,7 @@ import { databases } from '../../../../support/databases.ts';
 import { closeServer, listen } from '../../../../support/listening.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../../support/mandate.ts';
 import { makeSigningKey, type SigningKey } from '../../../../support/signing-key.ts';
+import { approvalSettings } from '../../../../support/tool-server/approval-request.ts';
 import {
   client1,
   client2,
@@ -43,10 +44,8 @@ for (const database of databases) {
         database,
         issuer: 'own-address',
         settings: {
-          'Service:Approvals:Enabled': 'true',
+          ...approvalSettings({ audience: JIRA, key }),
           'Service:Me:ClientId': 'the-page',
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
         },
       });
       toolServer = createToolServer({

@@ -460,7 +460,7 @@ describe('A call that a person approves, without a framework', () => {
   const fixture = planeForEachTest(() => NOW);
   const DIGEST = sha256('DELETE /payments/7');
 
-  it('is asked for with the given digest and text, or refused if they are none, before a person is asked', async () => {
+  it('asks with the given digest and text, and refuses wrong ones before a person is asked', async () => {
     const approvals = await fakeApprovals(fixture.plane, () => NOW);
     const errors: string[] = [];
     const options = { now: () => NOW * 1000, onError: (error: unknown) => void errors.push((error as Error).message) };

@@ -23,6 +23,7 @@ import { closeServer, listen } from '../../../../support/listening.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../../support/mandate.ts';
 import { makeSigningKey } from '../../../../support/signing-key.ts';
 import { anyArgumentsText, sorted } from '../../../../support/tool-server/any-arguments.ts';
+import { approvalSettings } from '../../../../support/tool-server/approval-request.ts';
 
 const RUNS = byLength({ short: 4, full: 60 });
 const SURFACES = ['express', 'fastify', 'mcp'] as const;
@@ -89,12 +90,10 @@ for (const database of databasesByLength) {
         database,
         issuer: 'own-address',
         settings: {
-          'Service:Approvals:Enabled': 'true',
+          ...approvalSettings({ audience: JIRA, key }),
           'Service:Approvals:MaxPendingPerTask': '1000',
           'Service:Approvals:MaxPendingPerPerson': '1000',
           'Service:Me:ClientId': 'the-page',
-          'Service:Approvals:Resources:0:Audience': JIRA,
-          'Service:Approvals:Resources:0:Jwks': JSON.stringify({ keys: [key.publicJwk] }),
         },
       });
       agent = await mandate.agent();
