@@ -10,7 +10,12 @@ import {
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
-import { guardFileFaults, overlapping, patternsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import {
+  guardFileFaults,
+  literalNames,
+  overlapping,
+  patternsOf,
+} from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 
 /** Two readers of YAML can repeat an anchored value differently, and each field here is a decision about access. */
@@ -20,8 +25,8 @@ export type GuardFile =
   | {
       readonly kind: 'usable';
       readonly configuration: GuardConfiguration;
-      /** A line for each two patterns that some request matches. */
-      readonly overlaps: readonly string[];
+      /** A line for each two patterns that some request matches, and for what probably means something else. */
+      readonly remarks: readonly string[];
     }
   | { readonly kind: 'unusable'; readonly faults: readonly string[] };
 
@@ -45,10 +50,14 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
     const inOrder = faults.sort((one, other) => one.line - other.line);
     return { kind: 'unusable', faults: inOrder.map(({ line, clause }) => place(line, clause)) };
   }
-  const overlaps = overlapping(patternsOf(mapping)).map(([first, later]) =>
+  const patterns = patternsOf(mapping);
+  const overlaps = overlapping(patterns).map(([first, later]) =>
     place(later.line, `${later.pattern} overlaps ${first.pattern} in line ${first.line}, which wins.`),
   );
-  return { kind: 'usable', configuration: readConfiguration(mapping, key), overlaps };
+  const literal = literalNames(mapping, patterns).map(({ line, name, taken }) =>
+    place(line, `${name} has no placeholder: ${taken} matches only itself.`),
+  );
+  return { kind: 'usable', configuration: readConfiguration(mapping, key), remarks: [...overlaps, ...literal] };
 }
 
 /** @returns the problem of a file that cannot be used, without any part of the key */

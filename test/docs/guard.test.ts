@@ -64,7 +64,7 @@ describe('docs/guard.md', () => {
         const { privateKey } = await makeSigningKey('ES256');
         await writeFile(join(folder, 'approval-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
         await copyFile(example, join(folder, 'guard.yaml'));
-        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', overlaps: [] });
+        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', remarks: [] });
       } finally {
         await rm(folder, { recursive: true });
       }
