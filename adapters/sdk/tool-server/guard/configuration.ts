@@ -22,7 +22,7 @@ import {
   single,
 } from './placed-checks.ts';
 import { isPlainPath } from './request-target.ts';
-import { overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
+import { matchesRoute, overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
 
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
@@ -162,12 +162,45 @@ function isEmptyList(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-export interface PlacedMatch extends RouteMatch {
+interface PlacedMatch extends RouteMatch {
   readonly line: number;
 }
 
-/** The patterns of a file without faults, in the order in which they are compared. Routes precede what is open. */
-export function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
+/** A pattern, and what decides a request that both match. */
+export interface Overlap {
+  readonly pattern: string;
+  readonly line: number;
+  readonly winner: { readonly name: string; readonly line: number };
+}
+
+/**
+ * Every two parts of a file that some request matches: two patterns, or `mcp.path` and a pattern.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function overlapsOf(mapping: PlacedMapping): readonly Overlap[] {
+  const patterns = patternsOf(mapping);
+  const ofMcp = patterns.filter((match) => coversMcpPath(match, mapping));
+  const mcp = { name: 'mcp.path', line: mapping.lineOf(['mcp', 'path']) };
+  return [
+    ...ofMcp.map(({ pattern, line }) => ({ pattern, line, winner: mcp })),
+    ...patterns.flatMap((first, at) => {
+      const winner = { name: first.pattern, line: first.line };
+      const later = patterns.slice(at + 1).filter((other) => overlaps(first, other));
+      return later.map(({ pattern, line }) => ({ pattern, line, winner }));
+    }),
+  ];
+}
+
+/** The guard compares `mcp.path` before any pattern, whatever the method. */
+function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
+  const mcp = fields.get('mcp')?.value;
+  const path = isJsonObject(mcp) ? textMember(mcp, 'path') : undefined;
+  return path !== undefined && matchesRoute(match, match.method, path);
+}
+
+/** In the order in which they are compared. Routes precede what is open. */
+function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
   const entries = (name: string) => {
     const value = fields.get(name)?.value;
     return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, line: lineOf([name, at]) })) : [];
@@ -177,11 +210,4 @@ export function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMa
     const match = typeof written === 'string' ? readRouteMatch(written) : undefined;
     return match === undefined ? [] : [{ ...match, line }];
   });
-}
-
-/** Each pair of patterns that some request matches. The first of the pair wins. */
-export function overlapping(matches: readonly PlacedMatch[]): readonly (readonly [PlacedMatch, PlacedMatch])[] {
-  return matches.flatMap((first, at) =>
-    matches.slice(at + 1).flatMap((later) => (overlaps(first, later) ? [[first, later] as const] : [])),
-  );
 }
