@@ -56,6 +56,19 @@ describe("The reading of the guard's file", () => {
     });
   });
 
+  it('names each pattern that loses mcp.path to the tools, whatever its method, and no other', async () => {
+    const mcp = 'upstream: https://a.example\nmcp:\n  path: /mcp/%c3%a9\n  tools: {read: {scope: [jira:read]}}\n';
+    const routes = ['GET /mcp/*', 'DELETE /mcp/%C3%A9', 'GET /MCP/%C3%A9', 'GET /mcp/%C3%A9/*', 'POST /a'];
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${routes.map(route).join('')}open: [POST /*]\n`;
+    expect((await read(text)).lines).to.deep.equal([
+      'guard.yaml:9: GET /mcp/* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:10: DELETE /mcp/%C3%A9 overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:14: POST /* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:12: GET /mcp/%C3%A9/* overlaps GET /mcp/* in line 9, which wins.',
+      'guard.yaml:14: POST /* overlaps POST /a in line 13, which wins.',
+    ]);
+  });
+
   it('names every fault with its line', async () => {
     const { kind, lines } = await read(`${HEAD}rout: 1\nroutes:\n${route('get /a')}`);
     expect(kind).to.equal('unusable');
@@ -78,6 +91,8 @@ describe("The reading of the guard's file", () => {
     const { approvalKey } = found.configuration;
     if (approvalKey === undefined || !('sign' in approvalKey)) return expect.fail('The key does not sign.');
     expect(approvalKey.kid).to.equal(key.kid);
+    const { d: _, ...half } = key.privateKey.export({ format: 'jwk' });
+    expect(found.approvalJwk).to.deep.equal({ ...half, kid: key.kid, use: 'sig', alg: 'ES256' });
     const signature = await approvalKey.sign(Buffer.from('text'));
     const publicKey = { key: createPublicKey(key.privateKey), dsaEncoding: 'ieee-p1363' } as const;
     expect(verify('sha256', Buffer.from('text'), publicKey, signature)).to.equal(true);

@@ -1,5 +1,7 @@
 /** The guard as a process: its two programs, its signals and its streams. */
 
+import { execFileSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -7,7 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { calculateJwkThumbprint } from 'jose';
 import { probe } from '../../../composition/guard/probe.ts';
+import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -102,13 +106,35 @@ ${more}`,
 
       it('ends with 2 and repeats no argument for a wrong line', async () => {
         write('GET /a');
-        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
+        const both = ['--config', file, '--check', '--approval-jwks'];
+        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2'], both]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
           expect(err)
             .to.match(/--(config|help)/)
             .and.not.to.include('x1y2');
         }
+      });
+
+      it('prints the public half of approval_key, as the control plane takes it, and nothing of the private one', async () => {
+        write('GET /a', 'upstream: http://127.0.0.1:1\napproval_key: key.pem\n');
+        writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy'));
+        const pem = execFileSync('openssl', ['genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256']);
+        writeFileSync(join(folder, 'key.pem'), pem);
+        const { code, out, err } = await run(['--config', file, '--approval-jwks']).ended;
+        expect([code, err]).to.deep.equal([0, '']);
+        const { d: _, ...half } = createPrivateKey(pem).export({ format: 'jwk' });
+        const kid = await calculateJwkThumbprint(half);
+        const value = { keys: [{ ...half, kid, use: 'sig', alg: 'ES256' }] };
+        expect(JSON.parse(out)).to.deep.equal(value);
+        const { type } = catalogue['Service:Approvals:Resources:N:Jwks'];
+        expect(type.read(out)).to.deep.equal({ kind: 'read', value });
+        write('GET /a');
+        expect(await run(['--config', file, '--approval-jwks']).ended).to.deep.equal({
+          code: 2,
+          out: '',
+          err: `${file}: approval_key must be given for --approval-jwks\n`,
+        });
       });
 
       it('decides, writes events, and stops with 0 at SIGTERM', async () => {

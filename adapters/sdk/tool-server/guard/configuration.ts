@@ -22,7 +22,7 @@ import {
   single,
 } from './placed-checks.ts';
 import { isPlainPath } from './request-target.ts';
-import { overlaps, type RouteMatch, readRouteMatch, routeMatchProblem } from './route-match.ts';
+import { matchesRoute, overlaps, type RouteMatch, readRouteMatch, routeMatchProblem } from './route-match.ts';
 
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
@@ -159,12 +159,45 @@ function isEmptyList(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-export interface PlacedMatch extends RouteMatch {
+interface PlacedMatch extends RouteMatch {
   readonly line: number;
 }
 
-/** The patterns of a file without faults, in the order in which they are compared. Routes precede what is open. */
-export function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
+/** A pattern, and what decides a request that both match. */
+export interface Overlap {
+  readonly pattern: string;
+  readonly line: number;
+  readonly winner: { readonly name: string; readonly line: number };
+}
+
+/**
+ * Every two parts of a file that some request matches: two patterns, or `mcp.path` and a pattern.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function overlapsOf(mapping: PlacedMapping): readonly Overlap[] {
+  const patterns = patternsOf(mapping);
+  const ofMcp = patterns.filter((match) => coversMcpPath(match, mapping));
+  const mcp = { name: 'mcp.path', line: mapping.lineOf(['mcp', 'path']) };
+  return [
+    ...ofMcp.map(({ pattern, line }) => ({ pattern, line, winner: mcp })),
+    ...patterns.flatMap((first, at) => {
+      const winner = { name: first.pattern, line: first.line };
+      const later = patterns.slice(at + 1).filter((other) => overlaps(first, other));
+      return later.map(({ pattern, line }) => ({ pattern, line, winner }));
+    }),
+  ];
+}
+
+/** The guard compares `mcp.path` before any pattern, whatever the method. */
+function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
+  const mcp = fields.get('mcp')?.value;
+  const path = isJsonObject(mcp) ? textMember(mcp, 'path') : undefined;
+  return path !== undefined && matchesRoute(match, match.method, path);
+}
+
+/** In the order in which they are compared. Routes precede what is open. */
+function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
   const entries = (name: string) => {
     const value = fields.get(name)?.value;
     return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, line: lineOf([name, at]) })) : [];
@@ -184,27 +217,21 @@ export interface LiteralName {
   readonly taken: string;
 }
 
-/** Names that other programs would take for placeholders: `:key` in a pattern, and `*` for every tool. */
-export function literalNames(
-  { fields, lineOf }: PlacedMapping,
-  matches: readonly PlacedMatch[],
-): readonly LiteralName[] {
-  const mcp = fields.get('mcp')?.value;
+/**
+ * Names that other programs would take for placeholders: `:key` in a pattern, and `*` for every tool.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function literalNames(mapping: PlacedMapping): readonly LiteralName[] {
+  const mcp = mapping.fields.get('mcp')?.value;
   const ofMcp = (['tools', 'methods'] as const).flatMap((section): LiteralName[] => {
     const named = isJsonObject(mcp) ? member(mcp, section) : undefined;
     const stars = isJsonObject(named) ? Object.keys(named).filter((name) => name.includes('*')) : [];
-    return stars.map((name) => ({ line: lineOf(['mcp', section, name]), name: `mcp.${section}`, taken: '*' }));
+    return stars.map((name) => ({ line: mapping.lineOf(['mcp', section, name]), name: `mcp.${section}`, taken: '*' }));
   });
-  const ofMatches = matches.flatMap(({ pattern, path, line }): LiteralName[] => {
+  const ofPatterns = patternsOf(mapping).flatMap(({ pattern, path, line }): LiteralName[] => {
     const [, taken] = /\/(:\w+)/.exec(path) ?? [];
     return taken === undefined ? [] : [{ line, name: pattern, taken }];
   });
-  return [...ofMatches, ...ofMcp];
-}
-
-/** Each pair of patterns that some request matches. The first of the pair wins. */
-export function overlapping(matches: readonly PlacedMatch[]): readonly (readonly [PlacedMatch, PlacedMatch])[] {
-  return matches.flatMap((first, at) =>
-    matches.slice(at + 1).flatMap((later) => (overlaps(first, later) ? [[first, later] as const] : [])),
-  );
+  return [...ofPatterns, ...ofMcp];
 }
