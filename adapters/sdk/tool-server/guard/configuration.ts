@@ -135,7 +135,20 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
     at(['metrics_port'], 'must differ from the port of listen');
   }
+  const origin = value('upstream');
+  if (typeof listen === 'string' && typeof origin === 'string' && isOwnAddress(origin, listen)) {
+    at(['upstream'], 'must be another address than listen: the guard would send requests to itself');
+  }
   return faults;
+}
+
+/** Whether a request to the upstream would arrive at the guard's own port. */
+function isOwnAddress(upstream: string, listen: string): boolean {
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(listen) ?? [];
+  if (!URL.canParse(upstream)) return false;
+  const url = new URL(upstream);
+  const isOnLoopback = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
+  return isOnLoopback && isLoopback(url.hostname) && (url.port || '80') === port;
 }
 
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {

@@ -156,6 +156,11 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
     proxy.replace('resources/read:', 'tools/call:'),
     ['21: mcp.methods.tools/call must be absent: mcp.tools has the policies of tools'],
   ],
+  [
+    "the guard's own address as the upstream",
+    proxy.replace('127.0.0.1:3000', 'localhost:8099'),
+    ['5: upstream must be another address than listen: the guard would send requests to itself'],
+  ],
   ['one port for both', `${decide}metrics_port: 8099\n`, ['7: metrics_port must differ from the port of listen']],
 ];
 
