@@ -1,8 +1,8 @@
 /** Compares docs/guard.md with the guard. */
 
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
@@ -10,6 +10,13 @@ import { guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics
 import { identityHeaders } from '../../adapters/sdk/tool-server/guard/identity-headers.ts';
 import { readGuardFile } from '../../composition/guard/read-guard-file.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../domain/approvals/approval-request.ts';
+import { freePort } from '../../scripts/free-port.ts';
+import { asProgram } from '../../scripts/from-source.ts';
+import { sqliteFile } from '../support/databases.ts';
+import { startMandate } from '../support/mandate.ts';
+import { blocksOf } from '../support/pages/page.ts';
+import { blocksRunBy } from '../support/pages/run-by.ts';
+import { openTerminal, shownOutput } from '../support/pages/terminal.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
 
 const page = await readFile('docs/guard.md', 'utf8');
@@ -29,6 +36,44 @@ describe('docs/guard.md', () => {
     for (const cells of listed) {
       const { default: value } = properties[cells?.[0] ?? ''];
       if (value !== undefined) expect(cells?.[1]?.replaceAll('`', '')).to.equal(String(value));
+    }
+  });
+
+  it('leads to a service that answers only requests with a task token, with the outputs that it shows', async function () {
+    this.timeout(60_000);
+    const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-page-'));
+    const terminal = openTerminal(folder);
+    const mandate = await startMandate({ database: sqliteFile, issuer: 'own-address' });
+    try {
+      const guarded = `127.0.0.1:${await freePort()}`;
+      const service = `${await freePort()}`;
+      const here = (text = '') =>
+        text
+          .replaceAll('http://127.0.0.1:5100', mandate.issuer)
+          .replaceAll('127.0.0.1:5200', guarded)
+          .replaceAll('127.0.0.1:3000', `127.0.0.1:${service}`)
+          .replaceAll('http.server 3000', `http.server ${service}`);
+      const audience = `http://${guarded}`;
+      const agent = await mandate.agent({ allowed_audiences: [audience], high_risk_audiences: [] });
+      const issued = await agent.exchangeFor({ scope: 'jira:read' }, { scope: 'jira:read', resource: audience });
+      const program = join(folder, 'node_modules', '.bin', 'mandate-guard');
+      await mkdir(dirname(program), { recursive: true });
+      const line = [
+        process.execPath,
+        ...asProgram(new URL('../../composition/guard/mandate-guard.ts', import.meta.url)),
+      ];
+      await writeFile(program, `#!/bin/sh\nexec ${line.join(' ')} "$@"\n`, { mode: 0o755 });
+      const blocks = blocksOf(page);
+      const [refused, allowed] = blocks.filter(({ language }) => language === 'text').map(({ text }) => text);
+      const [start, ask] = blocksRunBy('test/docs/guard.test.ts', 'docs/guard.md').map(({ text }) => text);
+      await writeFile(join(folder, 'guard.yaml'), here(blocks.find(({ language }) => language === 'yaml')?.text));
+      await terminal.run(`export TASK_TOKEN=${issued.body.access_token}`);
+      expect(await terminal.run(here(start))).to.match(shownOutput(refused ?? ''));
+      expect(await terminal.run(here(ask))).to.match(shownOutput(allowed ?? ''));
+    } finally {
+      await terminal.close();
+      await mandate.stop();
+      await rm(folder, { recursive: true });
     }
   });
 
