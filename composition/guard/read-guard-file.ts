@@ -10,7 +10,7 @@ import {
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
-import { guardFileFaults, overlapsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { guardFileFaults, literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 
@@ -21,8 +21,8 @@ export type GuardFile =
   | {
       readonly kind: 'usable';
       readonly configuration: GuardConfiguration;
-      /** A line for each pattern and what wins in its place for some request. */
-      readonly overlaps: readonly string[];
+      /** A line for each pattern and what wins in its place for some request, and for what reads like a placeholder. */
+      readonly remarks: readonly string[];
       /** The public half of `approval_key`; `undefined` if the file names none. */
       readonly approvalJwk: Jwk | undefined;
     }
@@ -51,8 +51,11 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
   const overlaps = overlapsOf(mapping).map(({ pattern, line, winner }) =>
     place(line, `${pattern} overlaps ${winner.name} in line ${winner.line}, which wins.`),
   );
+  const literal = literalNames(mapping).map(({ line, name, taken }) =>
+    place(line, `${name} has no placeholder: ${taken} matches only itself.`),
+  );
   const configuration = readConfiguration(mapping, key?.signer);
-  return { kind: 'usable', configuration, overlaps, approvalJwk: key?.publicJwk };
+  return { kind: 'usable', configuration, remarks: [...overlaps, ...literal], approvalJwk: key?.publicJwk };
 }
 
 interface ApprovalKeyFile {

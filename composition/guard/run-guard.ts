@@ -6,6 +6,7 @@
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { writeEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
 import { StatusListUnusable } from '../../adapters/sdk/tool-server/core/status-lists.ts';
+import { ControlPlaneFault } from '../../adapters/sdk/tool-server/guard/control-plane-fetch.ts';
 import { type Guard, startGuard } from '../../adapters/sdk/tool-server/guard/guard.ts';
 import { type GuardMetrics, guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
@@ -52,9 +53,9 @@ export async function runGuard({ config, check, approvalJwks, probe: url }: Guar
   }
   if (approvalJwks) return printApprovalJwks(config, file.approvalJwk);
   if (!check) return untilToldToStop((told) => serve(file.configuration, { config, url, told }));
-  printLines(process.stdout, file.overlaps);
-  const warning = url && (await probe(url));
-  if (warning !== undefined) printLines(process.stderr, [warning]);
+  printLines(process.stdout, file.remarks);
+  const probed = url && (await probe(url));
+  if (probed !== undefined) printLines(probed.isOpen ? process.stderr : process.stdout, [probed.sentence]);
   return exitCode.done;
 }
 
@@ -90,8 +91,11 @@ async function serve(configuration: GuardConfiguration, { config, url, told }: R
       return exitCode.failed;
     }
     isServing = true;
-    log.info('listening', { ...started.guard.address, mode: configuration.mode, routes: configuration.routes.length });
-    if (url !== undefined) void probe(url).then((warning) => warning !== undefined && log.warn(warning));
+    const { mode, issuer, audience, routes } = configuration;
+    log.info('listening', { ...started.guard.address, mode, issuer, audience, routes: routes.length });
+    if (url !== undefined) {
+      void probe(url).then(({ isOpen, sentence }) => (isOpen ? log.warn(sentence) : log.info(sentence)));
+    }
     await told;
     isServing = false;
     await started.stop();
@@ -154,6 +158,7 @@ function faultOf(
 
 function report(log: GuardLog, error: unknown): void {
   if (error instanceof StatusListUnusable) log.warn('a status list is not usable', { problem: error.message });
+  else if (error instanceof ControlPlaneFault) log.warn(error.message);
   else if (error instanceof UpstreamFault) log.error(error.message);
   else log.error('an error was answered or survived', error);
 }

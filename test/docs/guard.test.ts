@@ -2,7 +2,7 @@
 
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
@@ -12,14 +12,13 @@ import { readGuardFile } from '../../composition/guard/read-guard-file.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../domain/approvals/approval-request.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { asProgram } from '../../scripts/from-source.ts';
-import { sqliteFile } from '../support/databases.ts';
-import { startMandate } from '../support/mandate.ts';
 import { blocksOf } from '../support/pages/page.ts';
-import { blocksRunBy } from '../support/pages/run-by.ts';
 import { openTerminal, shownOutput } from '../support/pages/terminal.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
+import { AUDIENCE, startFakeControlPlane } from '../support/tool-server/control-plane.ts';
 
 const page = await readFile('docs/guard.md', 'utf8');
+const GUARD = new URL('../../composition/guard/mandate-guard.ts', import.meta.url);
 
 describe('docs/guard.md', () => {
   it('lists every field of the file, with the defaults of the schema', async () => {
@@ -39,40 +38,29 @@ describe('docs/guard.md', () => {
     }
   });
 
-  it('leads to a service that answers only requests with a task token, with the outputs that it shows', async function () {
+  it('leads to an allowed and a refused call in front of a service that knows nothing of Mandate, with the outputs that it shows', async function () {
     this.timeout(60_000);
-    const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-page-'));
-    const terminal = openTerminal(folder);
-    const mandate = await startMandate({ database: sqliteFile, issuer: 'own-address' });
+    const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-tried-'));
+    const plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
+    const [service, port] = [await freePort(), await freePort()];
+    await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
+    const program = ['exec', process.execPath, ...asProgram(GUARD)].join(' ');
+    await writeFile(join(folder, 'node_modules/.bin/mandate-guard'), `#!/bin/sh\n${program} "$@"\n`, { mode: 0o755 });
+    await writeFile(join(folder, 'task-token'), plane.token());
+    const terminal = openTerminal(folder, { MANDATE: plane.issuer, JIRA: AUDIENCE, TOKEN: 'task-token' });
     try {
-      const guarded = `127.0.0.1:${await freePort()}`;
-      const service = `${await freePort()}`;
-      const here = (text = '') =>
-        text
-          .replaceAll('http://127.0.0.1:5100', mandate.issuer)
-          .replaceAll('127.0.0.1:5200', guarded)
-          .replaceAll('127.0.0.1:3000', `127.0.0.1:${service}`)
-          .replaceAll('http.server 3000', `http.server ${service}`);
-      const audience = `http://${guarded}`;
-      const agent = await mandate.agent({ allowed_audiences: [audience], high_risk_audiences: [] });
-      const issued = await agent.exchangeFor({ scope: 'jira:read' }, { scope: 'jira:read', resource: audience });
-      const program = join(folder, 'node_modules', '.bin', 'mandate-guard');
-      await mkdir(dirname(program), { recursive: true });
-      const line = [
-        process.execPath,
-        ...asProgram(new URL('../../composition/guard/mandate-guard.ts', import.meta.url)),
-      ];
-      await writeFile(program, `#!/bin/sh\nexec ${line.join(' ')} "$@"\n`, { mode: 0o755 });
-      const blocks = blocksOf(page);
-      const [refused, allowed] = blocks.filter(({ language }) => language === 'text').map(({ text }) => text);
-      const [start, ask] = blocksRunBy('test/docs/guard.test.ts', 'docs/guard.md').map(({ text }) => text);
-      await writeFile(join(folder, 'guard.yaml'), here(blocks.find(({ language }) => language === 'yaml')?.text));
-      await terminal.run(`export TASK_TOKEN=${issued.body.access_token}`);
-      expect(await terminal.run(here(start))).to.match(shownOutput(refused ?? ''));
-      expect(await terminal.run(here(ask))).to.match(shownOutput(allowed ?? ''));
+      const section = page.split('\n## Try it\n')[1]?.split('\n## ')[0] ?? '';
+      const text = section.replaceAll('3000', String(service)).replaceAll('8099', String(port));
+      const blocks = blocksOf(text.replaceAll('mode: proxy', `mode: proxy\nlisten: 127.0.0.1:${port}`));
+      let printed = '';
+      for (const block of blocks.filter(({ notRun }) => notRun === undefined)) {
+        if (block.language === 'sh') printed = await terminal.run(block.text);
+        else expect(printed, printed).to.match(shownOutput(block.text));
+      }
+      expect(blocks.map(({ language }) => language)).to.deep.equal(['sh', 'sh', 'text', 'sh', 'text']);
     } finally {
       await terminal.close();
-      await mandate.stop();
+      await plane.stop();
       await rm(folder, { recursive: true });
     }
   });
@@ -132,7 +120,7 @@ describe('docs/guard.md', () => {
         const { privateKey } = await makeSigningKey('ES256');
         await writeFile(join(folder, 'approval-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
         await copyFile(example, join(folder, 'guard.yaml'));
-        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', overlaps: [] });
+        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', remarks: [] });
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -22,7 +22,7 @@ describe("The reading of the guard's file", () => {
     const file = join(folder, 'guard.yaml');
     writeFileSync(file, content);
     const found = await readGuardFile(file);
-    const lines = found.kind === 'usable' ? found.overlaps : found.faults;
+    const lines = found.kind === 'usable' ? found.remarks : found.faults;
     return { ...found, lines: lines.map((line) => line.replace(`${folder}/`, '')) };
   }
 
@@ -39,6 +39,19 @@ describe("The reading of the guard's file", () => {
       lines: [
         'guard.yaml:6: GET /a/b overlaps GET /a/* in line 5, which wins.',
         'guard.yaml:7: GET /a/c overlaps GET /a/* in line 5, which wins.',
+      ],
+    });
+  });
+
+  it('names what probably means a placeholder, and is none', async () => {
+    const mcp =
+      'upstream: https://a.example\nmcp: {path: /mcp, tools: {"*": {scope: [a]}, read_issue: {scope: [a]}}}\n';
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${route('GET /a/:key/b')}${route('POST /v1/a:cancel')}`;
+    expect(await read(text)).to.deep.include({
+      kind: 'usable',
+      lines: [
+        'guard.yaml:7: GET /a/:key/b has no placeholder: :key matches only itself.',
+        'guard.yaml:5: mcp.tools has no placeholder: * matches only itself.',
       ],
     });
   });
@@ -120,8 +133,12 @@ describe("The reading of the guard's file", () => {
     });
   }
 
-  it('refuses a file that does not exist', async () => {
-    const faults = ['/nowhere/guard.yaml: Cannot be read.'];
-    expect(await readGuardFile('/nowhere/guard.yaml')).to.deep.equal({ kind: 'unusable', faults });
+  it('refuses a file that does not exist, and a folder', async () => {
+    for (const [file, sentence] of [
+      ['/nowhere/guard.yaml', 'Does not exist.'],
+      [folder, 'Is a directory.'],
+    ] as const) {
+      expect(await readGuardFile(file)).to.deep.equal({ kind: 'unusable', faults: [`${file}: ${sentence}`] });
+    }
   });
 });

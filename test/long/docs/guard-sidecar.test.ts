@@ -39,7 +39,7 @@ describe('docs/examples/guard/sidecar.yaml', function () {
     const read = await readGuardFile(file);
     if (read.kind !== 'usable') return expect.fail(read.faults.join());
     const { mode, listen, metricsPort } = read.configuration;
-    expect([mode, read.overlaps, listen.host]).to.deep.equal(['proxy', [], '0.0.0.0']);
+    expect([mode, read.remarks, listen.host]).to.deep.equal(['proxy', [], '0.0.0.0']);
     expect(guard().ports.map((one: { readonly containerPort: number }) => one.containerPort)).to.deep.equal([
       listen.port,
       metricsPort,

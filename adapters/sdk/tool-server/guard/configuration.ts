@@ -22,25 +22,22 @@ import {
   single,
 } from './placed-checks.ts';
 import { isPlainPath } from './request-target.ts';
-import { matchesRoute, overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
+import { matchesRoute, overlaps, type RouteMatch, readRouteMatch, routeMatchProblem } from './route-match.ts';
 
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-const pattern = must(
-  'be an upper-case method and a path, as in GET /issues/*: * only last after a slash, and no path that servers rewrite',
-  (value) => typeof value === 'string' && readRouteMatch(value) !== undefined,
-);
-const exactPath = must('be a path that servers do not rewrite, without *', (value) => {
+const pattern = textWithout(routeMatchProblem);
+const exactPath = must('be a path that servers do not rewrite, without *, as in /mcp', (value) => {
   return typeof value === 'string' && isPlainPath(value) && !value.includes('*');
 });
 const port = wholeNumber(1, 65_535);
-const address = must('be a host and a port, as in 127.0.0.1:8099', (value) => {
+const address = must('be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"', (value) => {
   const [, digits] = /^(?:\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(typeof value === 'string' ? value : '') ?? [];
   return digits !== undefined && port(Number(digits), '').length === 0;
 });
-const upstream = must('be an https URL, or http on loopback, without a path', (value) => {
+const upstream = must('be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000', (value) => {
   if (typeof value !== 'string' || audienceProblem(value) !== undefined) return false;
   const { protocol, hostname, pathname, search } = new URL(value);
   return (protocol === 'https:' || isLoopback(hostname)) && pathname === '/' && search === '' && !value.endsWith('?');
@@ -138,7 +135,20 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
     at(['metrics_port'], 'must differ from the port of listen');
   }
+  const origin = value('upstream');
+  if (typeof listen === 'string' && typeof origin === 'string' && isOwnAddress(origin, listen)) {
+    at(['upstream'], 'must be another address than listen: the guard would send requests to itself');
+  }
   return faults;
+}
+
+/** Whether a request to the upstream would arrive at the guard's own port. */
+function isOwnAddress(upstream: string, listen: string): boolean {
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(listen) ?? [];
+  if (!URL.canParse(upstream)) return false;
+  const url = new URL(upstream);
+  const isOnLoopback = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
+  return isOnLoopback && isLoopback(url.hostname) && (url.port || '80') === port;
 }
 
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
@@ -210,4 +220,31 @@ function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
     const match = typeof written === 'string' ? readRouteMatch(written) : undefined;
     return match === undefined ? [] : [{ ...match, line }];
   });
+}
+
+export interface LiteralName {
+  readonly line: number;
+  /** The pattern, or the path of the field. */
+  readonly name: string;
+  /** What reads like a placeholder. */
+  readonly taken: string;
+}
+
+/**
+ * Names that other programs would take for placeholders: `:key` in a pattern, and `*` for every tool.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function literalNames(mapping: PlacedMapping): readonly LiteralName[] {
+  const mcp = mapping.fields.get('mcp')?.value;
+  const ofMcp = (['tools', 'methods'] as const).flatMap((section): LiteralName[] => {
+    const named = isJsonObject(mcp) ? member(mcp, section) : undefined;
+    const stars = isJsonObject(named) ? Object.keys(named).filter((name) => name.includes('*')) : [];
+    return stars.map((name) => ({ line: mapping.lineOf(['mcp', section, name]), name: `mcp.${section}`, taken: '*' }));
+  });
+  const ofPatterns = patternsOf(mapping).flatMap(({ pattern, path, line }): LiteralName[] => {
+    const [, taken] = /\/(:\w+)/.exec(path) ?? [];
+    return taken === undefined ? [] : [{ line, name: pattern, taken }];
+  });
+  return [...ofPatterns, ...ofMcp];
 }
