@@ -38,7 +38,7 @@ describe('docs/guard.md', () => {
     }
   });
 
-  it('leads to an allowed and a refused call in front of a service that knows nothing of Mandate, with the outputs that it shows', async function () {
+  it('leads to an allowed and a refused call in front of a plain service, with the outputs that it shows', async function () {
     this.timeout(60_000);
     const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-tried-'));
     const plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));

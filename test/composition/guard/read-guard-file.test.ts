@@ -43,7 +43,7 @@ describe("The reading of the guard's file", () => {
     });
   });
 
-  it('names what probably means a placeholder, and is none', async () => {
+  it('names what reads like a placeholder', async () => {
     const mcp =
       'upstream: https://a.example\nmcp: {path: /mcp, tools: {"*": {scope: [a]}, read_issue: {scope: [a]}}}\n';
     const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${route('GET /a/:key/b')}${route('POST /v1/a:cancel')}`;
