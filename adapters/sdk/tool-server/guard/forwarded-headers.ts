@@ -3,6 +3,7 @@
  * their letter case and their repetitions.
  */
 
+import { trimOws } from '../../../../domain/trim-ows.ts';
 import { headerValues } from '../core/raw-headers.ts';
 import type { IdentityHeaders } from './identity-headers.ts';
 
@@ -54,7 +55,7 @@ export function responseHeaders(raw: readonly string[]): string[] {
 
 function passedOn(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
   const named = new Set(
-    headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => name.trim().toLowerCase())),
+    headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => trimOws(name).toLowerCase())),
   );
   const kept: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
