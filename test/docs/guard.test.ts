@@ -4,6 +4,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
 import { guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import { identityHeaders } from '../../adapters/sdk/tool-server/guard/identity-headers.ts';
@@ -52,6 +53,28 @@ describe('docs/guard.md', () => {
     expect(words).to.include(`the first line is always \`${REQUEST_LABEL}\``);
   });
 
+  it('shows configurations of Traefik and Envoy, which no test runs, that remove what a client may not send', async () => {
+    const named = ['x-forwarded-method', 'x-forwarded-uri', 'x-original-method', 'x-original-uri'];
+    const read = async (name: string) => parse(await readFile(`docs/examples/guard/${name}.yaml`, 'utf8'));
+    const own = Object.keys(identityHeaders(undefined));
+
+    const { routers, middlewares } = (await read('traefik')).http;
+    expect(routers.service.middlewares).to.deep.equal(Object.keys(middlewares));
+    const { blank, guard } = middlewares;
+    const blanked = Object.entries(blank.headers.customRequestHeaders);
+    expect(blanked.map(([, value]) => value)).to.deep.equal(blanked.map(() => ''));
+    expect(blanked.map(([name]) => name.toLowerCase())).to.have.members([
+      ...named,
+      ...own.flatMap((name) => [name.toLowerCase(), name.toLowerCase().replace('-', '_')]),
+    ]);
+    expect(guard.forwardAuth.authResponseHeaders).to.deep.equal(own);
+    expect(guard.forwardAuth.authRequestHeaders).to.deep.equal(['Authorization']);
+
+    const [{ filter_chains: chains }] = (await read('envoy')).static_resources.listeners;
+    const { route_config: routes } = chains[0].filters[0].typed_config;
+    expect(routes.request_headers_to_remove).to.have.members(named);
+  });
+
   for (const name of ['decide', 'proxy', 'approvals']) {
     it(`shows an example of ${name} that the guard accepts`, async () => {
       const example = `docs/examples/guard/${name}.yaml`;
@@ -64,7 +87,7 @@ describe('docs/guard.md', () => {
         const { privateKey } = await makeSigningKey('ES256');
         await writeFile(join(folder, 'approval-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
         await copyFile(example, join(folder, 'guard.yaml'));
-        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', overlaps: [] });
+        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', remarks: [] });
       } finally {
         await rm(folder, { recursive: true });
       }

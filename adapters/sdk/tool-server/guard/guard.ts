@@ -10,6 +10,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createToolServer, type ToolServer, type ToolServerOptions } from '../core/tool-server.ts';
 import { type ChangedOptions, changeToolServer } from '../core/tool-server-change.ts';
+import { reportingFetch } from './control-plane-fetch.ts';
 import { decideMode } from './decide-mode.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type StopTimes, startGuardServer } from './guard-server.ts';
@@ -83,7 +84,9 @@ function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): G
 
 function toolServerOf(configuration: GuardConfiguration, { onAccess, onError, now }: GuardSurroundings): ToolServer {
   const { issuer, audience } = configuration;
-  return createToolServer({ issuer, audience, onAccess, onError, ...changeableOf(configuration), ...(now && { now }) });
+  const fetch = reportingFetch(issuer, onError);
+  const changeable = changeableOf(configuration);
+  return createToolServer({ issuer, audience, onAccess, onError, fetch, ...changeable, ...(now && { now }) });
 }
 
 /** What changes at a reload without another tool server. */
