@@ -102,7 +102,8 @@ ${more}`,
 
       it('ends with 2 and repeats no argument for a wrong line', async () => {
         write('GET /a');
-        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
+        const twice = ['--config', file, '--config', file, '--check'];
+        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2'], twice]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
           expect(err)
@@ -309,5 +310,18 @@ ${more}`,
       expect(await warningAt(upstream.url)).to.equal(undefined);
     }
     expect(await warningAt(`http://127.0.0.1:${await freePort()}`)).to.equal(undefined);
+  });
+
+  it('warns of an upstream that it could not ask', async () => {
+    const secure = await startLoopback(answering({}, 200), { tls: true });
+    try {
+      expect(await probe(new URL(secure.url))).to.equal(
+        'The address of --probe could not be asked (UNABLE_TO_VERIFY_LEAF_SIGNATURE): other clients may reach the upstream there, around the guard.',
+      );
+    } finally {
+      await secure.close();
+    }
+    upstream.answer = (_, response) => response.socket?.destroy();
+    expect(await probe(new URL(upstream.url))).to.include('(UND_ERR_SOCKET)');
   });
 });
