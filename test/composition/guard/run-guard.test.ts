@@ -312,6 +312,16 @@ ${more}`,
     expect(await warningAt(`http://127.0.0.1:${await freePort()}`)).to.equal(undefined);
   });
 
+  it('asks the upstream at its start too, and logs the warning', async () => {
+    write('GET /a');
+    upstream.answer = answering({}, 200);
+    running = run(['--config', file, '--probe', upstream.url]);
+    const text = await running.complained('The address of --probe answers');
+    const warning = text.split('\n').find((line) => line.includes('--probe')) ?? '';
+    expect(JSON.parse(warning)).to.include({ level: 'warn' });
+    expect(await ask('/a')).to.equal(204);
+  });
+
   it('warns of an upstream that it could not ask', async () => {
     const secure = await startLoopback(answering({}, 200), { tls: true });
     try {
