@@ -77,8 +77,13 @@ export async function startGuardServer(
     }
   };
   server.on('checkContinue', meet).on('checkExpectation', meet);
-  // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
-  server.on('connection', (socket) => socket.setMaxListeners(0));
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
+    socket.setMaxListeners(0);
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   server.listen(port, host);
   await once(server, 'listening');
   // The system may fail to accept one connection (ENFILE). The server continues to listen.
@@ -91,7 +96,11 @@ export async function startGuardServer(
       const closed = once(server, 'close');
       server.close();
       // A response that began before the stop keeps its connection open.
-      const polling = setInterval(() => server.closeIdleConnections(), POLL_MS);
+      const polling = setInterval(() => {
+        server.closeIdleConnections();
+        // Node does not count a connection as idle that has received no bytes.
+        for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+      }, POLL_MS);
       const cutting = setTimeout(() => server.closeAllConnections(), stopping.drainMs);
       await closed;
       clearInterval(polling);

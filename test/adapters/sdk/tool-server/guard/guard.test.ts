@@ -184,6 +184,15 @@ describe('A running guard', () => {
     expect(refused).to.equal('ECONNREFUSED');
   });
 
+  it('does not wait at a stop for a connection that has sent nothing', async function () {
+    this.timeout(5000);
+    const running = await start({ lingerMs: 0, drainMs: 60_000 });
+    const silent = await rawConnection(`http://127.0.0.1:${running.address.port}`);
+    await running.stop();
+    guard = undefined;
+    expect(await silent.until('never sent')).to.equal('');
+  });
+
   it('cuts what is still running at the end of a stop', async () => {
     const running = await start({ lingerMs: 0, drainMs: 100 });
     await ask('/issues/7');

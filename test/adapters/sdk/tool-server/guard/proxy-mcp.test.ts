@@ -6,7 +6,7 @@
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
 import { rawConnection } from '../../../../support/raw-http.ts';
-import { AUDIENCE } from '../../../../support/tool-server/control-plane.ts';
+import { AUDIENCE, startFakeControlPlane } from '../../../../support/tool-server/control-plane.ts';
 import { call, initialize, rpc } from '../../../../support/tool-server/guarded-messages.ts';
 import { proxyConfiguration, proxyForEachTest, readable } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
@@ -108,7 +108,7 @@ describe('The MCP endpoint of the proxy', () => {
     expect(seen.map(([line]) => line)).to.deep.equal(['POST /m%C3%A7p', 'POST /mcp/health', 'GET /mcp/any']);
   });
 
-  it('keeps the sessions at a reload, but not for another audience', async () => {
+  it('keeps the sessions at a reload, with its new policies, but not for another audience or control plane', async () => {
     const url = await start();
     const send = async (body: object, headers: readonly (readonly [string, string])[], claims = {}) =>
       rawRequest(`${url}/mcp`, 'POST', [bearer(claims), JSON_TYPE, ...headers], JSON.stringify(body));
@@ -121,9 +121,24 @@ describe('The MCP endpoint of the proxy', () => {
     expect(reload({ mcp: { ...mcp, tools } })).to.deep.equal([]);
     expect((await send(rpc('ping'), inSession)).status).to.equal(200);
     expect(seen.at(-1)).to.deep.equal(['POST /mcp', JSON.stringify(rpc('ping')), 'session']);
+    expect((await send(call('read_issue'), inSession, { scope: 'jira:read' })).status).to.equal(403);
+    expect(decided().at(-1)).to.deep.equal(['read_issue', 'deny', 'insufficient_scope']);
     const audience = `${AUDIENCE}/2`;
     expect(reload({ mcp, audience })).to.deep.equal([]);
     expect((await send(rpc('ping'), inSession, { aud: audience })).status).to.equal(404);
     expect((await send(rpc('ping'), [], { aud: audience })).status).to.equal(200);
+    expect(reload({ mcp })).to.deep.equal([]);
+    const own = String((await send(initialize, [])).headers['mcp-session-id']);
+    expect((await send(rpc('ping'), [['Mcp-Session-Id', own]])).status).to.equal(200);
+    const other = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
+    try {
+      proxy.guard.reload(proxyConfiguration(other.issuer, upstream, { mcp }));
+      const authorization = ['Authorization', `Bearer ${other.token()}`] as const;
+      const headers = [authorization, JSON_TYPE, ['Mcp-Session-Id', own] as const];
+      const answer = await rawRequest(`${url}/mcp`, 'POST', headers, JSON.stringify(rpc('ping')));
+      expect([answer.status, decided().at(-1)]).to.deep.equal([404, ['MCP ping', 'deny', 'unknown_tool']]);
+    } finally {
+      await other.stop();
+    }
   });
 });

@@ -234,9 +234,14 @@ describe('The guard in its mode proxy', () => {
     for (const each of [stranger, client]) each.leave();
   });
 
-  it('serves the metadata of the audience with all scopes of its routes, without a token', async () => {
+  it('serves the metadata of the audience with all scopes of its routes, tools and methods, without a token', async () => {
     const routes = [...readable('GET /a'), { match: matchOf('POST /a'), scope: ['jira:write', 'jira:read'] }];
-    const url = await proxy.start(recording, { routes });
+    const mcp = {
+      path: '/mcp',
+      tools: { read_issue: { scope: ['tool:read'] } },
+      methods: { 'resources/read': { scope: ['method:read'] } },
+    };
+    const url = await proxy.start(recording, { routes, mcp });
     const path = `/.well-known/oauth-protected-resource${new URL(AUDIENCE).pathname}`;
     const answer = await rawRequest(`${url}${path}`, 'GET', []);
     expect([answer.status, JSON.parse(answer.body)]).to.deep.equal([
@@ -244,7 +249,7 @@ describe('The guard in its mode proxy', () => {
       {
         resource: AUDIENCE,
         authorization_servers: [proxy.issuer],
-        scopes_supported: ['jira:read', 'jira:write'],
+        scopes_supported: ['jira:read', 'jira:write', 'method:read', 'tool:read'],
         bearer_methods_supported: ['header'],
       },
     ]);

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
 import { byLength } from '../../../../support/length.ts';
@@ -233,6 +234,43 @@ describe('The proxy of the guard', () => {
       await eventually(() => ends.length > 0);
       expect(ends).to.deep.equal(['aborted']);
       expect(errors).to.deep.equal([]);
+    });
+
+    it('answers 408 to a client that sends no part of its body for a minute, and closes the connection', async () => {
+      let received = '';
+      let look = (): void => undefined;
+      const url = await proxy.start((request) => {
+        request
+          .on('error', () => undefined)
+          .on('data', (chunk) => {
+            received += chunk;
+            look();
+          });
+      });
+      const client = await rawConnection(url);
+      const sent = (part: string) =>
+        new Promise<void>((resolve) => {
+          look = () => received.endsWith(part) && resolve();
+          client.send(part);
+        });
+      client.send(`POST /a HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\nContent-Length: 12\r\n\r\n`);
+      await sent('one');
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        for (const part of ['two', 'thr']) {
+          await sent(part);
+          mock.timers.tick(59_999);
+          expect(client.received()).to.equal('');
+        }
+        mock.timers.tick(1);
+      } finally {
+        mock.timers.reset();
+      }
+      const answer = await client.until('never sent');
+      expect(answer)
+        .to.match(/^HTTP\/1\.1 408 .*\r\nConnection: close\r\n/s)
+        .and.to.include('request_timeout');
+      expect([decided(), errors]).to.deep.equal([[['POST /*', 'allow', null]], []]);
     });
 
     it('passes an answer on that comes before the end of the body, whole, and then cuts the client off', async () => {
