@@ -28,6 +28,9 @@ const KEEP_ALIVE_MS = 1000;
 /** A client that sends no part of its body for this long is cut off. */
 const STALLED_CLIENT_MS = 60_000;
 
+/** RFC 9110 §6.4.1. */
+const NO_BODY = new Set([204, 304]);
+
 interface Fault {
   readonly status: 408 | 502 | 504;
   readonly error: string;
@@ -124,7 +127,11 @@ export function upstreamAt(
           // An interim answer (RFC 9110 §15.2) is between the upstream and the guard.
           if (status < 200) return;
           waiting.end();
-          answerHead(response, status, responseHeaders(textsOf(rawHeaders)));
+          answerHead(response, status, responseHeaders(textsOf(rawHeaders), status));
+          if (!NO_BODY.has(status)) return;
+          // undici takes a Content-Length as that of a body, and fails.
+          response.end();
+          end();
         },
         onResponseData(_, chunk) {
           if (!response.write(chunk)) controller?.pause();
