@@ -111,12 +111,16 @@ export function upstreamAt(
       // A response that waits for an earlier one of its connection has no such event.
       socket.on('close', leave);
       waiting.waitFor('upstream');
+      const sentBody = body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null);
       const options = {
         method: request.method as Dispatcher.HttpMethod,
         path: request.url ?? '',
         headers,
         // undici takes an asynchronous iterable too.
-        body: (body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null)) as Buffer | null,
+        body: sentBody as Buffer | null,
+        // Some servers leave a body unread that they do not need, and would take it for the next request of the connection:
+        // one that the guard has not decided about. With `Connection: close` none follows.
+        reset: sentBody !== null,
       };
       pool.dispatch(options, {
         onRequestStart(started) {

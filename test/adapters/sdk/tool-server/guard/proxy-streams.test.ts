@@ -265,11 +265,19 @@ describe('The proxy of the guard', () => {
 
     it('passes an answer on that comes before the end of the body, whole, and then cuts the client off', async () => {
       let isSent = false;
-      const url = await proxy.start((_, response) => {
-        response.writeHead(413).end(CHUNK, () => {
-          isSent = true;
+      // It reads on after its answer (RFC 9112 §9.6). A server that closes at once resets the connection, and the answer is lost.
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', () => {
+          socket.write(
+            `HTTP/1.1 413 Content Too Large\r\nContent-Length: ${CHUNK.length}\r\nConnection: close\r\n\r\n`,
+          );
+          socket.end(CHUNK, () => {
+            isSent = true;
+          });
+          socket.resume();
         });
       });
+      const url = await proxy.start(origin);
       const sent = open(`${url}/a`, 'POST', { 'Content-Length': String(LARGE) }).on('error', () => undefined);
       sent.write(CHUNK);
       const answer = await answerOf(sent);
