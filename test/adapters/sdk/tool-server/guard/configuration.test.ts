@@ -48,6 +48,7 @@ function faults(text: string): readonly string[] {
 const PATTERN =
   'must be an upper-case method and a path, as in GET /issues/*: * only last after a slash, and no path that servers rewrite';
 const UPSTREAM = 'upstream must be an https URL, or http on loopback, without a path';
+const OWN = 'upstream must not be the address of listen: the guard would ask itself';
 const PATH = 'routes[0].approval.lines.Project must be a path to one value, as $.amount or $.items[0]';
 const LINE = 'characters that is not blank, without control characters and line breaks';
 const LISTEN = 'listen must be a host and a port, as in 127.0.0.1:8099';
@@ -123,6 +124,9 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
       '22: approval_key is only for the mode proxy',
     ],
   ],
+  ['the guard itself as its upstream', proxy.replace('127.0.0.1:3000', '[::1]:8099'), [`5: ${OWN}`]],
+  ['the guard itself by its name', proxy.replace('127.0.0.1:3000', 'localhost:8099'), [`5: ${OWN}`]],
+  ['the guard itself, which listens everywhere', proxy.replace('[::1]:8099', '0.0.0.0:3000'), [`5: ${OWN}`]],
   [
     'an approval without a key',
     proxy.replace(/approval_key.*\n/, ''),
@@ -210,6 +214,10 @@ describe("The guard's file", () => {
         approvalKey: key,
       },
     ]);
+  });
+
+  it('may have the port of the upstream at another address', () => {
+    expect(faults(proxy.replace('[::1]:8099', '10.0.0.1:3000'))).to.deep.equal([]);
   });
 
   for (const [what, text, expected] of related) {

@@ -276,4 +276,20 @@ describe('The guard in its mode proxy', () => {
     expect(await running.text()).to.equal('begun done');
     expect(errors).to.deep.equal([]);
   });
+
+  it('sends a request to the upstream of the rules under which it began, also if it is decided after a reload', async () => {
+    let answerKeys: (() => void) | undefined;
+    proxy.plane.answerKeys = (_, response) => {
+      answerKeys = () => response.end(JSON.stringify({ keys: proxy.plane.published.map((key) => key.publicJwk) }));
+    };
+    const url = await proxy.start((_, response) => response.end('first'));
+    const begun = rawRequest(`${url}/a`, 'GET', [bearer()]);
+    await eventually(() => answerKeys !== undefined);
+    const second = await proxy.upstreamOf((_, response) => response.end('second'));
+    expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, second))).to.deep.equal([]);
+    answerKeys?.();
+    expect((await begun).body).to.equal('first');
+    expect((await rawRequest(`${url}/a`, 'GET', [bearer()])).body).to.equal('second');
+    expect(errors).to.deep.equal([]);
+  });
 });
