@@ -30,6 +30,8 @@ export interface GuardServer {
 
 const STOP_TIMES: StopTimes = { lingerMs: 1000, drainMs: 10_000 };
 const HEAD_TIMEOUT_MS = 10_000;
+/** Node compares its timeouts only this often, by default every 30 seconds. */
+const CHECKING_INTERVAL_MS = 2000;
 /** Longer than the minute for which gateways keep idle connections, so that they close them first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A token of 16 KiB, and the other headers that a gateway passes on. */
@@ -58,6 +60,7 @@ export async function startGuardServer(
     {
       headersTimeout: HEAD_TIMEOUT_MS,
       requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
       // Node's flag --insecure-http-parser must not change this.

@@ -29,6 +29,9 @@ const KEEP_ALIVE_MS = 1000;
 /** A client that sends no part of its body for this long is cut off. */
 const STALLED_CLIENT_MS = 60_000;
 
+/** RFC 9110 §6.4.1. */
+const NO_BODY = new Set([204, 304]);
+
 interface Fault {
   readonly status: 408 | 502 | 504;
   readonly error: string;
@@ -109,12 +112,16 @@ export function upstreamAt(
       // A response that waits for an earlier one of its connection has no such event.
       socket.on('close', leave);
       waiting.waitFor('upstream');
+      const sentBody = body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null);
       const options = {
         method: request.method as Dispatcher.HttpMethod,
         path: request.url ?? '',
         headers,
         // undici takes an asynchronous iterable too.
-        body: (body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null)) as Buffer | null,
+        body: sentBody as Buffer | null,
+        // Some servers leave a body unread that they do not need, and would take it for the next request of the connection:
+        // one that the guard has not decided about. With `Connection: close` none follows.
+        reset: sentBody !== null,
       };
       pool.dispatch(options, {
         onRequestStart(started) {
@@ -125,7 +132,11 @@ export function upstreamAt(
           // An interim answer (RFC 9110 §15.2) is between the upstream and the guard.
           if (status < 200) return;
           waiting.end();
-          answerHead(response, status, responseHeaders(textsOf(rawHeaders)));
+          answerHead(response, status, responseHeaders(textsOf(rawHeaders), status));
+          if (!NO_BODY.has(status)) return;
+          // undici takes a Content-Length as that of a body, and fails.
+          response.end();
+          end();
         },
         onResponseData(_, chunk) {
           if (!response.write(chunk)) controller?.pause();

@@ -51,6 +51,7 @@ const BRACES = 'must have no names in braces: only * at the end, after a slash, 
 const REWRITTEN =
   'must have a path that servers do not rewrite: without //, dot segments and escapes that are not needed';
 const UPSTREAM = 'upstream must be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000';
+const OWN = 'upstream must not be the address of listen: the guard would ask itself';
 const PATH = 'routes[0].approval.lines.Project must be a path to one value, as $.amount or $.items[0]';
 const LINE = 'characters that is not blank, without control characters and line breaks';
 const LISTEN = 'listen must be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"';
@@ -141,6 +142,9 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
       '22: approval_key is only for the mode proxy',
     ],
   ],
+  ['the guard itself as its upstream', proxy.replace('127.0.0.1:3000', '[::1]:8099'), [`5: ${OWN}`]],
+  ['the guard itself by its name', proxy.replace('127.0.0.1:3000', 'localhost:8099'), [`5: ${OWN}`]],
+  ['the guard itself, which listens everywhere', proxy.replace('[::1]:8099', '0.0.0.0:3000'), [`5: ${OWN}`]],
   [
     'an approval of a tool without a key',
     proxy
@@ -168,7 +172,7 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
 ];
 
 /** Rules about addresses and paths that the schema leaves to the guard. */
-const BEYOND_SCHEMA = /^an upstream|^a port|^one port|^a path that some servers/;
+const BEYOND_SCHEMA = /^an upstream|^a port|^the guard itself|^one port|^a path that some servers/;
 
 describe("The guard's file", () => {
   it('has a JSON Schema that accepts and refuses what the guard does', async () => {
@@ -237,6 +241,10 @@ describe("The guard's file", () => {
         approvalKey: key,
       },
     ]);
+  });
+
+  it('may have the port of the upstream at another address', () => {
+    expect(faults(proxy.replace('[::1]:8099', '10.0.0.1:3000'))).to.deep.equal([]);
   });
 
   for (const [what, text, expected] of related) {

@@ -52,6 +52,8 @@ describe('The MCP endpoint of the proxy', () => {
     ['in a charset that hides another message', 415, 'POST', [['Content-Type', 'application/json; charset=utf-7']]],
     ['in two charsets', 415, 'POST', [['Content-Type', 'application/json; charset=utf-8; charset=utf-7']]],
     ['of two types', 415, 'POST', [JSON_TYPE, ['content-type', 'application/json']]],
+    ['that is a form', 415, 'POST', [['Content-Type', 'application/x-www-form-urlencoded']]],
+    ['whose type stays here', 415, 'POST', [JSON_TYPE, ['Connection', 'content-type']]],
     ['that is compressed', 415, 'POST', [JSON_TYPE, ['Content-Encoding', 'gzip']]],
     ['of a GET', 400, 'GET', [JSON_TYPE]],
     ['of a DELETE', 400, 'DELETE', [JSON_TYPE]],
@@ -98,11 +100,11 @@ describe('The MCP endpoint of the proxy', () => {
 
   it('is not reached by another path that a server could take for it, unless a pattern names that path', async () => {
     const url = await start({ routes: readable('POST /*', 'POST /mcp/health', 'GET /mcp/*') });
-    const paths = ['/MCP', '/mcp/', '/Mcp;a=b', '/mcp;a/', '/mcp/messages', '/m%C3%A7p'];
+    const paths = ['/MCP', '/mcp/', '/Mcp;a=b', '/mcp;a/', '/mcp/messages', '/mcp.json', '/mcp%20', '/m%C3%A7p'];
     const statuses: unknown[] = [];
     for (const path of paths) statuses.push((await rawRequest(`${url}${path}`, 'POST', [bearer()], '{}')).status);
-    expect(statuses).to.deep.equal([403, 403, 403, 403, 403, 200]);
-    expect(events.slice(0, 5).map(({ reason }) => reason)).to.deep.equal(Array(5).fill('unknown_route'));
+    expect(statuses).to.deep.equal([...Array(7).fill(403), 200]);
+    expect(events.slice(0, 7).map(({ reason }) => reason)).to.deep.equal(Array(7).fill('unknown_route'));
     expect((await rawRequest(`${url}/mcp/health`, 'POST', [bearer()], '{}')).status).to.equal(200);
     expect((await rawRequest(`${url}/mcp/any`, 'GET', [bearer()])).status).to.equal(200);
     expect(seen.map(([line]) => line)).to.deep.equal(['POST /m%C3%A7p', 'POST /mcp/health', 'GET /mcp/any']);

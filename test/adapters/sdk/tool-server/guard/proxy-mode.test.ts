@@ -57,8 +57,8 @@ describe('The guard in its mode proxy', () => {
       {
         line: 'POST /issues/7;a=b?q=%20//../%2e&Q=%E9',
         headers: [
-          ...['host', host, 'X-One', '1', 'x-one', '2', 'Cookie', 'a=b', 'X_Id', 'a'],
-          ...['X-Forwarded-For', '192.0.2.1', ...IDENTITY, 'content-length', '8'],
+          ...['host', host, ...IDENTITY, 'X-One', '1', 'x-one', '2', 'Cookie', 'a=b', 'X_Id', 'a'],
+          ...['X-Forwarded-For', '192.0.2.1', 'content-length', '8'],
         ],
         body: 'the body',
       },
@@ -85,7 +85,14 @@ describe('The guard in its mode proxy', () => {
     ['X_HTTP_Method', 'DELETE'],
     ['X-Original-URL', '/admin'],
     ['X-Rewrite-URL', '/admin'],
+    ['Script_Name', '/issues'],
+    ['X-Script-Name', '/issues'],
+    ['PATH_INFO', '/admin'],
     ['Mcp_Session_Id', 'of another'],
+    ['Transfer_Encoding', 'chunked'],
+    ['Content_Length', '0'],
+    ['Content.Type', 'text/plain'],
+    ['Content_Encoding', 'gzip'],
   ];
   it('drops the headers of one connection, those that replace method or path, and every Mandate- header', async () => {
     const url = await proxy.start(recording);
@@ -165,6 +172,7 @@ describe('The guard in its mode proxy', () => {
     ['a host with a path', 'GET /issues/7 HTTP/1.1', 'Host: a/b\r\n'],
     ['a host with an open bracket', 'GET /issues/7 HTTP/1.1', 'Host: [a\r\n'],
     ['an empty host', 'GET /issues/7 HTTP/1.1', 'Host: \r\n'],
+    ['more headers than every server keeps', 'GET /issues/7 HTTP/1.1', `Host: a\r\n${'a:\r\n'.repeat(1000)}`],
     ['a body that is compressed on the way', 'POST /a HTTP/1.1', 'Host: a\r\nTransfer-Encoding: gzip, chunked\r\n'],
     ['a WebSocket', 'GET /a HTTP/1.1', 'Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'],
     ['a WebSocket beside h2c', 'GET /a HTTP/1.1', 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c, websocket\r\n'],
@@ -271,6 +279,22 @@ describe('The guard in its mode proxy', () => {
     expect((await rawRequest(`${url}/slow`, 'GET', [bearer()])).status).to.equal(403);
     answer?.end('done');
     expect(await running.text()).to.equal('begun done');
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('sends a request to the upstream of the rules under which it began, also if it is decided after a reload', async () => {
+    let answerKeys: (() => void) | undefined;
+    proxy.plane.answerKeys = (_, response) => {
+      answerKeys = () => response.end(JSON.stringify({ keys: proxy.plane.published.map((key) => key.publicJwk) }));
+    };
+    const url = await proxy.start((_, response) => response.end('first'));
+    const begun = rawRequest(`${url}/a`, 'GET', [bearer()]);
+    await eventually(() => answerKeys !== undefined);
+    const second = await proxy.upstreamOf((_, response) => response.end('second'));
+    expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, second))).to.deep.equal([]);
+    answerKeys?.();
+    expect((await begun).body).to.equal('first');
+    expect((await rawRequest(`${url}/a`, 'GET', [bearer()])).body).to.equal('second');
     expect(errors).to.deep.equal([]);
   });
 });

@@ -15,8 +15,30 @@ import {
 } from '../../../../support/hostile/ambiguous-messages.ts';
 import { type ReceivedBytes, sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
+import { isPythonInstalled, startPython } from '../../../../support/tool-server/python-upstream.ts';
 
 const BODY = '{"first":true}';
+
+/** Reads no body, as many handlers of Python's own server do, and answers with all requests that it has got. */
+const READS_NO_BODY = `
+import http.server
+seen = []
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def answer(self):
+        seen.append(self.command + ' ' + self.path)
+        body = ', '.join(seen).encode()
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    do_GET = do_POST = do_DELETE = answer
+    def log_message(self, *args):
+        pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+`;
 
 describe('The proxy of the guard', function () {
   this.timeout(120_000);
@@ -95,4 +117,26 @@ describe('The proxy of the guard', function () {
     }
     expect(errors).to.deep.equal([]);
   });
+
+  for (const method of ['GET', 'POST', 'DELETE']) {
+    it(`gives a server that reads no body of a ${method} no chance to take it for a request`, async function () {
+      if (!isPythonInstalled) this.skip();
+      const server = await startPython(READS_NO_BODY);
+      try {
+        const url = await proxy.start(server.url);
+        const hidden = 'DELETE /hidden HTTP/1.1\r\nHost: x\r\nMandate-Subject: eve\r\n\r\n';
+        const head = (path: string, framing = '') =>
+          `${method} ${path} HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\n${framing}\r\n`;
+        const first = await sendBytes(
+          url,
+          head('/first', `Connection: close\r\nContent-Length: ${hidden.length}\r\n`) + hidden,
+        );
+        expect(first.text.split('\r\n\r\n')[1]).to.equal(`${method} /first`);
+        const last = await sendBytes(url, head('/last', 'Connection: close\r\n'));
+        expect(last.text.split('\r\n\r\n')[1]).to.equal(`${method} /first, ${method} /last`);
+      } finally {
+        await server.close();
+      }
+    });
+  }
 });
