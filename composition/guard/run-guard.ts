@@ -91,7 +91,8 @@ async function serve(configuration: GuardConfiguration, { config, url, told }: R
       return exitCode.failed;
     }
     isServing = true;
-    log.info('listening', { ...started.guard.address, mode: configuration.mode, routes: configuration.routes.length });
+    const { mode, issuer, audience, routes } = configuration;
+    log.info('listening', { ...started.guard.address, mode, issuer, audience, routes: routes.length });
     if (url !== undefined) {
       void probe(url).then(({ isOpen, sentence }) => (isOpen ? log.warn(sentence) : log.info(sentence)));
     }

@@ -88,7 +88,7 @@ ${more}`,
 
   for (const [name, run] of programs) {
     describe(name, () => {
-      it('ends with 0 for a file that it can use, and with 2 for one with faults, at once and with each fault', async () => {
+      it('ends with 0 for a file that it can use, and with 2 and every fault for another one', async () => {
         write('GET /a/*', '  - {match: GET /a/b, scope: [jira:read]}\n');
         const overlap = `${file}:8: GET /a/b overlaps GET /a/* in line 7, which wins.\n`;
         expect(await run(['--config', file, '--check']).ended).to.deep.equal({ code: 0, out: overlap, err: '' });

@@ -31,6 +31,7 @@ export function reportingFetch(
     try {
       const response = await fetch(address, init);
       if (isFault(response, init)) tell(name, `status ${response.status}`);
+      else if (isPage(response)) tell(name, 'a page in HTML');
       else hasFailed = false;
       return response;
     } catch (error) {
@@ -38,6 +39,11 @@ export function reportingFetch(
       throw error;
     }
   };
+}
+
+/** The control plane never answers with one: another server is at the address. */
+function isPage({ headers }: Response): boolean {
+  return headers.get('content-type')?.toLowerCase().startsWith('text/html') ?? false;
 }
 
 /** To a POST, as for an introspection, 4xx is an answer. A GET is for the keys. */

@@ -1,5 +1,5 @@
 /**
- * The guard: the tool-server library as a process in front of a service in any language.
+ * The guard: the tool-server library as a separate process, in front of a service in any language.
  *
  * configuration.ts checks the file, whose text `composition/guard` reads, and read-configuration.ts makes typed members of
  * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks, and proxy-mode.ts

@@ -14,6 +14,8 @@ describe("The guard's requests to the control plane", () => {
       `${ISSUER}/`,
       (fault) => reported.push(fault.message),
       async () => {
+        if (outcome === 'page')
+          return new Response('secret', { headers: { 'Content-Type': 'text/HTML; charset=utf-8' } });
         if (typeof outcome === 'number') return new Response('secret', { status: outcome });
         throw new TypeError('secret', { cause: Object.assign(new Error('secret'), { code: outcome }) });
       },
@@ -27,7 +29,7 @@ describe("The guard's requests to the control plane", () => {
           ({ status }) => status,
           () => outcome,
         ),
-      ).to.equal(outcome);
+      ).to.equal(outcome === 'page' ? 200 : outcome);
     }
     return reported;
   }
@@ -42,6 +44,10 @@ describe("The guard's requests to the control plane", () => {
   it('report every status but 200 for the keys, and for a POST only those of 500 and above', async () => {
     expect(await reports([KEYS, 404])).to.deep.equal([at(KEYS, 'status 404')]);
     expect(await reports([INTROSPECT, 403])).to.deep.equal([]);
+  });
+
+  it('report a page of another server', async () => {
+    expect(await reports([KEYS, 'page'])).to.deep.equal([at(KEYS, 'a page in HTML')]);
   });
 
   it('leave status lists to the library, which reports them', async () => {
