@@ -1,9 +1,11 @@
 /** The headers for the upstream. */
 
+import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { TaskTokenClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
 import { identityHeaders } from '../../../../../adapters/sdk/tool-server/guard/identity-headers.ts';
+import { PYTHON } from '../../../../support/other-languages/languages.ts';
 
 const claims: TaskTokenClaims = {
   iss: 'https://mandate.example',
@@ -52,6 +54,15 @@ describe('The headers of an allowed request', () => {
   it('are percent-encoded but for printable ASCII', () => {
     const encoded = subjects.map(([sub]) => [sub, identityHeaders({ ...claims, sub })['Mandate-Subject']]);
     expect(encoded).to.deep.equal(subjects);
+  });
+
+  it('give every text back to the decoder of paths in Python, also a plus sign', () => {
+    const texts = ['ada+test@example.com', ...subjects.map(([sub]) => sub.toWellFormed())];
+    const sent = texts.map((sub) => identityHeaders({ ...claims, sub })['Mandate-Subject']);
+    const program =
+      'import json, sys, urllib.parse as u; print(json.dumps([u.unquote(s) for s in json.load(sys.stdin)]))';
+    const decoded = execFileSync(PYTHON, ['-c', program], { input: JSON.stringify(sent), encoding: 'utf8' });
+    expect(JSON.parse(decoded)).to.deep.equal(texts);
   });
 
   it('give every text back to a decoder, and survive HTTP', () => {
