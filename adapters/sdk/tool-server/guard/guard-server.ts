@@ -36,6 +36,8 @@ const CHECKING_INTERVAL_MS = 2000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A token of 16 KiB, and the other headers that a gateway passes on. */
 const MAX_HEAD_BYTES = 32 * 1024;
+/** After this time without bytes the system asks the client's whether the connection is still open. */
+const PROBE_AFTER_MS = 60_000;
 /** How many requests may wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
 const MAX_PIPELINED = 100;
 const POLL_MS = 25;
@@ -78,6 +80,9 @@ export async function startGuardServer(
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
+      // A silent stream has no time limit. Its client may vanish without closing it, as a machine that loses its power.
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
       // Node's flag --insecure-http-parser must not change this.
       insecureHTTPParser: false,
     },

@@ -1,5 +1,6 @@
 /** What a running guard keeps and changes when its file is read again, and how it stops. */
 
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type Guard, type GuardSurroundings, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
 import type { StopTimes } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
@@ -192,6 +193,25 @@ describe('A running guard', () => {
     await running.stop();
     guard = undefined;
     expect(await silent.until('never sent')).to.equal('');
+  });
+
+  it('lets the system ask after a minute whether the client of a silent connection is still there', async function () {
+    // Only Linux shows the timers of connections.
+    if (process.platform !== 'linux') this.skip();
+    const { address } = await start();
+    const client = await rawConnection(`http://127.0.0.1:${address.port}`);
+    client.send('GET /decide HTTP/1.1\r\nHost: a\r\n\r\n');
+    await client.until('malformed_request');
+    const local = `0100007F:${address.port.toString(16).toUpperCase().padStart(4, '0')}`;
+    const timer = () => {
+      const connections = readFileSync('/proc/net/tcp', 'latin1').split('\n');
+      const fields = connections.map((line) => line.trim().split(/\s+/));
+      // Local address, state (established), and the kind and the rest of its timer (keep-alive, hundredths of a second).
+      return fields.find(([, at, , state]) => at === local && state === '01')?.[5]?.split(':') ?? [];
+    };
+    await eventually(() => timer()[0] === '02');
+    expect(Number.parseInt(timer()[1] ?? '', 16)).to.be.at.most(6000);
+    client.leave();
   });
 
   it('answers a hundred requests that wait on one connection, and closes it at one more', async () => {
