@@ -19,23 +19,17 @@ Exit codes:
 
 /** @throws Error for an argument that is malformed */
 function readLine(line: string[]): GuardRequest | undefined {
-  const {
-    config: [config, ...otherConfigs] = [],
-    check,
-    probe: [probe, ...otherProbes] = [],
-    help,
-  } = parseArgs({
+  const { config, check, probe, help } = parseArgs({
     args: line,
     options: {
-      config: { type: 'string', multiple: true },
+      config: { type: 'string' },
       check: { type: 'boolean', default: false },
-      probe: { type: 'string', multiple: true },
+      probe: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   }).values;
   if (help) return undefined;
   if (config === undefined || config === '') throw new Error('--config is missing.');
-  if (otherConfigs.length + otherProbes.length > 0) throw new Error('An option is given twice.');
   return { config, check, probe: probe === undefined ? undefined : readProbe(probe) };
 }
 
