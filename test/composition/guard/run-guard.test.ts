@@ -305,6 +305,16 @@ ${more}`,
     }
   });
 
+  it('asks the address of --probe at its start too, and logs the warning', async () => {
+    write('GET /a');
+    upstream.answer = answering({}, 200);
+    running = run(['--config', file, '--probe', upstream.url]);
+    const text = await running.complained('The address of --probe answers');
+    const warning = text.split('\n').find((line) => line.includes('--probe')) ?? '';
+    expect(JSON.parse(warning)).to.include({ level: 'warn' });
+    expect(await ask('/a')).to.equal(204);
+  });
+
   it(`decides each of ${MANY} requests under one of two files while they replace each other`, async () => {
     upstream.answer = answering({ passed: true });
     writeProxy('GET /a');

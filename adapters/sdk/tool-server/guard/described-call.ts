@@ -7,8 +7,8 @@
 import { isLine, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
 import type { ApprovalText, DescribeCall, HttpCall, McpCall } from '../core/approval-text.ts';
 import { canonicalJson } from '../core/call-digest.ts';
-import { folded } from '../core/mcp-message.ts';
 import { valueAt } from './argument-path.ts';
+import { folded } from './lookalikes.ts';
 import type { Approval } from './read-configuration.ts';
 
 /** The first line of a request. Its path or its query can say what the request does. */

@@ -5,9 +5,9 @@
  * route with an approval.
  */
 
-import { folded } from '../core/mcp-message.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 import { type FoundRoute, guardRoutes, UNKNOWN } from './guard-routes.ts';
+import { folded } from './lookalikes.ts';
 import type { ProxyConfiguration } from './read-configuration.ts';
 import { matchesRoute, type RouteMatch } from './route-match.ts';
 

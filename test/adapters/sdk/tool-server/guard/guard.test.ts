@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type Guard, type GuardSurroundings, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
-import type { StopTimes } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
+import { type StopTimes, startGuardServer } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
 import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { byLength } from '../../../../support/length.ts';
@@ -184,6 +184,34 @@ describe('A running guard', () => {
     await stopped;
     const refused = await rawConnection(`http://127.0.0.1:${running.address.port}`).catch(({ code }) => code);
     expect(refused).to.equal('ECONNREFUSED');
+  });
+
+  it('answers an unexpected fault with 500 and no details, cuts an answer that has begun, and reports both', async () => {
+    const errors: unknown[] = [];
+    const server = await startGuardServer(
+      { host: '127.0.0.1', port: 0 },
+      {
+        async answer({ url }, response) {
+          if (url === '/begun') response.write('begun');
+          throw new Error(`The fault of ${url}`);
+        },
+        isAmbiguous: () => false,
+        requestTimeoutMs: 0,
+        onError: (error) => void errors.push((error as Error).message),
+        stopping: STOPPING,
+      },
+    );
+    try {
+      const url = `http://127.0.0.1:${server.address.port}`;
+      const { status, body, headers } = await rawRequest(`${url}/new`, 'GET', []);
+      expect([status, body, headers['www-authenticate']]).to.deep.equal([500, '{"error":"server_error"}', undefined]);
+      const client = await rawConnection(url);
+      client.send('GET /begun HTTP/1.1\r\nHost: x\r\n\r\n');
+      expect(await client.until('never sent')).not.to.include('\r\n0\r\n');
+      expect(errors).to.deep.equal(['The fault of /new', 'The fault of /begun']);
+    } finally {
+      await server.stop();
+    }
   });
 
   it('does not wait at a stop for a connection that has sent nothing', async function () {

@@ -7,6 +7,7 @@ import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, startFakeControlPlane } from '../../../../support/tool-server/control-plane.ts';
+import { matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { call, initialize, rpc } from '../../../../support/tool-server/guarded-messages.ts';
 import { proxyConfiguration, proxyForEachTest, readable } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
@@ -69,6 +70,21 @@ describe('The MCP endpoint of the proxy', () => {
     });
   }
 
+  const subscription = (notifications: object) => rpc('subscriptions/listen', { notifications });
+  for (const [what, message] of [
+    ['a method', { ...rpc('ping'), Method: 'tools/call' }],
+    ['parameters', { ...call('read_issue'), 'param\u017f': { name: 'delete_issue' } }],
+    ['the name of a tool', call('read_issue', { NAME: 'delete_issue' })],
+    ['resources', subscription({ toolsListChanged: true, ResourceSubscriptions: ['jira://boards/1'] })],
+  ] as const) {
+    it(`refuses ${what} in other letters, which some servers would read, with a protocol error`, async () => {
+      const url = await start();
+      const answer = await rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE], JSON.stringify(message));
+      expect([answer.status, JSON.parse(answer.body).error.code]).to.deep.equal([400, -32600]);
+      expect([seen, decided()]).to.deep.equal([[], [[null, 'deny', 'unknown_tool']]]);
+    });
+  }
+
   it('accepts UTF-8 by its name, and a body of 1 MiB, and none that is longer', async () => {
     const url = await start();
     const headers = Object.fromEntries([bearer(), ['Content-Type', 'application/json; charset="UTF-8"']]);
@@ -108,6 +124,14 @@ describe('The MCP endpoint of the proxy', () => {
     expect((await rawRequest(`${url}/mcp/health`, 'POST', [bearer()], '{}')).status).to.equal(200);
     expect((await rawRequest(`${url}/mcp/any`, 'GET', [bearer()])).status).to.equal(200);
     expect(seen.map(([line]) => line)).to.deep.equal(['POST /m%C3%A7p', 'POST /mcp/health', 'GET /mcp/any']);
+  });
+
+  it('is not reached without a token by another path, unless an open pattern names that path', async () => {
+    const url = await start({ routes: [], open: [matchOf('POST /*'), matchOf('GET /mcp/health')] });
+    const send = async (method: string, path: string) => (await rawRequest(`${url}${path}`, method, [])).status;
+    expect([await send('POST', '/MCP'), await send('POST', '/mcp/messages')]).to.deep.equal([401, 401]);
+    expect([await send('POST', '/other'), await send('GET', '/mcp/health')]).to.deep.equal([200, 200]);
+    expect(seen.map(([line]) => line)).to.deep.equal(['POST /other', 'GET /mcp/health']);
   });
 
   it('keeps the sessions at a reload, with its new policies, but not for another audience or control plane', async () => {

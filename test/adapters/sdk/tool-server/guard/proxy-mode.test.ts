@@ -10,6 +10,8 @@ import { matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { proxyConfiguration, proxyForEachTest, readable } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
+const METADATA = `/.well-known/oauth-protected-resource${new URL(AUDIENCE).pathname}`;
+
 interface Seen {
   readonly line: string;
   readonly headers: readonly string[];
@@ -169,6 +171,7 @@ describe('The guard in its mode proxy', () => {
     ['the absolute form', 'GET http://127.0.0.1/issues/7 HTTP/1.1'],
     ['the asterisk form', 'OPTIONS * HTTP/1.1'],
     ['two hosts', 'GET /issues/7 HTTP/1.1', 'Host: a\r\nHost: a\r\n'],
+    ['two hosts at the metadata', `GET ${METADATA} HTTP/1.1`, 'Host: a\r\nHost: a\r\n'],
     ['a host with a path', 'GET /issues/7 HTTP/1.1', 'Host: a/b\r\n'],
     ['a host with an open bracket', 'GET /issues/7 HTTP/1.1', 'Host: [a\r\n'],
     ['an empty host', 'GET /issues/7 HTTP/1.1', 'Host: \r\n'],
@@ -250,8 +253,7 @@ describe('The guard in its mode proxy', () => {
       methods: { 'resources/read': { scope: ['method:read'] } },
     };
     const url = await proxy.start(recording, { routes, mcp });
-    const path = `/.well-known/oauth-protected-resource${new URL(AUDIENCE).pathname}`;
-    const answer = await rawRequest(`${url}${path}`, 'GET', []);
+    const answer = await rawRequest(`${url}${METADATA}`, 'GET', []);
     expect([answer.status, JSON.parse(answer.body)]).to.deep.equal([
       200,
       {
@@ -266,8 +268,9 @@ describe('The guard in its mode proxy', () => {
 
   it('uses other rules and another upstream from a reload on, and keeps a running answer', async () => {
     let answer: ServerResponse | undefined;
+    let answerLate = false;
     const first = await proxy.upstreamOf((_, response) => {
-      response.write('begun ');
+      if (!answerLate) response.write('begun ');
       answer = response;
     });
     const url = await proxy.start(first);
@@ -280,6 +283,10 @@ describe('The guard in its mode proxy', () => {
     answer?.end('done');
     expect(await running.text()).to.equal('begun done');
     expect(errors).to.deep.equal([]);
+    proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 10_000 }));
+    proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 100 }));
+    answerLate = true;
+    expect((await rawRequest(`${url}/slow`, 'GET', [bearer()])).status).to.equal(504);
   });
 
   it('sends a request to the upstream of the rules under which it began, also if it is decided after a reload', async () => {
