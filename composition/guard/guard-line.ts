@@ -22,19 +22,19 @@ Exit codes:
 /** @returns the request, or what to print. @throws Error for an argument that is malformed */
 function readLine(line: string[]): GuardRequest | string {
   const {
-    config,
+    config: [config, ...otherConfigs] = [],
     check,
     'approval-jwks': approvalJwks,
-    probe,
+    probe: [probe, ...otherProbes] = [],
     help,
     version,
   } = parseArgs({
     args: line,
     options: {
-      config: { type: 'string' },
+      config: { type: 'string', multiple: true },
       check: { type: 'boolean', default: false },
       'approval-jwks': { type: 'boolean', default: false },
-      probe: { type: 'string' },
+      probe: { type: 'string', multiple: true },
       help: { type: 'boolean', short: 'h', default: false },
       version: { type: 'boolean', default: false },
     },
@@ -42,6 +42,7 @@ function readLine(line: string[]): GuardRequest | string {
   if (help) return USAGE;
   if (version) return `${packageVersion()}\n`;
   if (config === undefined || config === '') throw new Error('--config is missing: the file of the guard.');
+  if (otherConfigs.length + otherProbes.length > 0) throw new Error('An option is given twice.');
   refuseTogether({ check, approvalJwks });
   return { config, check, approvalJwks, probe: probe === undefined ? undefined : readProbe(probe) };
 }

@@ -9,7 +9,9 @@ const REFUSED = new Set([401, 403]);
 /** The errors of an address where no server accepts a connection. After any other error a server may be there. */
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
+  'EHOSTDOWN',
   'EHOSTUNREACH',
+  'ENETDOWN',
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',

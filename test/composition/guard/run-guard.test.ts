@@ -107,7 +107,8 @@ ${more}`,
       it('ends with 2 and repeats no argument for a wrong line', async () => {
         write('GET /a');
         const both = ['--config', file, '--check', '--approval-jwks'];
-        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2'], both]) {
+        const twice = ['--config', file, '--config', file, '--check'];
+        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2'], both, twice]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
           expect(err)
@@ -304,6 +305,16 @@ ${more}`,
     }
   });
 
+  it('asks the address of --probe at its start too, and logs the warning', async () => {
+    write('GET /a');
+    upstream.answer = answering({}, 200);
+    running = run(['--config', file, '--probe', upstream.url]);
+    const text = await running.complained('The address of --probe answers');
+    const warning = text.split('\n').find((line) => line.includes('--probe')) ?? '';
+    expect(JSON.parse(warning)).to.include({ level: 'warn' });
+    expect(await ask('/a')).to.equal(204);
+  });
+
   it(`decides each of ${MANY} requests under one of two files while they replace each other`, async () => {
     upstream.answer = answering({ passed: true });
     writeProxy('GET /a');
@@ -380,5 +391,28 @@ ${more}`,
       isOpen: true,
       sentence: 'The address of --probe gave no answer that tells (UND_ERR_SOCKET): check it by hand.',
     });
+  });
+
+  it('asks the upstream at its start too, and logs the warning', async () => {
+    write('GET /a');
+    upstream.answer = answering({}, 200);
+    running = run(['--config', file, '--probe', upstream.url]);
+    const text = await running.complained('The address of --probe answers');
+    const warning = text.split('\n').find((line) => line.includes('--probe')) ?? '';
+    expect(JSON.parse(warning)).to.include({ level: 'warn' });
+    expect(await ask('/a')).to.equal(204);
+  });
+
+  it('warns of an upstream that it could not ask', async () => {
+    const secure = await startLoopback(answering({}, 200), { tls: true });
+    try {
+      expect(await probe(new URL(secure.url))).to.deep.equal({
+        isOpen: true,
+        sentence:
+          'The address of --probe gave no answer that tells (UNABLE_TO_VERIFY_LEAF_SIGNATURE): check it by hand.',
+      });
+    } finally {
+      await secure.close();
+    }
   });
 });

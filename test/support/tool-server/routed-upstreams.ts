@@ -3,17 +3,12 @@
  * `issues`, `a` or `other`.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import express, { type Express } from 'express';
 import { gateways, isInstalled, startGateway } from '../gateways.ts';
 import { closeServer, listen } from '../listening.ts';
+import { isPythonInstalled, startPython } from './python-upstream.ts';
 
 export interface RoutedUpstream {
   readonly name: string;
@@ -66,12 +61,11 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
     def log_message(self, *args):
         pass
+os.mkdir('issues')
 server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
 print(server.server_address[1], flush=True)
 server.serve_forever()
 `;
-const PYTHON_PROGRAM = process.env.PYTHON ?? '/usr/bin/python3';
-
 export const routedUpstreams: readonly RoutedUpstream[] = [
   ofExpress('Express 5', express, '*rest'),
   ofExpress('Express 4', express4, '*'),
@@ -82,25 +76,7 @@ export const routedUpstreams: readonly RoutedUpstream[] = [
   },
   {
     name: 'Python’s http.server',
-    isInstalled: existsSync(PYTHON_PROGRAM),
-    async start() {
-      const folder = mkdtempSync(join(tmpdir(), 'mandate-upstream-'));
-      mkdirSync(join(folder, 'issues'));
-      const child = spawn(PYTHON_PROGRAM, ['-c', PYTHON], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
-      const [port] = (await once(createInterface(child.stdout), 'line')) as [string];
-      return {
-        url: `http://127.0.0.1:${port}`,
-        async close() {
-          await ended(child);
-          rmSync(folder, { recursive: true });
-        },
-      };
-    },
+    isInstalled: isPythonInstalled,
+    start: () => startPython(PYTHON),
   },
 ];
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-}

@@ -34,11 +34,10 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   const message = membersOf(body);
   const params = membersOf(message?.get('params'));
   // Some JSON parsers set the object's prototype from this member, so they see other members.
-  if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return fault(NO_MESSAGE);
-  if (hasLookalike(message, MESSAGE_MEMBERS) || hasLookalike(params, PARAMS_MEMBERS)) return fault(NO_MESSAGE);
+  if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return NO_MESSAGE;
   const method = message.get('method');
-  if (method === undefined) return isResponse(message) ? { kind: 'response' } : fault(NO_MESSAGE);
-  if (typeof method !== 'string') return fault(NO_MESSAGE);
+  if (method === undefined) return isResponse(message) ? { kind: 'response' } : NO_MESSAGE;
+  if (typeof method !== 'string') return NO_MESSAGE;
   if (method === 'tools/call') {
     const name = params?.get('name');
     if (typeof name === 'string') {
@@ -68,27 +67,11 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   return { kind: 'tool', name: tool, id: undefined, arguments: undefined };
 }
 
-const MESSAGE_MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
-const PARAMS_MEMBERS: ReadonlySet<string> = new Set(['name', 'arguments', 'notifications']);
-
-/**
- * Whether a member has one of these names in other letters. Some JSON parsers, for example Go's, ignore letter case, so they
- * would read `Method` in place of `method`.
- */
-function hasLookalike(members: ReadonlyMap<string, unknown> | undefined, names: ReadonlySet<string>): boolean {
-  return [...(members?.keys() ?? [])].some((name) => !names.has(name) && names.has(folded(name)));
-}
-
-/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. */
-export function folded(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
-}
-
-const NO_MESSAGE = 'The body is not a JSON-RPC message.';
-
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {
   return { kind: 'fault', status, code, message };
 }
+
+export const NO_MESSAGE = fault('The body is not a JSON-RPC message.');
 
 function isResponse(message: ReadonlyMap<string, unknown>): boolean {
   return message.has('id') && (message.has('result') || message.has('error'));
@@ -96,7 +79,7 @@ function isResponse(message: ReadonlyMap<string, unknown>): boolean {
 
 function namesResources(params: ReadonlyMap<string, unknown> | undefined): boolean {
   const filter = membersOf(params?.get('notifications'));
-  return [...(filter?.keys() ?? [])].some((name) => folded(name) === 'resourcesubscriptions');
+  return filter?.has('resourceSubscriptions') ?? false;
 }
 
 /** The object's own members. `undefined` if the value is not an object. */

@@ -103,7 +103,7 @@ export interface Refusal {
   readonly reason: RefusalReason;
   readonly error: RefusalError;
   readonly message: string;
-  /** `WWW-Authenticate` with 400, 401 and 403, and the control plane's `Retry-After` or interval if it sent one. */
+  /** `WWW-Authenticate` with 401, 403 and `malformed_request`, and the control plane's `Retry-After` or interval if it sent one. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body of the response, as JSON. */
   readonly body: RefusalBody;
@@ -134,7 +134,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
     error,
     message,
     headers: {
-      ...(status < 500
+      ...(isChallenged(reason, status)
         ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }
         : {}),
       ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
@@ -142,6 +142,11 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
     // A 500 shows no details, not even the reason (specification "Tool-server refusals").
     body: status === 500 ? { error } : { error, error_description: message, reason, ...approvalOf(detail) },
   };
+}
+
+/** Towards a gateway `malformed_request` is a 403, so it has a challenge like every other 403. */
+function isChallenged(reason: RefusalReason, status: Status): boolean {
+  return status === 401 || status === 403 || reason === 'malformed_request';
 }
 
 function approvalOf({ approvalUri }: RefusalDetail): Pick<RefusalBody, 'approval_uri'> {

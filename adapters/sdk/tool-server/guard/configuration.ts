@@ -118,6 +118,9 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
 
   if (mode === 'proxy' && !has('upstream')) at(['upstream'], 'must be given in the mode proxy');
+  if (isOwn(value('upstream'), value('listen') ?? DEFAULT_LISTEN)) {
+    at(['upstream'], 'must not be the address of listen: the guard would ask itself');
+  }
   if (mode === 'decide') {
     const given = PROXY_ONLY.filter(has).map((name) => [name]);
     for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
@@ -135,20 +138,17 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
     at(['metrics_port'], 'must differ from the port of listen');
   }
-  const origin = value('upstream');
-  if (typeof listen === 'string' && typeof origin === 'string' && isOwnAddress(origin, listen)) {
-    at(['upstream'], 'must be another address than listen: the guard would send requests to itself');
-  }
   return faults;
 }
 
-/** Whether a request to the upstream would arrive at the guard's own port. */
-function isOwnAddress(upstream: string, listen: string): boolean {
-  const [, host = '', port] = /^(.*):(\d+)$/.exec(listen) ?? [];
-  if (!URL.canParse(upstream)) return false;
-  const url = new URL(upstream);
-  const isOnLoopback = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
-  return isOnLoopback && isLoopback(url.hostname) && (url.port || '80') === port;
+/** Whether the guard could be its own upstream. An open request would go round without end. */
+function isOwn(upstream: Json | undefined, listen: Json): boolean {
+  if (typeof upstream !== 'string' || typeof listen !== 'string' || !URL.canParse(upstream)) return false;
+  const own = URL.canParse(`http://${listen}`) ? new URL(`http://${listen}`) : undefined;
+  const { protocol, hostname, port } = new URL(upstream);
+  if (own === undefined || !isLoopback(hostname) || protocol === 'https:' || own.port !== port) return false;
+  const isEverywhere = own.hostname === '0.0.0.0' || own.hostname === '[::]';
+  return isEverywhere || own.hostname === hostname || [own.hostname, hostname].includes('localhost');
 }
 
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {

@@ -3,6 +3,7 @@
  * their letter case and their repetitions.
  */
 
+import { trimOws } from '../../../../domain/trim-ows.ts';
 import { headerValues } from '../core/raw-headers.ts';
 import type { IdentityHeaders } from './identity-headers.ts';
 
@@ -24,37 +25,46 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
 /** The guard checks the token, answers `Expect`, and sends a `Host` that it knows. */
 const ANSWERED_HERE: ReadonlySet<string> = new Set(['authorization', 'expect', 'host']);
 
-/** Under exactly this name. */
-const CHECKED_HERE: ReadonlySet<string> = new Set(['mcp-session-id']);
-
-/** Some frameworks take the method or the path from these. The guard has decided about those of the request line. */
-const REPLACES_REQUEST: ReadonlySet<string> = new Set([
-  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
+/** Checked under exactly these names: the session, and the form and the length of the body. */
+const CHECKED_HERE: ReadonlySet<string> = new Set([
+  ...['mcp-session-id', 'content-encoding', 'content-length', 'content-type'],
 ]);
 
 /**
- * The headers of an allowed request for the upstream.
+ * Some frameworks take the method or the path from these. The guard has decided about those of the request line. A server of
+ * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is.
+ */
+const REPLACES_REQUEST: ReadonlySet<string> = new Set([
+  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
+  ...['script-name', 'x-script-name', 'path-info'],
+]);
+
+/**
+ * The headers of an allowed request for the upstream. Those of identity precede the client's: some servers drop the last of
+ * too many headers.
  *
  * @param host of the upstream's request
  */
 export function requestHeaders(raw: readonly string[], host: string, identity: IdentityHeaders): string[] {
   const kept = passedOn(raw, (name) => {
-    // Servers that put headers into variables read `Mcp_Session_Id` as `Mcp-Session-Id`, which names the session.
+    // Servers that put headers into variables read `Transfer_Encoding` as `Transfer-Encoding`: in its chunks they would
+    // find a second request.
     const read = name.replaceAll(/[^a-z0-9]/g, '-');
-    const isOther = read !== name && CHECKED_HERE.has(read);
+    const isOther = read !== name && (CHECKED_HERE.has(read) || OF_ONE_CONNECTION.has(read));
     return ANSWERED_HERE.has(name) || isOther || REPLACES_REQUEST.has(read) || read.startsWith('mandate-');
   });
-  return ['Host', host, ...kept, ...Object.entries(identity).flat()];
+  return ['Host', host, ...Object.entries(identity).flat(), ...kept];
 }
 
-/** The headers of the upstream's answer for the client. */
-export function responseHeaders(raw: readonly string[]): string[] {
-  return passedOn(raw, () => false);
+/** The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces. */
+export function responseHeaders(raw: readonly string[], status: number): string[] {
+  // RFC 9110 §8.6.
+  return passedOn(raw, (name) => status === 204 && name === 'content-length');
 }
 
 function passedOn(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
   const named = new Set(
-    headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => name.trim().toLowerCase())),
+    headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => trimOws(name).toLowerCase())),
   );
   const kept: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -15,7 +15,7 @@ interface DecidedRoute extends Pick<AccessRequest, 'route' | 'policy'> {
 }
 
 export const MALFORMED: FoundRoute = { route: null, policy: 'malformed_request' };
-const UNKNOWN: FoundRoute = { route: null, policy: 'unknown_route' };
+export const UNKNOWN: FoundRoute = { route: null, policy: 'unknown_route' };
 
 /** @returns the first match of routes, then of what is open. Its path is that of `pathOfTarget` */
 export function guardRoutes(

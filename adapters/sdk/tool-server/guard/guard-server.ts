@@ -30,10 +30,16 @@ export interface GuardServer {
 
 const STOP_TIMES: StopTimes = { lingerMs: 1000, drainMs: 10_000 };
 const HEAD_TIMEOUT_MS = 10_000;
+/** Node compares its timeouts only this often, by default every 30 seconds. */
+const CHECKING_INTERVAL_MS = 2000;
 /** Longer than the minute for which gateways keep idle connections, so that they close them first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A token of 16 KiB, and the other headers that a gateway passes on. */
 const MAX_HEAD_BYTES = 32 * 1024;
+/** After this time without bytes the system asks the client's whether the connection is still open. */
+const PROBE_AFTER_MS = 60_000;
+/** How many requests may wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
+const MAX_PIPELINED = 100;
 const POLL_MS = 25;
 
 /** @throws the system's error if it cannot listen on the address */
@@ -43,9 +49,22 @@ export async function startGuardServer(
 ): Promise<GuardServer> {
   let isStopping = false;
   const ending = new WeakSet<Socket>();
+  const unanswered = new WeakMap<Socket, number>();
+  const count = (socket: Socket, more: 1 | -1): number => {
+    const many = (unanswered.get(socket) ?? 0) + more;
+    unanswered.set(socket, many);
+    return many;
+  };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     if (ending.has(socket)) return;
+    // Node parses every request that it has received, also behind one whose answer takes long.
+    if (count(socket, 1) > 1 + MAX_PIPELINED) {
+      ending.add(socket);
+      socket.destroy();
+      return;
+    }
+    response.on('close', () => count(socket, -1));
     const isLast = isAmbiguous(request);
     if (isLast) ending.add(socket);
     if (isLast || isStopping) response.setHeader('Connection', 'close');
@@ -58,8 +77,12 @@ export async function startGuardServer(
     {
       headersTimeout: HEAD_TIMEOUT_MS,
       requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
+      // A silent stream has no time limit. Its client may vanish without closing it, as a machine that loses its power.
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
       // Node's flag --insecure-http-parser must not change this.
       insecureHTTPParser: false,
     },
@@ -77,8 +100,13 @@ export async function startGuardServer(
     }
   };
   server.on('checkContinue', meet).on('checkExpectation', meet);
-  // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
-  server.on('connection', (socket) => socket.setMaxListeners(0));
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
+    socket.setMaxListeners(0);
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   server.listen(port, host);
   await once(server, 'listening');
   // The system may fail to accept one connection (ENFILE). The server continues to listen.
@@ -91,7 +119,11 @@ export async function startGuardServer(
       const closed = once(server, 'close');
       server.close();
       // A response that began before the stop keeps its connection open.
-      const polling = setInterval(() => server.closeIdleConnections(), POLL_MS);
+      const polling = setInterval(() => {
+        server.closeIdleConnections();
+        // Node does not count a connection as idle that has received no bytes.
+        for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+      }, POLL_MS);
       const cutting = setTimeout(() => server.closeAllConnections(), stopping.drainMs);
       await closed;
       clearInterval(polling);

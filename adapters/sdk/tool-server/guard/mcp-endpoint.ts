@@ -6,10 +6,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { decideMcp, type McpRules } from '../core/mcp-access.ts';
-import { readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
+import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
-import { inTime, inviteBody, isUtf8 } from './request-body.ts';
+import { hasLookalike } from './lookalikes.ts';
+import { inTime, inviteBody, isJsonInUtf8 } from './request-body.ts';
 
 export interface AllowedRequest {
   /** `undefined` for a request that needs no token. */
@@ -30,10 +31,12 @@ export async function decideAtMcp(
 ): Promise<AllowedRequest | undefined> {
   let bytes: Buffer | undefined;
   const read = async () => {
-    if (!isUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
+    if (!isJsonInUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
     inviteBody(request, response);
     const found = await inTime(request, readJsonBody(request, MAX_BODY_BYTES));
-    if (found.kind === 'read') bytes = found.bytes;
+    if (found.kind === 'fault') return found;
+    if (hasLookalike(found.body)) return NO_MESSAGE;
+    bytes = found.bytes;
     return found;
   };
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);

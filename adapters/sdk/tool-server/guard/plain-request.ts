@@ -18,6 +18,9 @@ export interface PlainRequest {
 /** RFC 3986 §3.2: a name or an address, and a port. */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[\w\-.~!$&'()*+,;=%]+)(?::\d{1,5})?$/i;
 
+/** Node and some other servers drop the headers beyond a number, Node those beyond 2000. */
+const MAX_HEADERS = 1000;
+
 /** @returns `undefined` if the request is malformed */
 export function plainRequest({
   method = '',
@@ -37,5 +40,7 @@ export function plainRequest({
   // 3. The protocol. Node's parser also accepts 0.9 and 2.0. `h2c` is an offer that a server may ignore (RFC 9113 §3.1). A client that asks for any other waits.
   const isHttp =
     /^1\.[01]$/.test(httpVersion) && headerValues(rawHeaders, 'upgrade').every((protocol) => /^h2c$/i.test(protocol));
-  return path === undefined || !isHost || !isPlainBody || !isHttp ? undefined : { method, path, host };
+  // 4. The upstream must see every header.
+  const isWhole = rawHeaders.length <= MAX_HEADERS * 2;
+  return path === undefined || !isHost || !isPlainBody || !isHttp || !isWhole ? undefined : { method, path, host };
 }

@@ -47,20 +47,29 @@ interface Rules {
 /** @param onError gets one error for each fault of the upstream */
 export function proxyMode({ onError }: { readonly onError: (error: Error) => void }): GuardMode {
   let rules: Rules | undefined;
+  const running = new Set<Promise<void>>();
   return {
     // An upload may take any time. `upstream.ts` ends one whose client sends nothing.
     requestTimeoutMs: 0,
     use(toolServer, configuration) {
       if (configuration.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
       const next = rulesOf(toolServer, configuration, onError, rules);
-      // Requests under way end on the earlier connections.
-      if (rules !== undefined && rules.upstream !== next.upstream) void rules.upstream.close();
+      const earlier = rules?.upstream;
       rules = next;
+      if (earlier === undefined || earlier === next.upstream) return;
+      // Requests under way go to the earlier upstream, also those that are decided now.
+      void Promise.allSettled(running).then(() => earlier.close());
     },
     async answer(request, response) {
       if (rules === undefined) throw new TypeError('The guard has no rules yet.');
-      response.once('finish', () => discardRest(request));
-      await answer(rules, request, response);
+      response.on('finish', () => discardRest(request));
+      const answering = answer(rules, request, response);
+      running.add(answering);
+      try {
+        await answering;
+      } finally {
+        running.delete(answering);
+      }
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
     close: async () => rules?.upstream.close(),
@@ -119,7 +128,8 @@ async function answer(rules: Rules, request: IncomingMessage, response: ServerRe
   if (allowed === undefined) return;
   const { claims, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, hostFor(plain?.host), identityHeaders(claims));
-  await upstream.forward(request, response, { headers, ...sent });
+  // Not awaited: an answer that streams for hours would keep what was needed to decide.
+  upstream.forward(request, response, { headers, ...sent });
 }
 
 /** Answers a refused request. @returns `undefined` if the request is answered */

@@ -26,10 +26,21 @@ export async function inTime<Read>({ socket }: Pick<IncomingMessage, 'socket'>, 
   }
 }
 
-/** The upstream parses the body again. In another charset, for example UTF-7, it could find another value. */
+/**
+ * The upstream parses the body again. In another charset, for example UTF-7, it could find another value. It must get the
+ * type: `Connection` can name a header that does not reach it.
+ */
 export function isUtf8({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
   const types = headerValues(rawHeaders, 'content-type');
   return (
-    types.length <= 1 && types.every((type) => !/charset/i.test(type) || /^[^;]*; *charset="?utf-8"?$/i.test(type))
+    types.length <= 1 &&
+    types.every((type) => !/charset/i.test(type) || /^[^;]*; *charset="?utf-8"?$/i.test(type)) &&
+    !headerValues(rawHeaders, 'connection').some((names) => /content-type/i.test(names))
   );
+}
+
+/** A text of JSON can hold a form too. The upstream of MCP could find another message in it. */
+export function isJsonInUtf8(request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): boolean {
+  const { 'content-type': type = 'application/json' } = request.headers;
+  return isUtf8(request) && /^application\/json *(?:;|$)/i.test(type);
 }

@@ -118,6 +118,7 @@ describe('A call that a person approves, through the proxy', () => {
     ['with a line break in a value', 'arguments_refused', BODY.replace('Bob', 'Bob\\nAmount: 1')],
     ['with a name in two letter cases', 'arguments_refused', with_('"TO": "Eve"')],
     ['with a name in two letter cases, one of which is not ASCII', 'arguments_refused', with_('"\u017fums": []')],
+    ['with a name that some parsers cut', 'arguments_refused', with_('"to\\u0000": "Eve"')],
     ['with such names deep inside', 'arguments_refused', with_('"x": [{"a": 1, "A": 2}]')],
     ['with a whole number that many parsers round', 'arguments_refused', BODY.replace('1.20e1', '9007199254740993')],
     ['with a target that is too long for a line', 'arguments_refused', BODY, [JSON_TYPE], `7?${'a'.repeat(200)}`],
@@ -127,6 +128,7 @@ describe('A call that a person approves, through the proxy', () => {
     ['of two media types', 'malformed_body', BODY, [JSON_TYPE, ['content-type', 'application/x-www-form-urlencoded']]],
     ['in another charset', 'malformed_body', BODY, [['Content-Type', 'application/json; charset=utf-7']]],
     ['that is compressed', 'malformed_body', BODY, [JSON_TYPE, ['Content-Encoding', 'gzip']]],
+    ['whose type stays here', 'malformed_body', BODY, [JSON_TYPE, ['Connection', 'Close, Content-Type']]],
     ['of over 1 MiB', 'body_too_long', BODY.padEnd(MIB + 1)],
   ];
   for (const [what, reason, body, headers = [JSON_TYPE], target = '7'] of notAsked) {
@@ -138,6 +140,33 @@ describe('A call that a person approves, through the proxy', () => {
       expect([asked(), seen, decided(), errors]).to.deep.equal([[], [], [['POST /payments/*', 'deny', reason]], []]);
     });
   }
+
+  it('is not walked around by a path that a server could take for its own, which only a later wildcard matches', async () => {
+    const wildcards = ['POST /*', 'DELETE /*'].map((pattern) => ({ match: matchOf(pattern), scope: ['jira:read'] }));
+    const exact = { match: matchOf('POST /pay'), scope: ['jira:read'], approval: PAY };
+    const named = { match: matchOf('POST /Pay/'), scope: ['jira:read'] };
+    const url = await start({ routes: [...routes, exact, named, ...wildcards] });
+    const taken = [
+      '/PAY',
+      '/pay/',
+      '/pay;a=b',
+      '/pay.json',
+      '/pay ',
+      '/Payments/7',
+      '/payment\u017f/7',
+      '/payments;a/7',
+    ];
+    const others = ['/Pay/', '/payments/', '/payments', '/pay/7', '/payment/7', '/pays', '/a.pay'];
+    const statuses: unknown[] = [];
+    for (const path of [...taken, ...others].map(encodeURI)) {
+      statuses.push((await rawRequest(`${url}${path}`, 'POST', [bearer(), JSON_TYPE], BODY)).status);
+    }
+    expect(statuses).to.deep.equal([...taken.map(() => 403), ...others.map(() => 200)]);
+    expect(reasons()).to.deep.equal([...taken.map(() => 'unknown_route'), ...others.map(() => null)]);
+    expect(seen.map(({ line }) => line)).to.deep.equal(others.map((path) => `POST ${path}`));
+    expect((await rawRequest(`${url}/Pay`, 'DELETE', [bearer()])).status).to.equal(200);
+    expect(asked()).to.deep.equal([]);
+  });
 
   it('has its body asked for and read only if token and scope allow the call', async () => {
     const url = await start();

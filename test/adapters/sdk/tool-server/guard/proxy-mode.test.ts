@@ -10,6 +10,8 @@ import { matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { proxyConfiguration, proxyForEachTest, readable } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
+const METADATA = `/.well-known/oauth-protected-resource${new URL(AUDIENCE).pathname}`;
+
 interface Seen {
   readonly line: string;
   readonly headers: readonly string[];
@@ -57,8 +59,8 @@ describe('The guard in its mode proxy', () => {
       {
         line: 'POST /issues/7;a=b?q=%20//../%2e&Q=%E9',
         headers: [
-          ...['host', host, 'X-One', '1', 'x-one', '2', 'Cookie', 'a=b', 'X_Id', 'a'],
-          ...['X-Forwarded-For', '192.0.2.1', ...IDENTITY, 'content-length', '8'],
+          ...['host', host, ...IDENTITY, 'X-One', '1', 'x-one', '2', 'Cookie', 'a=b', 'X_Id', 'a'],
+          ...['X-Forwarded-For', '192.0.2.1', 'content-length', '8'],
         ],
         body: 'the body',
       },
@@ -85,7 +87,14 @@ describe('The guard in its mode proxy', () => {
     ['X_HTTP_Method', 'DELETE'],
     ['X-Original-URL', '/admin'],
     ['X-Rewrite-URL', '/admin'],
+    ['Script_Name', '/issues'],
+    ['X-Script-Name', '/issues'],
+    ['PATH_INFO', '/admin'],
     ['Mcp_Session_Id', 'of another'],
+    ['Transfer_Encoding', 'chunked'],
+    ['Content_Length', '0'],
+    ['Content.Type', 'text/plain'],
+    ['Content_Encoding', 'gzip'],
   ];
   it('drops the headers of one connection, those that replace method or path, and every Mandate- header', async () => {
     const url = await proxy.start(recording);
@@ -162,9 +171,11 @@ describe('The guard in its mode proxy', () => {
     ['the absolute form', 'GET http://127.0.0.1/issues/7 HTTP/1.1'],
     ['the asterisk form', 'OPTIONS * HTTP/1.1'],
     ['two hosts', 'GET /issues/7 HTTP/1.1', 'Host: a\r\nHost: a\r\n'],
+    ['two hosts at the metadata', `GET ${METADATA} HTTP/1.1`, 'Host: a\r\nHost: a\r\n'],
     ['a host with a path', 'GET /issues/7 HTTP/1.1', 'Host: a/b\r\n'],
     ['a host with an open bracket', 'GET /issues/7 HTTP/1.1', 'Host: [a\r\n'],
     ['an empty host', 'GET /issues/7 HTTP/1.1', 'Host: \r\n'],
+    ['more headers than every server keeps', 'GET /issues/7 HTTP/1.1', `Host: a\r\n${'a:\r\n'.repeat(1000)}`],
     ['a body that is compressed on the way', 'POST /a HTTP/1.1', 'Host: a\r\nTransfer-Encoding: gzip, chunked\r\n'],
     ['a WebSocket', 'GET /a HTTP/1.1', 'Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'],
     ['a WebSocket beside h2c', 'GET /a HTTP/1.1', 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c, websocket\r\n'],
@@ -234,17 +245,21 @@ describe('The guard in its mode proxy', () => {
     for (const each of [stranger, client]) each.leave();
   });
 
-  it('serves the metadata of the audience with all scopes of its routes, without a token', async () => {
+  it('serves the metadata of the audience with all scopes of its routes, tools and methods, without a token', async () => {
     const routes = [...readable('GET /a'), { match: matchOf('POST /a'), scope: ['jira:write', 'jira:read'] }];
-    const url = await proxy.start(recording, { routes });
-    const path = `/.well-known/oauth-protected-resource${new URL(AUDIENCE).pathname}`;
-    const answer = await rawRequest(`${url}${path}`, 'GET', []);
+    const mcp = {
+      path: '/mcp',
+      tools: { read_issue: { scope: ['tool:read'] } },
+      methods: { 'resources/read': { scope: ['method:read'] } },
+    };
+    const url = await proxy.start(recording, { routes, mcp });
+    const answer = await rawRequest(`${url}${METADATA}`, 'GET', []);
     expect([answer.status, JSON.parse(answer.body)]).to.deep.equal([
       200,
       {
         resource: AUDIENCE,
         authorization_servers: [proxy.issuer],
-        scopes_supported: ['jira:read', 'jira:write'],
+        scopes_supported: ['jira:read', 'jira:write', 'method:read', 'tool:read'],
         bearer_methods_supported: ['header'],
       },
     ]);
@@ -253,8 +268,9 @@ describe('The guard in its mode proxy', () => {
 
   it('uses other rules and another upstream from a reload on, and keeps a running answer', async () => {
     let answer: ServerResponse | undefined;
+    let answerLate = false;
     const first = await proxy.upstreamOf((_, response) => {
-      response.write('begun ');
+      if (!answerLate) response.write('begun ');
       answer = response;
     });
     const url = await proxy.start(first);
@@ -266,6 +282,26 @@ describe('The guard in its mode proxy', () => {
     expect((await rawRequest(`${url}/slow`, 'GET', [bearer()])).status).to.equal(403);
     answer?.end('done');
     expect(await running.text()).to.equal('begun done');
+    expect(errors).to.deep.equal([]);
+    proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 10_000 }));
+    proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 100 }));
+    answerLate = true;
+    expect((await rawRequest(`${url}/slow`, 'GET', [bearer()])).status).to.equal(504);
+  });
+
+  it('sends a request to the upstream of the rules under which it began, also if it is decided after a reload', async () => {
+    let answerKeys: (() => void) | undefined;
+    proxy.plane.answerKeys = (_, response) => {
+      answerKeys = () => response.end(JSON.stringify({ keys: proxy.plane.published.map((key) => key.publicJwk) }));
+    };
+    const url = await proxy.start((_, response) => response.end('first'));
+    const begun = rawRequest(`${url}/a`, 'GET', [bearer()]);
+    await eventually(() => answerKeys !== undefined);
+    const second = await proxy.upstreamOf((_, response) => response.end('second'));
+    expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, second))).to.deep.equal([]);
+    answerKeys?.();
+    expect((await begun).body).to.equal('first');
+    expect((await rawRequest(`${url}/a`, 'GET', [bearer()])).body).to.equal('second');
     expect(errors).to.deep.equal([]);
   });
 });

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
 import { byLength } from '../../../../support/length.ts';
@@ -79,6 +80,34 @@ describe('The proxy of the guard', () => {
       const answer = await rawRequest(`${await proxy.start(origin)}/a`, 'GET', [bearer()]);
       expect([answer.status, answer.body, answer.headers.link]).to.deep.equal([200, 'ok', undefined]);
     });
+
+    for (const [status, isKept] of [
+      ['204 No Content', false],
+      ['304 Not Modified', true],
+    ] as const) {
+      it(`has no body with ${status}, and gives no later request the bytes behind it`, async () => {
+        let asked = 0;
+        const origin = await proxy.upstreamOfBytes((socket) => {
+          const other = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother';
+          const head = `HTTP/1.1 ${status}\r\nContent-Length: ${other.length}\r\n\r\n`;
+          socket.once('data', () => {
+            asked += 1;
+            socket.write(asked === 1 ? head + other : 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nown');
+          });
+        });
+        const client = await rawConnection(await proxy.start(origin));
+        const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\n\r\n`;
+        client.send(head('/a'));
+        const first = await client.until('\r\n\r\n');
+        expect(first.split('\r\n')[0]).to.equal(`HTTP/1.1 ${status}`);
+        // RFC 9110 §8.6: it says how long the body of a 200 would be.
+        expect(/content-length/i.test(first)).to.equal(isKept);
+        client.send(head('/b'));
+        expect((await client.until('own')).slice(first.length)).to.match(/^HTTP\/1\.1 200 .*\r\n\r\nown$/s);
+        expect(errors).to.deep.equal([]);
+        client.leave();
+      });
+    }
 
     it('ends the request of a client that leaves before the head', async () => {
       let isAsked = false;
@@ -235,13 +264,58 @@ describe('The proxy of the guard', () => {
       expect(errors).to.deep.equal([]);
     });
 
+    it('answers 408 to a client that sends no part of its body for a minute, and closes the connection', async () => {
+      let received = '';
+      let look = (): void => undefined;
+      const url = await proxy.start((request) => {
+        request
+          .on('error', () => undefined)
+          .on('data', (chunk) => {
+            received += chunk;
+            look();
+          });
+      });
+      const client = await rawConnection(url);
+      const sent = (part: string) =>
+        new Promise<void>((resolve) => {
+          look = () => received.endsWith(part) && resolve();
+          client.send(part);
+        });
+      client.send(`POST /a HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\nContent-Length: 12\r\n\r\n`);
+      await sent('one');
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        for (const part of ['two', 'thr']) {
+          await sent(part);
+          mock.timers.tick(59_999);
+          expect(client.received()).to.equal('');
+        }
+        mock.timers.tick(1);
+      } finally {
+        mock.timers.reset();
+      }
+      const answer = await client.until('never sent');
+      expect(answer)
+        .to.match(/^HTTP\/1\.1 408 .*\r\nConnection: close\r\n/s)
+        .and.to.include('request_timeout');
+      expect([decided(), errors]).to.deep.equal([[['POST /*', 'allow', null]], []]);
+    });
+
     it('passes an answer on that comes before the end of the body, whole, and then cuts the client off', async () => {
       let isSent = false;
-      const url = await proxy.start((_, response) => {
-        response.writeHead(413).end(CHUNK, () => {
-          isSent = true;
+      // It reads on after its answer (RFC 9112 §9.6). A server that closes at once resets the connection, and the answer is lost.
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', () => {
+          socket.write(
+            `HTTP/1.1 413 Content Too Large\r\nContent-Length: ${CHUNK.length}\r\nConnection: close\r\n\r\n`,
+          );
+          socket.end(CHUNK, () => {
+            isSent = true;
+          });
+          socket.resume();
         });
       });
+      const url = await proxy.start(origin);
       const sent = open(`${url}/a`, 'POST', { 'Content-Length': String(LARGE) }).on('error', () => undefined);
       sent.write(CHUNK);
       const answer = await answerOf(sent);
