@@ -160,7 +160,7 @@ function report(log: GuardLog, error: unknown): void {
   if (error instanceof StatusListUnusable) log.warn('a status list is not usable', { problem: error.message });
   else if (error instanceof ControlPlaneFault) log.warn(error.message);
   else if (error instanceof UpstreamFault) log.error(error.message);
-  else log.error('an error was answered or survived', error);
+  else log.error('an unexpected error', error);
 }
 
 /** At SIGHUP reads the file again. A file with faults, or with fields that cannot change, changes nothing. */

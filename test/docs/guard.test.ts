@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
 import { guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import { identityHeaders } from '../../adapters/sdk/tool-server/guard/identity-headers.ts';
@@ -74,6 +75,17 @@ describe('docs/guard.md', () => {
     ].map(([, name]) => name);
     expect(metrics).to.have.lengthOf(2);
     for (const name of metrics) expect(page).to.include(`| \`${name}\` |`);
+  });
+
+  it('explains only refusals that exist', () => {
+    const rows =
+      page
+        .split('\n## If a call is refused\n')[1]
+        ?.split('\n## ')[0]
+        ?.match(/^\| `.*?(?= \| )/gm) ?? [];
+    const reasons = rows.flatMap((row) => [...row.matchAll(/`([a-z]+_\w+|expired)`/g)].map(([, reason]) => reason));
+    expect(reasons).to.have.length.above(10);
+    expect(refusalReasons).to.include.members(reasons);
   });
 
   it('names the limits of an approval', () => {
