@@ -15,6 +15,7 @@ import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { eventually } from '../../support/eventually.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { byLength } from '../../support/length.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
@@ -303,6 +304,17 @@ ${more}`,
     } finally {
       await secure.close();
     }
+  });
+
+  it('refuses an ambiguous end of a request also with a flag of Node that accepts it', async () => {
+    writeProxy('POST /a');
+    running = startCommand(['--config', file], { NODE_OPTIONS: '--insecure-http-parser' }, undefined, BIN);
+    await running.complained('"message":"listening"');
+    const { answers } = await sendBytes(
+      `http://127.0.0.1:${port}`,
+      `POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer ${fixture.plane.token()}\r\nConnection: close\r\n\r\n0\r\n\r\n`,
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal([400]);
   });
 
   it('asks the address of --probe at its start too, and logs the warning', async () => {

@@ -175,6 +175,13 @@ describe('The guard in its mode decide', () => {
     expect(answer).not.to.include('100 Continue');
   });
 
+  it('accepts a head of less than 32 KiB, which a long token needs, and no longer one', async () => {
+    const padded = (length: number): Headers => [...issue(), ['X-Other', 'a'.repeat(length)]];
+    expect((await ask(padded(30 * 1024))).status).to.equal(204);
+    expect((await ask(padded(32 * 1024))).status).to.equal(431);
+    expect(events.map(({ reason }) => reason)).to.deep.equal([null]);
+  });
+
   it('writes no event for what the HTTP parser refuses', async () => {
     const connection = await rawConnection(origin);
     connection.send('GET /decide HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n');

@@ -283,7 +283,7 @@ describe('The guard in its mode proxy', () => {
     answer?.end('done');
     expect(await running.text()).to.equal('begun done');
     expect(errors).to.deep.equal([]);
-    proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 10_000 }));
+    proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 60_000 }));
     proxy.guard.reload(proxyConfiguration(proxy.issuer, first, { upstreamTimeoutMs: 100 }));
     answerLate = true;
     expect((await rawRequest(`${url}/slow`, 'GET', [bearer()])).status).to.equal(504);
