@@ -36,6 +36,8 @@ const CHECKING_INTERVAL_MS = 2000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A token of 16 KiB, and the other headers that a gateway passes on. */
 const MAX_HEAD_BYTES = 32 * 1024;
+/** How many requests may wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
+const MAX_PIPELINED = 100;
 const POLL_MS = 25;
 
 /** @throws the system's error if it cannot listen on the address */
@@ -45,9 +47,22 @@ export async function startGuardServer(
 ): Promise<GuardServer> {
   let isStopping = false;
   const ending = new WeakSet<Socket>();
+  const unanswered = new WeakMap<Socket, number>();
+  const count = (socket: Socket, more: 1 | -1): number => {
+    const many = (unanswered.get(socket) ?? 0) + more;
+    unanswered.set(socket, many);
+    return many;
+  };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     if (ending.has(socket)) return;
+    // Node parses every request that it has received, also behind one whose answer takes long.
+    if (count(socket, 1) > 1 + MAX_PIPELINED) {
+      ending.add(socket);
+      socket.destroy();
+      return;
+    }
+    response.on('close', () => count(socket, -1));
     const isLast = isAmbiguous(request);
     if (isLast) ending.add(socket);
     if (isLast || isStopping) response.setHeader('Connection', 'close');

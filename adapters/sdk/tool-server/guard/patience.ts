@@ -32,6 +32,7 @@ export function patience(sides: Sides): Patience {
     end() {
       isOver = true;
       clearTimeout(timer);
+      timer = undefined;
     },
   };
 }

@@ -62,7 +62,7 @@ export function proxyMode({ onError }: { readonly onError: (error: Error) => voi
     },
     async answer(request, response) {
       if (rules === undefined) throw new TypeError('The guard has no rules yet.');
-      response.once('finish', () => discardRest(request));
+      response.on('finish', () => discardRest(request));
       const answering = answer(rules, request, response);
       running.add(answering);
       try {
@@ -128,7 +128,8 @@ async function answer(rules: Rules, request: IncomingMessage, response: ServerRe
   if (allowed === undefined) return;
   const { claims, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, hostFor(plain?.host), identityHeaders(claims));
-  await upstream.forward(request, response, { headers, ...sent });
+  // Not awaited: an answer that streams for hours would keep what was needed to decide.
+  upstream.forward(request, response, { headers, ...sent });
 }
 
 /** Answers a refused request. @returns `undefined` if the request is answered */

@@ -7,11 +7,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
+import { pausedAnswers } from './paused-answers.ts';
 import { hasBody, inviteBody } from './request-body.ts';
 
 export interface Upstream {
-  /** Answers the request with the upstream's answer, or with 502, 504 or 408. Never rejects. */
-  forward(request: IncomingMessage, response: ServerResponse, sent: Forwarded): Promise<void>;
+  /** Answers the request with the upstream's answer, or with 502, 504 or 408. */
+  forward(request: IncomingMessage, response: ServerResponse, sent: Forwarded): void;
   /** Lets requests under way end, and closes every connection. */
   close(): Promise<void>;
 }
@@ -65,6 +66,7 @@ export function upstreamAt(
   origin: string,
   { timeoutMs, onError }: { readonly timeoutMs: number; readonly onError: (error: UpstreamFault) => void },
 ): Upstream {
+  const paused = pausedAnswers({ allowH2: false, timeout: timeoutMs });
   const pool = new Pool(origin, {
     allowH2: false,
     pipelining: 1,
@@ -72,84 +74,85 @@ export function upstreamAt(
     // A stream may be silent for any time. `patience` limits the time until the head.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: timeoutMs },
+    connect: paused.connect,
   });
 
-  const forward: Upstream['forward'] = (request, response, { headers, body }) =>
-    new Promise((resolve) => {
-      const { socket } = request;
-      // The client has left during the decision: nothing will end the upstream's answer.
-      if (socket.destroyed || response.destroyed) {
-        resolve();
-        return;
-      }
-      let controller: Dispatcher.DispatchController | undefined;
-      let isOver = false;
-      const end = (fault?: Fault, why = ''): void => {
-        if (isOver) return;
-        isOver = true;
-        waiting.end();
-        response.off('close', leave).off('drain', resume);
-        socket.off('close', leave);
-        // undici tells of no fault after this.
-        if (fault !== undefined) controller?.abort(new Error(fault.sentence));
-        if (fault !== undefined && fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
-        if (fault !== undefined) answerFault(response, fault);
-        resolve();
-      };
-      // The client has left, or its token has expired.
-      const leave = (): void => {
-        end();
-        controller?.abort(new Error('The answer is not needed.'));
-      };
-      const resume = (): void => controller?.resume();
-      const waiting = patience({
-        upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
-        client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
-      });
-      response.on('close', leave).on('drain', resume);
-      // A response that waits for an earlier one of its connection has no such event.
-      socket.on('close', leave);
-      waiting.waitFor('upstream');
-      const sentBody = body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null);
-      const options = {
-        method: request.method as Dispatcher.HttpMethod,
-        path: request.url ?? '',
-        headers,
-        // undici takes an asynchronous iterable too.
-        body: sentBody as Buffer | null,
-        // Some servers leave a body unread that they do not need, and would take it for the next request of the connection:
-        // one that the guard has not decided about. With `Connection: close` none follows.
-        reset: sentBody !== null,
-      };
-      pool.dispatch(options, {
-        onRequestStart(started) {
-          controller = started;
-          if (isOver) started.abort(new Error('The answer is not needed.'));
-        },
-        onResponseStart({ rawHeaders }, status) {
-          // An interim answer (RFC 9110 §15.2) is between the upstream and the guard.
-          if (status < 200) return;
-          waiting.end();
-          answerHead(response, status, responseHeaders(textsOf(rawHeaders), status));
-          if (!NO_BODY.has(status)) return;
-          // undici takes a Content-Length as that of a body, and fails.
-          response.end();
-          end();
-        },
-        onResponseData(_, chunk) {
-          if (!response.write(chunk)) controller?.pause();
-        },
-        onResponseEnd() {
-          response.end();
-          end();
-        },
-        onResponseError(_, error) {
-          if (socket.destroyed) end();
-          else end(NO_ANSWER, nameOf(error));
-        },
-      });
+  const forward: Upstream['forward'] = (request, response, { headers, body }) => {
+    const { socket } = request;
+    // The client has left during the decision: nothing will end the upstream's answer.
+    if (socket.destroyed || response.destroyed) return;
+    let controller: Dispatcher.DispatchController | undefined;
+    let isOver = false;
+    const end = (fault?: Fault, why = ''): void => {
+      if (isOver) return;
+      isOver = true;
+      waiting.end();
+      response.off('close', leave).off('drain', resume);
+      if (controller !== undefined) paused.forget(controller);
+      socket.off('close', leave);
+      // undici tells of no fault after this.
+      if (fault !== undefined) controller?.abort(new Error(fault.sentence));
+      if (fault !== undefined && fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
+      if (fault !== undefined) answerFault(response, fault);
+    };
+    // The client has left, or its token has expired.
+    const leave = (): void => {
+      end();
+      controller?.abort(new Error('The answer is not needed.'));
+    };
+    const resume = (): void => {
+      if (controller !== undefined) paused.resume(controller);
+    };
+    const waiting = patience({
+      upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
+      client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
     });
+    response.on('close', leave).on('drain', resume);
+    // A response that waits for an earlier one of its connection has no such event.
+    socket.on('close', leave);
+    waiting.waitFor('upstream');
+    const sentBody = body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null);
+    const options = {
+      method: request.method as Dispatcher.HttpMethod,
+      path: request.url ?? '',
+      headers,
+      // undici takes an asynchronous iterable too.
+      body: sentBody as Buffer | null,
+      // Some servers leave a body unread that they do not need, and would take it for the next request of the connection: one
+      // that the guard has not decided about. With `Connection: close` none follows.
+      reset: sentBody !== null,
+    };
+    pool.dispatch(options, {
+      onRequestStart(started) {
+        controller = started;
+        if (isOver) started.abort(new Error('The answer is not needed.'));
+      },
+      onResponseStart(started, status) {
+        // An interim answer (RFC 9110 §15.2) is between the upstream and the guard.
+        if (status < 200) return;
+        waiting.end();
+        answerHead(response, status, responseHeaders(textsOf(started.rawHeaders), status));
+        // As long as the answer streams, undici would keep the bytes of its head.
+        started.rawHeaders = null;
+        if (!NO_BODY.has(status)) return;
+        // undici takes a Content-Length as that of a body, and fails.
+        response.end();
+        end();
+      },
+      onResponseData(started, chunk) {
+        // An answer that goes on at the end of its connection has an empty part.
+        if (!isOver && chunk.length > 0 && !response.write(chunk)) paused.pause(started);
+      },
+      onResponseEnd() {
+        response.end();
+        end();
+      },
+      onResponseError(_, error) {
+        if (socket.destroyed) end();
+        else end(NO_ANSWER, nameOf(error));
+      },
+    });
+  };
 
   return { forward, close: () => pool.close() };
 }

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { type Guard, type GuardSurroundings, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
 import type { StopTimes } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
 import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { byLength } from '../../../../support/length.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
@@ -182,6 +183,39 @@ describe('A running guard', () => {
     await stopped;
     const refused = await rawConnection(`http://127.0.0.1:${running.address.port}`).catch(({ code }) => code);
     expect(refused).to.equal('ECONNREFUSED');
+  });
+
+  it('answers a hundred requests that wait on one connection, and closes it at one more', async () => {
+    const { address } = await start();
+    await ask('/issues/7');
+    const held: (() => void)[] = [];
+    fixture.plane.answerIntrospection = (request, response) =>
+      void held.push(() => answering({ active: false })(request, response));
+    const question = (method: string) =>
+      `GET /decide HTTP/1.1\r\nHost: a\r\nX-Original-Method: ${method}\r\nX-Original-URI: /issues/7\r\nAuthorization: Bearer ${fixture.plane.token()}\r\n\r\n`;
+    for (const [waiting, answers] of [
+      [100, 101],
+      [101, 0],
+      [400, 0],
+    ] as const) {
+      events.length = 0;
+      const client = await rawConnection(`http://127.0.0.1:${address.port}`);
+      client.send(question('DELETE'));
+      await eventually(() => held.length === 1);
+      client.send(question('GET').repeat(waiting));
+      await eventually(() => events.length === 100);
+      if (answers === 0) await client.until('never sent');
+      held.pop()?.();
+      await eventually(() => events.length === 101 && client.received().split('HTTP/1.1 ').length === 1 + answers);
+      client.leave();
+    }
+    // The count is of requests that wait, not of all.
+    const client = await rawConnection(`http://127.0.0.1:${address.port}`);
+    for (let count = 1; count <= 102; count += 1) {
+      client.send(question('GET'));
+      await eventually(() => client.received().split('HTTP/1.1 204').length === 1 + count);
+    }
+    client.leave();
   });
 
   it('cuts what is still running at the end of a stop', async () => {
