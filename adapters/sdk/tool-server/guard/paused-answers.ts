@@ -14,7 +14,7 @@ export interface PausedAnswers {
   /** Connects to the upstream, in place of undici's own connector. */
   readonly connect: buildConnector.connector;
   pause(answer: PausedAnswer): void;
-  /** Does nothing for an answer that is not paused. */
+  /** Soon: an answer can end, and its connection take the next one, while undici reads, and undici cannot read another then. */
   resume(answer: PausedAnswer): void;
   /** The answer is over. */
   forget(answer: PausedAnswer): void;
@@ -37,7 +37,7 @@ export function pausedAnswers(options: buildConnector.BuildOptions): PausedAnswe
       paused.add(answer);
       answer.pause();
     },
-    resume,
+    resume: (answer) => queueMicrotask(() => resume(answer)),
     forget: (answer) => void paused.delete(answer),
   };
 }
