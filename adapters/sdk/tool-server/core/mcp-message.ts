@@ -79,9 +79,10 @@ function hasLookalike(members: ReadonlyMap<string, unknown> | undefined, names: 
   return [...(members?.keys() ?? [])].some((name) => !names.has(name) && names.has(folded(name)));
 }
 
-/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. */
+/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. Others end it at NUL. */
 export function folded(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
+  const [cut = ''] = name.split('\0', 1);
+  return cut.normalize('NFKC').toLowerCase();
 }
 
 const NO_MESSAGE = 'The body is not a JSON-RPC message.';

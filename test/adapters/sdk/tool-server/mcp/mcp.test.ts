@@ -99,6 +99,7 @@ describe('The guard of an MCP server', () => {
         ['a method in other letters beside its method', { ...rpc('ping'), Method: 'tools/call' }],
         ['parameters in other letters', { ...read, 'param\u017f': { name: 'delete_issue' } }],
         ['a name in other letters beside its name', call('read_issue', { NAME: 'delete_issue' })],
+        ['a name that some parsers cut', call('read_issue', { 'name\0': 'delete_issue' })],
         ['a method that is not a string', { ...read, method: ['tools/call'] }],
         ['a call without a tool', rpc('tools/call', {})],
         ['a call of a tool whose name is not a string', call(['read_issue'])],
