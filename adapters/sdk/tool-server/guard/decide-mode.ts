@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { ToolServer } from '../core/tool-server.ts';
+import { replacesRequest } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { guardRoutes, MALFORMED } from './guard-routes.ts';
 import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
@@ -45,7 +46,8 @@ async function decide(
   { url = '', rawHeaders, headers }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const original = QUESTION.test(url) ? originalRequest(rawHeaders) : undefined;
+  // The gateway would pass a header on that replaces the request.
+  const original = QUESTION.test(url) && !replacesRequest(rawHeaders) ? originalRequest(rawHeaders) : undefined;
   const found = original === undefined ? MALFORMED : find(original.method, original.path);
   if (found === 'open') {
     allow(response, identityHeaders(undefined));

@@ -40,19 +40,14 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : canonicalJson(value);
 }
 
-/** Some parsers end a name at NUL. */
-const CONTROL = /\p{Cc}/u;
-
 /**
- * Whether some parsers read another value. They do so for a whole number from 2^53, which this process may have rounded; for
- * an object with a control character in a name; and for one with two names that differ only in letter case.
+ * Whether some parsers read another value. They do so for a whole number from 2^53, which this process may have rounded, and
+ * for an object with two names that differ only in letter case, or behind a NUL.
  */
 function isReadDifferently(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
   if (typeof value !== 'object' || value === null) return false;
   const names = Object.keys(value);
-  const isAmbiguous =
-    !Array.isArray(value) &&
-    (new Set(names.map(folded)).size < names.length || names.some((name) => CONTROL.test(name)));
+  const isAmbiguous = !Array.isArray(value) && new Set(names.map(folded)).size < names.length;
   return isAmbiguous || Object.values(value).some(isReadDifferently);
 }

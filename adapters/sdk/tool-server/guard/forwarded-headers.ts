@@ -35,9 +35,11 @@ const CHECKED_HERE: ReadonlySet<string> = new Set([
  * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is.
  */
 const REPLACES_REQUEST: ReadonlySet<string> = new Set([
-  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
+  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-rewrite-url'],
   ...['script-name', 'x-script-name', 'path-info'],
 ]);
+/** So does this one. But some gateways send it to the guard themselves. */
+const NAMES_REQUEST = 'x-original-url';
 
 /**
  * The headers of an allowed request for the upstream. Those of identity precede the client's: some servers drop the last of
@@ -49,11 +51,22 @@ export function requestHeaders(raw: readonly string[], host: string, identity: I
   const kept = passedOn(raw, (name) => {
     // Servers that put headers into variables read `Transfer_Encoding` as `Transfer-Encoding`: in its chunks they would
     // find a second request.
-    const read = name.replaceAll(/[^a-z0-9]/g, '-');
+    const read = asVariable(name);
     const isOther = read !== name && (CHECKED_HERE.has(read) || OF_ONE_CONNECTION.has(read));
-    return ANSWERED_HERE.has(name) || isOther || REPLACES_REQUEST.has(read) || read.startsWith('mandate-');
+    const isReplacing = REPLACES_REQUEST.has(read) || read === NAMES_REQUEST;
+    return ANSWERED_HERE.has(name) || isOther || isReplacing || read.startsWith('mandate-');
   });
   return ['Host', host, ...Object.entries(identity).flat(), ...kept];
+}
+
+/** Whether a server that gets these headers could answer another request than that of the request line. */
+export function replacesRequest(raw: readonly string[]): boolean {
+  return raw.some((name, at) => at % 2 === 0 && REPLACES_REQUEST.has(asVariable(name.toLowerCase())));
+}
+
+/** The name as servers compare it that put headers into variables. */
+function asVariable(name: string): string {
+  return name.replaceAll(/[^a-z0-9]/g, '-');
 }
 
 /** The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces. */

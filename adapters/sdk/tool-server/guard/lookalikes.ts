@@ -27,7 +27,8 @@ function isNamedAlike(value: unknown, names: Names): boolean {
   return [...(membersOf(value)?.keys() ?? [])].some((name) => (names.get(folded(name)) ?? name) !== name);
 }
 
-/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. */
+/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. Others end it at NUL. */
 export function folded(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
+  const [cut = ''] = name.split('\0', 1);
+  return cut.normalize('NFKC').toLowerCase();
 }

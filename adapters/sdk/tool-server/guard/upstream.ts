@@ -8,6 +8,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
+import { pausedAnswers } from './paused-answers.ts';
 import { hasBody, inviteBody } from './request-body.ts';
 
 export interface Upstream {
@@ -66,6 +67,7 @@ export function upstreamAt(
   origin: string,
   { timeoutMs, onError }: { readonly timeoutMs: number; readonly onError: (error: UpstreamFault) => void },
 ): Upstream {
+  const paused = pausedAnswers({ allowH2: false, timeout: timeoutMs });
   const pool = new Pool(origin, {
     allowH2: false,
     pipelining: 1,
@@ -73,7 +75,7 @@ export function upstreamAt(
     // A stream may be silent for any time. `patience` limits the time until the head.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: timeoutMs },
+    connect: paused.connect,
   });
 
   const forward: Upstream['forward'] = (request, response, { headers, body }) => {
@@ -87,6 +89,7 @@ export function upstreamAt(
       isOver = true;
       waiting.end();
       response.off('close', leave).off('drain', resume);
+      if (controller !== undefined) paused.forget(controller);
       socket.off('close', leave);
       // undici tells of no fault after this.
       if (fault !== undefined) controller?.abort(new Error(fault.sentence));
@@ -98,7 +101,9 @@ export function upstreamAt(
       end();
       controller?.abort(new Error('The answer is not needed.'));
     };
-    const resume = (): void => controller?.resume();
+    const resume = (): void => {
+      if (controller !== undefined) paused.resume(controller);
+    };
     const waiting = patience({
       upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
       client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
@@ -135,8 +140,9 @@ export function upstreamAt(
         response.end();
         end();
       },
-      onResponseData(_, chunk) {
-        if (!response.write(chunk)) controller?.pause();
+      onResponseData(started, chunk) {
+        // An answer that goes on at the end of its connection has an empty part.
+        if (!isOver && chunk.length > 0 && !response.write(chunk)) paused.pause(started);
       },
       onResponseEnd() {
         response.end();

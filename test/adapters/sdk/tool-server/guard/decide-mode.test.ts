@@ -104,6 +104,11 @@ describe('The guard in its mode decide', () => {
     ['an empty segment', nginx('GET', '//issues/7')],
     ['the absolute form', nginx('GET', 'http://jira.example/issues/7')],
     [
+      'a header from which some frameworks take another method',
+      [...nginx('GET', '/a'), ['X_HTTP-Method-Override', 'DELETE']],
+    ],
+    ['a header from which some servers take another path', [...nginx('GET', '/issues/7'), ['Script-Name', '/issues']]],
+    [
       'more than 2000 headers before the one that contradicts',
       [
         ...nginx('GET', '/issues/7'),

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
@@ -367,6 +367,45 @@ describe('The proxy of the guard', () => {
           expect(errors[0]?.replace(/\(\w+\)/, '(code)')).to.equal(`The upstream ${origin} did not answer (code).`);
         }
         expect(decided()).to.deep.equal(Array(2).fill(['GET /*', 'allow', null]));
+      });
+    }
+
+    /** More than the guard holds of an answer that waits, and less than it reads at once. */
+    const PART = 'x'.repeat(32 * 1024);
+    for (const [what, length, end, isWhole] of [
+      ['ends', '', (socket: Socket) => socket.end(), true],
+      ['ends, with its length,', `Content-Length: ${PART.length}\r\n`, (socket: Socket) => socket.end(), true],
+      ['ends too early', `Content-Length: ${2 * PART.length}\r\n`, (socket: Socket) => socket.end(), false],
+      ['resets the connection', '', (socket: Socket) => socket.resetAndDestroy(), false],
+    ] as const) {
+      it(`survives an answer that ${what} while it waits for an earlier one of its client`, async () => {
+        const waiting: Socket[] = [];
+        let isEnded = false;
+        const origin = await proxy.upstreamOfBytes((socket) => {
+          socket.once('data', (request) => {
+            if (String(request).startsWith('GET /first ')) {
+              waiting.push(socket);
+              return;
+            }
+            socket.on('close', () => {
+              isEnded = true;
+            });
+            socket.write(`${head}Connection: close\r\n${length}\r\n`);
+            socket.write(PART, () => setTimeout(() => end(socket), 50));
+          });
+        });
+        const client = await rawConnection(await proxy.start(origin));
+        for (const [path, connection] of [
+          ['/first', 'keep-alive'],
+          ['/second', 'close'],
+        ]) {
+          client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n${bearer().join(': ')}\r\n\r\n`);
+        }
+        await eventually(() => isEnded);
+        waiting[0]?.write(`${head}Content-Length: 5\r\n\r\nfirst`);
+        const [, second = ''] = (await client.until('never sent')).split('\r\n\r\nfirst');
+        expect(second.split('x').length - 1 === PART.length).to.equal(isWhole);
+        expect(errors).to.have.lengthOf(isWhole ? 0 : 1);
       });
     }
 
