@@ -280,7 +280,7 @@ ${more}`,
     const lines = (text: string) => text.split('\n').filter((line) => line !== '');
     expect([code, lines(out).map((line) => JSON.parse(line).decision)]).to.deep.equal([0, ['allow', 'allow']]);
     expect(lines(err).filter((line) => line.includes('"error"'))).to.have.lengthOf(1);
-    expect(err).to.include(`The upstream ${upstream.url} did not answer (UND_ERR_SOCKET).`);
+    expect(err).to.include(`The upstream ${upstream.url} did not answer (ECONNRESET).`);
   });
 
   it('reaches an upstream behind https under its own name, and none whose certificate it does not trust', async () => {

@@ -32,7 +32,7 @@ export function decideMode(): GuardMode {
     },
     // The gateway wrote the request.
     isAmbiguous: () => false,
-    close: () => Promise.resolve(),
+    close: () => undefined,
   };
 }
 

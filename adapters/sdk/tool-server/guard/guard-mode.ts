@@ -14,5 +14,5 @@ export interface GuardMode {
   /** The limit for a request's head and body together, in milliseconds; 0 for none. */
   readonly requestTimeoutMs: number;
   /** Frees what the mode holds, such as connections to the upstream. No request follows. */
-  close(): Promise<void>;
+  close(): void;
 }

@@ -68,7 +68,7 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
     },
     async stop() {
       await server.stop();
-      await mode.close();
+      mode.close();
     },
   };
 }

@@ -47,32 +47,21 @@ interface Rules {
 /** @param onError gets one error for each fault of the upstream */
 export function proxyMode({ onError }: { readonly onError: (error: Error) => void }): GuardMode {
   let rules: Rules | undefined;
-  const running = new Set<Promise<void>>();
   return {
     // An upload may take any time. `upstream.ts` ends one whose client sends nothing.
     requestTimeoutMs: 0,
     use(toolServer, configuration) {
       if (configuration.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
-      const next = rulesOf(toolServer, configuration, onError, rules);
-      const earlier = rules?.upstream;
-      rules = next;
-      if (earlier === undefined || earlier === next.upstream) return;
-      // Requests under way go to the earlier upstream, also those that are decided now.
-      void Promise.allSettled(running).then(() => earlier.close());
+      // Requests under way go to the earlier upstream, also those that are decided now. Its connections end by themselves.
+      rules = rulesOf(toolServer, configuration, onError, rules);
     },
     async answer(request, response) {
       if (rules === undefined) throw new TypeError('The guard has no rules yet.');
       response.on('finish', () => discardRest(request));
-      const answering = answer(rules, request, response);
-      running.add(answering);
-      try {
-        await answering;
-      } finally {
-        running.delete(answering);
-      }
+      await answer(rules, request, response);
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
-    close: async () => rules?.upstream.close(),
+    close: () => rules?.upstream.close(),
   };
 }
 

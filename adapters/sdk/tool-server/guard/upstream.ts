@@ -3,19 +3,25 @@
  * read only as fast as the other one takes it. A client that leaves ends the upstream's answer.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Dispatcher, Pool } from 'undici';
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as requestHttp,
+  type ServerResponse,
+} from 'node:http';
+import { request as requestHttps, Agent as SecureAgent } from 'node:https';
+import { pipeline } from 'node:stream';
 import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
-import { pausedAnswers } from './paused-answers.ts';
 import { hasBody, inviteBody } from './request-body.ts';
 
 export interface Upstream {
   /** Answers the request with the upstream's answer, or with 502, 504 or 408. */
   forward(request: IncomingMessage, response: ServerResponse, sent: Forwarded): void;
-  /** Lets requests under way end, and closes every connection. */
-  close(): Promise<void>;
+  /** Closes every connection. */
+  close(): void;
 }
 
 export interface Forwarded {
@@ -30,8 +36,8 @@ const KEEP_ALIVE_MS = 1000;
 /** A client that sends no part of its body for this long is cut off. */
 const STALLED_CLIENT_MS = 60_000;
 
-/** RFC 9110 §6.4.1. */
-const NO_BODY = new Set([204, 304]);
+/** Of these a server expects no length of a body that is absent (RFC 9110 §8.6). */
+const WITHOUT_BODY = /^(?:GET|HEAD|DELETE|OPTIONS|TRACE)$/;
 
 interface Fault {
   readonly status: 408 | 502 | 504;
@@ -67,42 +73,57 @@ export function upstreamAt(
   origin: string,
   { timeoutMs, onError }: { readonly timeoutMs: number; readonly onError: (error: UpstreamFault) => void },
 ): Upstream {
-  const paused = pausedAnswers({ allowH2: false, timeout: timeoutMs });
-  const pool = new Pool(origin, {
-    allowH2: false,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // A stream may be silent for any time. `patience` limits the time until the head.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: paused.connect,
-  });
+  const { protocol, hostname, port } = new URL(origin);
+  const [send, OfProtocol] = protocol === 'https:' ? [requestHttps, SecureAgent] : [requestHttp, Agent];
+  const keeping = new OfProtocol({ keepAlive: true, timeout: KEEP_ALIVE_MS });
+  // Some servers leave a body unread that they do not need, and would take it for the next request of the connection: one
+  // that the guard has not decided about. With `Connection: close` none follows.
+  const closing = new OfProtocol({ keepAlive: false });
+  const to = {
+    // As the system names an address: without the brackets of a URL.
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    setHost: false,
+    // Node's flag --insecure-http-parser must not change this.
+    insecureHTTPParser: false,
+  };
 
   const forward: Upstream['forward'] = (request, response, { headers, body }) => {
-    const { socket } = request;
+    const { socket, method = '', url: path = '' } = request;
     // The client has left during the decision: nothing will end the upstream's answer.
     if (socket.destroyed || response.destroyed) return;
-    let controller: Dispatcher.DispatchController | undefined;
+    const isWithBody = body !== undefined || hasBody(request);
+    const sent = send({
+      ...to,
+      method,
+      path,
+      headers: [...headers, ...framing(headers, { method, body, isWithBody })],
+      agent: isWithBody ? closing : keeping,
+    });
+    // Beyond a number of headers Node drops the rest. Their bytes are limited.
+    sent.maxHeadersCount = 0;
+    let answer: IncomingMessage | undefined;
     let isOver = false;
     const end = (fault?: Fault, why = ''): void => {
       if (isOver) return;
       isOver = true;
       waiting.end();
       response.off('close', leave).off('drain', resume);
-      if (controller !== undefined) paused.forget(controller);
       socket.off('close', leave);
-      // undici tells of no fault after this.
-      if (fault !== undefined) controller?.abort(new Error(fault.sentence));
-      if (fault !== undefined && fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
-      if (fault !== undefined) answerFault(response, fault);
+      if (fault === undefined) return;
+      sent.destroy();
+      if (fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
+      answerFault(response, fault);
     };
     // The client has left, or its token has expired.
     const leave = (): void => {
       end();
-      controller?.abort(new Error('The answer is not needed.'));
+      sent.destroy();
     };
-    const resume = (): void => {
-      if (controller !== undefined) paused.resume(controller);
+    const resume = (): void => void answer?.resume();
+    const fail = (error: Error): void => {
+      if (socket.destroyed) end();
+      else end(NO_ANSWER, faultCode(error));
     };
     const waiting = patience({
       upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
@@ -112,50 +133,60 @@ export function upstreamAt(
     // A response that waits for an earlier one of its connection has no such event.
     socket.on('close', leave);
     waiting.waitFor('upstream');
-    const sentBody = body ?? (hasBody(request) ? bodyOf(request, response, waiting) : null);
-    const options = {
-      method: request.method as Dispatcher.HttpMethod,
-      path: request.url ?? '',
-      headers,
-      // undici takes an asynchronous iterable too.
-      body: sentBody as Buffer | null,
-      // Some servers leave a body unread that they do not need, and would take it for the next request of the connection:
-      // one that the guard has not decided about. With `Connection: close` none follows.
-      reset: sentBody !== null,
-    };
-    pool.dispatch(options, {
-      onRequestStart(started) {
-        controller = started;
-        if (isOver) started.abort(new Error('The answer is not needed.'));
-      },
-      onResponseStart(started, status) {
-        // An interim answer (RFC 9110 §15.2) is between the upstream and the guard.
-        if (status < 200) return;
-        waiting.end();
-        answerHead(response, status, responseHeaders(textsOf(started.rawHeaders), status));
-        // As long as the answer streams, undici would keep the bytes of its head.
-        started.rawHeaders = null;
-        if (!NO_BODY.has(status)) return;
-        // undici takes a Content-Length as that of a body, and fails.
-        response.end();
-        end();
-      },
-      onResponseData(started, chunk) {
-        // An answer that goes on at the end of its connection has an empty part.
-        if (!isOver && chunk.length > 0 && !response.write(chunk)) paused.pause(started);
-      },
-      onResponseEnd() {
-        response.end();
-        end();
-      },
-      onResponseError(_, error) {
-        if (socket.destroyed) end();
-        else end(NO_ANSWER, faultCode(error));
-      },
+    sent.on('error', fail).on('close', () => {
+      // Node tells of a switch of the protocol by no other event.
+      if (answer === undefined) end(NO_ANSWER, 'ECONNRESET');
     });
+    // Node tells of interim answers (RFC 9110 §15.2) by another event: they are between the upstream and the guard.
+    sent.on('response', (received) => {
+      if (isOver) return;
+      answer = received;
+      const { statusCode: status = 0, rawHeaders } = received;
+      // With `Upgrade` alone Node takes a 101 for an answer. The guard has asked for no other protocol.
+      if (status < 200) {
+        end(NO_ANSWER, 'UPGRADE');
+        return;
+      }
+      waiting.end();
+      answerHead(response, status, responseHeaders(rawHeaders, status));
+      received
+        .on('data', (chunk) => {
+          if (!response.write(chunk)) received.pause();
+        })
+        .on('error', fail)
+        .on('end', () => {
+          response.end();
+          end();
+        });
+    });
+    if (body === undefined && isWithBody) sendBody(sent, bodyOf(request, response, waiting));
+    else sent.end(body);
   };
 
-  return { forward, close: () => pool.close() };
+  return {
+    forward,
+    close() {
+      keeping.destroy();
+      closing.destroy();
+    },
+  };
+}
+
+interface Framed extends Pick<Forwarded, 'body'> {
+  readonly method: string;
+  readonly isWithBody: boolean;
+}
+
+/** The header that says where the body ends (RFC 9112 §6), unless there is one. Node would add another one, or none. */
+function framing(headers: readonly string[], { method, body, isWithBody }: Framed): string[] {
+  if (headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length')) return [];
+  if (body === undefined && isWithBody) return ['Transfer-Encoding', 'chunked'];
+  return body === undefined && WITHOUT_BODY.test(method) ? [] : ['Content-Length', String(body?.length ?? 0)];
+}
+
+/** An answer can come before the end of the body. A fault of the connection is an event of the request too. */
+function sendBody(sent: ClientRequest, body: AsyncIterable<Buffer>): void {
+  pipeline(body, sent, () => undefined);
 }
 
 /** The body as it arrives. */
@@ -169,12 +200,6 @@ async function* bodyOf(request: IncomingMessage, response: ServerResponse, waiti
     waiting.waitFor('client');
   }
   waiting.waitFor('upstream');
-}
-
-/** undici keeps the bytes of headers, each of which is one character for Node. */
-function textsOf(rawHeaders: Dispatcher.DispatchController['rawHeaders']): readonly string[] {
-  const list: readonly (string | Buffer)[] = Array.isArray(rawHeaders) ? rawHeaders : [];
-  return list.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
 }
 
 function answerHead(response: ServerResponse, status: number, headers: string[]): void {

@@ -37,7 +37,7 @@ describe('The guard in its mode proxy', () => {
     ...['Mandate-Subject', 'ada', 'Mandate-Agent', 'agent:triage', 'Mandate-Task', TASK_ID],
     ...['Mandate-Scope', 'jira:read jira:comment'],
   ];
-  /** undici's own. */
+  /** Node's own. */
   const connection = (headers: readonly string[]) =>
     headers.filter((name, at) => (at % 2 === 0 ? name : (headers[at - 1] ?? '')).toLowerCase() !== 'connection');
 
@@ -59,8 +59,22 @@ describe('The guard in its mode proxy', () => {
       {
         line: 'POST /issues/7;a=b?q=%20//../%2e&Q=%E9',
         headers: [
-          ...['host', host, ...IDENTITY, 'X-One', '1', 'x-one', '2', 'Cookie', 'a=b', 'X_Id', 'a'],
-          ...['X-Forwarded-For', '192.0.2.1', 'content-length', '8'],
+          ...[
+            'Host',
+            host,
+            ...IDENTITY,
+            'Content-Length',
+            '8',
+            'X-One',
+            '1',
+            'x-one',
+            '2',
+            'Cookie',
+            'a=b',
+            'X_Id',
+            'a',
+          ],
+          ...['X-Forwarded-For', '192.0.2.1'],
         ],
         body: 'the body',
       },
@@ -99,14 +113,18 @@ describe('The guard in its mode proxy', () => {
   it('drops the headers of one connection, those that replace method or path, and every Mandate- header', async () => {
     const url = await proxy.start(recording);
     expect((await rawRequest(`${url}/issues/7`, 'GET', [...dropped, bearer()])).status).to.equal(200);
-    expect(connection(seen[0]?.headers ?? [])).to.deep.equal(['host', new URL(url).host, ...IDENTITY]);
+    expect(connection(seen[0]?.headers ?? [])).to.deep.equal([
+      ...['Host', new URL(url).host, ...IDENTITY, 'Content-Length', '0'],
+    ]);
   });
 
   it('gives a request that needs no token empty headers of identity, and writes no event', async () => {
     const url = await proxy.start(recording, { routes: readable('GET /issues/*'), open: [matchOf('GET /healthz')] });
     expect((await rawRequest(`${url}/healthz?a`, 'GET', [...dropped, bearer()])).status).to.equal(200);
     const empty = ['Mandate-Subject', 'Mandate-Agent', 'Mandate-Task', 'Mandate-Scope'].flatMap((name) => [name, '']);
-    expect(connection(seen[0]?.headers ?? [])).to.deep.equal(['host', new URL(url).host, ...empty]);
+    expect(connection(seen[0]?.headers ?? [])).to.deep.equal([
+      ...['Host', new URL(url).host, ...empty, 'Content-Length', '0'],
+    ]);
     expect(events).to.deep.equal([]);
     expect((await rawRequest(`${url}/admin`, 'GET', [bearer()])).status).to.equal(403);
     expect((await rawRequest(`${url}/admin`, 'GET', [])).status).to.equal(401);

@@ -232,6 +232,7 @@ describe('The proxy of the guard', () => {
           response.end();
         });
         for (const [body, headers] of [
+          ['', {}],
           ['', { 'Content-Length': '0' }],
           ['four', { 'Content-Length': '4' }],
         ] as const) {
@@ -241,6 +242,7 @@ describe('The proxy of the guard', () => {
         }
         expect(bodies).to.deep.equal([
           ['', method === 'POST' ? '0' : null],
+          ['', '0'],
           ['four', '4'],
         ]);
       });
