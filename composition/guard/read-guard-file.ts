@@ -10,8 +10,9 @@ import {
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
-import { guardFileFaults, overlapping, patternsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { guardFileFaults, literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import type { Jwk } from '../../domain/agents/public-key.ts';
 
 /** Two readers of YAML can repeat an anchored value differently, and each field here is a decision about access. */
 const CONTENT: YamlContent = { limits: { ...FILE_LIMITS, aliases: 0 }, mapping: "the guard's fields" };
@@ -20,8 +21,10 @@ export type GuardFile =
   | {
       readonly kind: 'usable';
       readonly configuration: GuardConfiguration;
-      /** A line for each two patterns that some request matches. */
-      readonly overlaps: readonly string[];
+      /** A line for each pattern and what wins in its place for some request, and for what reads like a placeholder. */
+      readonly remarks: readonly string[];
+      /** The public half of `approval_key`; `undefined` if the file names none. */
+      readonly approvalJwk: Jwk | undefined;
     }
   | { readonly kind: 'unusable'; readonly faults: readonly string[] };
 
@@ -45,22 +48,31 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
     const inOrder = faults.sort((one, other) => one.line - other.line);
     return { kind: 'unusable', faults: inOrder.map(({ line, clause }) => place(line, clause)) };
   }
-  const overlaps = overlapping(patternsOf(mapping)).map(([first, later]) =>
-    place(later.line, `${later.pattern} overlaps ${first.pattern} in line ${first.line}, which wins.`),
+  const overlaps = overlapsOf(mapping).map(({ pattern, line, winner }) =>
+    place(line, `${pattern} overlaps ${winner.name} in line ${winner.line}, which wins.`),
   );
-  return { kind: 'usable', configuration: readConfiguration(mapping, key), overlaps };
+  const literal = literalNames(mapping).map(({ line, name, taken }) =>
+    place(line, `${name} has no placeholder: ${taken} matches only itself.`),
+  );
+  const configuration = readConfiguration(mapping, key?.signer);
+  return { kind: 'usable', configuration, remarks: [...overlaps, ...literal], approvalJwk: key?.publicJwk };
+}
+
+interface ApprovalKeyFile {
+  readonly signer: ApprovalKey;
+  readonly publicJwk: Jwk;
 }
 
 /** @returns the problem of a file that cannot be used, without any part of the key */
-async function readApprovalKey(path: string): Promise<ApprovalKey | string> {
+async function readApprovalKey(path: string): Promise<ApprovalKeyFile | string> {
   try {
     const pem = await readKeyFile(path);
     if (pem === undefined) return 'does not exist';
     const read = await readSigningKey(pem);
     if (read.kind === 'unusable') return read.problem;
     if (read.kind === 'public_half') return 'holds only a public key';
-    const { keyId: kid, sign } = read.key;
-    return { alg: 'ES256', kid, sign: (input) => sign(Buffer.from(input)) };
+    const { keyId: kid, publicJwk, sign } = read.key;
+    return { signer: { alg: 'ES256', kid, sign: (input) => sign(Buffer.from(input)) }, publicJwk };
   } catch (error) {
     if (error instanceof KeyFileUnusable) return error.problem;
     throw error;

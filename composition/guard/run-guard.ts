@@ -6,11 +6,13 @@
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { writeEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
 import { StatusListUnusable } from '../../adapters/sdk/tool-server/core/status-lists.ts';
+import { ControlPlaneFault } from '../../adapters/sdk/tool-server/guard/control-plane-fetch.ts';
 import { type Guard, startGuard } from '../../adapters/sdk/tool-server/guard/guard.ts';
 import { type GuardMetrics, guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { UpstreamFault } from '../../adapters/sdk/tool-server/guard/upstream.ts';
 import { listenForScrapes } from '../../adapters/telemetry/scrape-listener.ts';
+import type { Jwk } from '../../domain/agents/public-key.ts';
 import { visibleText } from '../../domain/visible.ts';
 import { describeListenFault } from '../listen-faults.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
@@ -23,6 +25,8 @@ export interface GuardRequest {
   readonly config: string;
   /** Only check the file. */
   readonly check: boolean;
+  /** Only print the public half of `approval_key`, as a key set (RFC 7517). */
+  readonly approvalJwks: boolean;
   readonly probe: URL | undefined;
 }
 
@@ -35,17 +39,33 @@ export function readProbe(text: string): URL {
   return url;
 }
 
+/** @throws Error with the refusal as its message */
+export function refuseTogether({ check, approvalJwks }: Pick<GuardRequest, 'check' | 'approvalJwks'>): void {
+  if (check && approvalJwks) throw new Error('--check and --approval-jwks exclude each other.');
+}
+
 /** @returns the exit code, after the guard has ended */
-export async function runGuard({ config, check, probe: url }: GuardRequest): Promise<number> {
+export async function runGuard({ config, check, approvalJwks, probe: url }: GuardRequest): Promise<number> {
   const file = await readGuardFile(config);
   if (file.kind === 'unusable') {
     printLines(process.stderr, file.faults);
     return exitCode.usage;
   }
+  if (approvalJwks) return printApprovalJwks(config, file.approvalJwk);
   if (!check) return untilToldToStop((told) => serve(file.configuration, { config, url, told }));
-  printLines(process.stdout, file.overlaps);
-  const warning = url && (await probe(url));
-  if (warning !== undefined) printLines(process.stderr, [warning]);
+  printLines(process.stdout, file.remarks);
+  const probed = url && (await probe(url));
+  if (probed !== undefined) printLines(probed.isOpen ? process.stderr : process.stdout, [probed.sentence]);
+  return exitCode.done;
+}
+
+/** Prints what the operator of the control plane sets as `Service:Approvals:Resources:N:Jwks`. */
+function printApprovalJwks(config: string, jwk: Jwk | undefined): number {
+  if (jwk === undefined) {
+    printLines(process.stderr, [`${config}: approval_key must be given for --approval-jwks`]);
+    return exitCode.usage;
+  }
+  printLines(process.stdout, [JSON.stringify({ keys: [jwk] })]);
   return exitCode.done;
 }
 
@@ -71,8 +91,11 @@ async function serve(configuration: GuardConfiguration, { config, url, told }: R
       return exitCode.failed;
     }
     isServing = true;
-    log.info('listening', { ...started.guard.address, mode: configuration.mode, routes: configuration.routes.length });
-    if (url !== undefined) void probe(url).then((warning) => warning !== undefined && log.warn(warning));
+    const { mode, issuer, audience, routes } = configuration;
+    log.info('listening', { ...started.guard.address, mode, issuer, audience, routes: routes.length });
+    if (url !== undefined) {
+      void probe(url).then(({ isOpen, sentence }) => (isOpen ? log.warn(sentence) : log.info(sentence)));
+    }
     await told;
     isServing = false;
     await started.stop();
@@ -135,6 +158,7 @@ function faultOf(
 
 function report(log: GuardLog, error: unknown): void {
   if (error instanceof StatusListUnusable) log.warn('a status list is not usable', { problem: error.message });
+  else if (error instanceof ControlPlaneFault) log.warn(error.message);
   else if (error instanceof UpstreamFault) log.error(error.message);
   else log.error('an error was answered or survived', error);
 }

@@ -1,17 +1,24 @@
 /** Compares docs/guard.md with the guard. */
 
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
 import { guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import { identityHeaders } from '../../adapters/sdk/tool-server/guard/identity-headers.ts';
 import { readGuardFile } from '../../composition/guard/read-guard-file.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../domain/approvals/approval-request.ts';
+import { freePort } from '../../scripts/free-port.ts';
+import { asProgram } from '../../scripts/from-source.ts';
+import { blocksOf } from '../support/pages/page.ts';
+import { openTerminal, shownOutput } from '../support/pages/terminal.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
+import { AUDIENCE, startFakeControlPlane } from '../support/tool-server/control-plane.ts';
 
 const page = await readFile('docs/guard.md', 'utf8');
+const GUARD = new URL('../../composition/guard/mandate-guard.ts', import.meta.url);
 
 describe('docs/guard.md', () => {
   it('lists every field of the file, with the defaults of the schema', async () => {
@@ -28,6 +35,33 @@ describe('docs/guard.md', () => {
     for (const cells of listed) {
       const { default: value } = properties[cells?.[0] ?? ''];
       if (value !== undefined) expect(cells?.[1]?.replaceAll('`', '')).to.equal(String(value));
+    }
+  });
+
+  it('leads to an allowed and a refused call in front of a service that knows nothing of Mandate, with the outputs that it shows', async function () {
+    this.timeout(60_000);
+    const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-tried-'));
+    const plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
+    const [service, port] = [await freePort(), await freePort()];
+    await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
+    const program = ['exec', process.execPath, ...asProgram(GUARD)].join(' ');
+    await writeFile(join(folder, 'node_modules/.bin/mandate-guard'), `#!/bin/sh\n${program} "$@"\n`, { mode: 0o755 });
+    await writeFile(join(folder, 'task-token'), plane.token());
+    const terminal = openTerminal(folder, { MANDATE: plane.issuer, JIRA: AUDIENCE, TOKEN: 'task-token' });
+    try {
+      const section = page.split('\n## Try it\n')[1]?.split('\n## ')[0] ?? '';
+      const text = section.replaceAll('3000', String(service)).replaceAll('8099', String(port));
+      const blocks = blocksOf(text.replaceAll('mode: proxy', `mode: proxy\nlisten: 127.0.0.1:${port}`));
+      let printed = '';
+      for (const block of blocks.filter(({ notRun }) => notRun === undefined)) {
+        if (block.language === 'sh') printed = await terminal.run(block.text);
+        else expect(printed, printed).to.match(shownOutput(block.text));
+      }
+      expect(blocks.map(({ language }) => language)).to.deep.equal(['sh', 'sh', 'text', 'sh', 'text']);
+    } finally {
+      await terminal.close();
+      await plane.stop();
+      await rm(folder, { recursive: true });
     }
   });
 
@@ -52,6 +86,28 @@ describe('docs/guard.md', () => {
     expect(words).to.include(`the first line is always \`${REQUEST_LABEL}\``);
   });
 
+  it('shows configurations of Traefik and Envoy, which no test runs, that remove what a client may not send', async () => {
+    const named = ['x-forwarded-method', 'x-forwarded-uri', 'x-original-method', 'x-original-uri'];
+    const read = async (name: string) => parse(await readFile(`docs/examples/guard/${name}.yaml`, 'utf8'));
+    const own = Object.keys(identityHeaders(undefined));
+
+    const { routers, middlewares } = (await read('traefik')).http;
+    expect(routers.service.middlewares).to.deep.equal(Object.keys(middlewares));
+    const { blank, guard } = middlewares;
+    const blanked = Object.entries(blank.headers.customRequestHeaders);
+    expect(blanked.map(([, value]) => value)).to.deep.equal(blanked.map(() => ''));
+    expect(blanked.map(([name]) => name.toLowerCase())).to.have.members([
+      ...named,
+      ...own.flatMap((name) => [name.toLowerCase(), name.toLowerCase().replace('-', '_')]),
+    ]);
+    expect(guard.forwardAuth.authResponseHeaders).to.deep.equal(own);
+    expect(guard.forwardAuth.authRequestHeaders).to.deep.equal(['Authorization']);
+
+    const [{ filter_chains: chains }] = (await read('envoy')).static_resources.listeners;
+    const { route_config: routes } = chains[0].filters[0].typed_config;
+    expect(routes.request_headers_to_remove).to.have.members(named);
+  });
+
   for (const name of ['decide', 'proxy', 'approvals']) {
     it(`shows an example of ${name} that the guard accepts`, async () => {
       const example = `docs/examples/guard/${name}.yaml`;
@@ -64,7 +120,7 @@ describe('docs/guard.md', () => {
         const { privateKey } = await makeSigningKey('ES256');
         await writeFile(join(folder, 'approval-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
         await copyFile(example, join(folder, 'guard.yaml'));
-        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', overlaps: [] });
+        expect(await readGuardFile(join(folder, 'guard.yaml'))).to.deep.include({ kind: 'usable', remarks: [] });
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -38,7 +38,7 @@ const LIMITS: Readonly<Record<string, { readonly packages: number; readonly byte
 /** What the program of a library gets of the service: its wiring, and what that imports. */
 const OF_PROGRAM: Readonly<Record<string, RegExp>> = {
   '@mandate/tool-server':
-    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|until-told-to-stop)|adapters\/cli\/(?:exit-code|agent-files\/yaml-[a-z]+)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
+    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|until-told-to-stop)|adapters\/cli\/(?:exit-code|agent-files\/yaml-[a-z]+)|adapters\/jose\/(?:signature|signing-key)|adapters\/platform\/(?:key-file|package-version|sync-folder)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
 };
 /** This many lines fit on one screen. */
 const MAX_README_LINES = 40;
@@ -277,6 +277,8 @@ describe('Packages:', () => {
       const file = join(root, 'docs/examples/guard/proxy.yaml');
       const program = join(guarded, 'node_modules', manifest.name, manifest.bin?.['mandate-guard'] ?? '');
       await run(process.execPath, [program, '--config', file, '--check'], { cwd: guarded });
+      const { stdout } = await run(process.execPath, [program, '--version'], { cwd: guarded });
+      expect(stdout).to.equal(`${manifest.version}\n`);
       expect((await readFile(join(folder, manifest.bin?.['mandate-guard'] ?? ''), 'utf8')).split('\n')[0]).to.equal(
         '#!/usr/bin/env node',
       );

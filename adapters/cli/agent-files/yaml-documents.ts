@@ -99,10 +99,7 @@ export function readYaml(text: string, content = 'fields and their values'): Pla
 
 function readDocument(document: Document.Parsed, content: string, lineAt: (offset: number) => number): PlacedDocuments {
   const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS);
-  const problems: PlacedProblem[] = faults.map((fault) => ({
-    line: lineAt(fault.pos[0]),
-    sentence: sentenceFor(fault),
-  }));
+  const problems = distinct(faults.map((fault) => ({ line: lineAt(fault.pos[0]), sentence: sentenceFor(fault) })));
   if (!faults.every(({ code }) => ONE_FIELD.has(code))) return wrong(problems);
   const { contents } = document;
   if (contents === null || (isScalar(contents) && contents.value === null)) return wrong(problems);
@@ -152,6 +149,13 @@ function offsetOf(contents: ParsedNode, path: readonly (string | number)[]): num
   return offset;
 }
 
+/** One wrong sign can be several faults of one line. */
+function distinct(problems: readonly PlacedProblem[]): PlacedProblem[] {
+  return problems.filter(({ line, sentence }, at) => {
+    return problems.findIndex((other) => other.line === line && other.sentence === sentence) === at;
+  });
+}
+
 function wrong(problems: readonly PlacedProblem[]): PlacedDocuments {
   return { mappings: [], problems };
 }
@@ -198,6 +202,12 @@ const SENTENCES: Partial<Readonly<Record<YAMLError['code'], string>>> = {
   BAD_INDENT: 'Is indented wrongly, or a bracket before it is not closed.',
   MISSING_CHAR: 'A character is missing: a quote, a bracket, a colon or a comma.',
   TAG_RESOLVE_FAILED: 'Has a tag: tags are not supported.',
+  UNEXPECTED_TOKEN:
+    'Has a sign in a place where YAML has another meaning for it: a text with brackets or braces needs quotes.',
+  BAD_SCALAR_START: 'A text begins with a sign that YAML keeps for itself: it needs quotes.',
+  BLOCK_AS_IMPLICIT_KEY: 'Has two colons in one line: a text with a colon and a space needs quotes.',
+  MULTILINE_IMPLICIT_KEY: 'A name needs a colon and a space after it, in the same line.',
+  BAD_DQ_ESCAPE: 'Has a backslash that begins no escape: a text with backslashes needs single quotes.',
 };
 
 function sentenceFor({ code }: YAMLError): string {

@@ -41,8 +41,8 @@ export interface YamlContent {
 }
 
 export async function readYamlFile(file: string, content: YamlContent): Promise<YamlFile> {
-  const bytes = await bytesOf(file);
-  return bytes === undefined ? { kind: 'unusable', sentence: 'Cannot be read.' } : readYamlBytes(bytes, content);
+  const read = await readBytes(file);
+  return read.kind === 'bytes' ? readYamlBytes(read.bytes, content) : read;
 }
 
 export function readYamlBytes(bytes: Uint8Array, { limits, mapping }: YamlContent): YamlFile {
@@ -58,13 +58,24 @@ export function readYamlBytes(bytes: Uint8Array, { limits, mapping }: YamlConten
   }
 }
 
-async function bytesOf(file: string): Promise<Uint8Array | undefined> {
+/** The system's errors for a file. */
+const READ_FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'Does not exist.',
+  ENOTDIR: 'Does not exist.',
+  EISDIR: 'Is a directory.',
+  EACCES: 'May not be read by this user.',
+};
+
+async function readBytes(
+  file: string,
+): Promise<{ readonly kind: 'bytes'; readonly bytes: Uint8Array } | Extract<YamlFile, { kind: 'unusable' }>> {
   const chunks: Uint8Array[] = [];
   try {
     // Reads one byte more than the limit, which shows that a file is too long. A device could deliver bytes without end.
     for await (const chunk of createReadStream(file, { end: MAX_BYTES })) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  } catch {
-    return undefined;
+    return { kind: 'bytes', bytes: Buffer.concat(chunks) };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    return { kind: 'unusable', sentence: READ_FAULTS[code] ?? 'Cannot be read.' };
   }
 }

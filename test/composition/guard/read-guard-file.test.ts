@@ -22,7 +22,7 @@ describe("The reading of the guard's file", () => {
     const file = join(folder, 'guard.yaml');
     writeFileSync(file, content);
     const found = await readGuardFile(file);
-    const lines = found.kind === 'usable' ? found.overlaps : found.faults;
+    const lines = found.kind === 'usable' ? found.remarks : found.faults;
     return { ...found, lines: lines.map((line) => line.replace(`${folder}/`, '')) };
   }
 
@@ -41,6 +41,32 @@ describe("The reading of the guard's file", () => {
         'guard.yaml:7: GET /a/c overlaps GET /a/* in line 5, which wins.',
       ],
     });
+  });
+
+  it('names what probably means a placeholder, and is none', async () => {
+    const mcp =
+      'upstream: https://a.example\nmcp: {path: /mcp, tools: {"*": {scope: [a]}, read_issue: {scope: [a]}}}\n';
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${route('GET /a/:key/b')}${route('POST /v1/a:cancel')}`;
+    expect(await read(text)).to.deep.include({
+      kind: 'usable',
+      lines: [
+        'guard.yaml:7: GET /a/:key/b has no placeholder: :key matches only itself.',
+        'guard.yaml:5: mcp.tools has no placeholder: * matches only itself.',
+      ],
+    });
+  });
+
+  it('names each pattern that loses mcp.path to the tools, whatever its method, and no other', async () => {
+    const mcp = 'upstream: https://a.example\nmcp:\n  path: /mcp/%c3%a9\n  tools: {read: {scope: [jira:read]}}\n';
+    const routes = ['GET /mcp/*', 'DELETE /mcp/%C3%A9', 'GET /MCP/%C3%A9', 'GET /mcp/%C3%A9/*', 'POST /a'];
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${routes.map(route).join('')}open: [POST /*]\n`;
+    expect((await read(text)).lines).to.deep.equal([
+      'guard.yaml:9: GET /mcp/* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:10: DELETE /mcp/%C3%A9 overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:14: POST /* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:12: GET /mcp/%C3%A9/* overlaps GET /mcp/* in line 9, which wins.',
+      'guard.yaml:14: POST /* overlaps POST /a in line 13, which wins.',
+    ]);
   });
 
   it('names every fault with its line', async () => {
@@ -65,6 +91,8 @@ describe("The reading of the guard's file", () => {
     const { approvalKey } = found.configuration;
     if (approvalKey === undefined || !('sign' in approvalKey)) return expect.fail('The key does not sign.');
     expect(approvalKey.kid).to.equal(key.kid);
+    const { d: _, ...half } = key.privateKey.export({ format: 'jwk' });
+    expect(found.approvalJwk).to.deep.equal({ ...half, kid: key.kid, use: 'sig', alg: 'ES256' });
     const signature = await approvalKey.sign(Buffer.from('text'));
     const publicKey = { key: createPublicKey(key.privateKey), dsaEncoding: 'ieee-p1363' } as const;
     expect(verify('sha256', Buffer.from('text'), publicKey, signature)).to.equal(true);
@@ -105,8 +133,12 @@ describe("The reading of the guard's file", () => {
     });
   }
 
-  it('refuses a file that does not exist', async () => {
-    const faults = ['/nowhere/guard.yaml: Cannot be read.'];
-    expect(await readGuardFile('/nowhere/guard.yaml')).to.deep.equal({ kind: 'unusable', faults });
+  it('refuses a file that does not exist, and a folder', async () => {
+    for (const [file, sentence] of [
+      ['/nowhere/guard.yaml', 'Does not exist.'],
+      [folder, 'Is a directory.'],
+    ] as const) {
+      expect(await readGuardFile(file)).to.deep.equal({ kind: 'unusable', faults: [`${file}: ${sentence}`] });
+    }
   });
 });

@@ -1,5 +1,7 @@
 /** The guard as a process: its two programs, its signals and its streams. */
 
+import { execFileSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -7,7 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { calculateJwkThumbprint } from 'jose';
 import { probe } from '../../../composition/guard/probe.ts';
+import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -84,7 +88,7 @@ ${more}`,
 
   for (const [name, run] of programs) {
     describe(name, () => {
-      it('ends with 0 for a file that it can use, and with 2 for one with faults, at once and with each fault', async () => {
+      it('ends with 0 for a file that it can use, and with 2 and every fault for another one', async () => {
         write('GET /a/*', '  - {match: GET /a/b, scope: [jira:read]}\n');
         const overlap = `${file}:8: GET /a/b overlaps GET /a/* in line 7, which wins.\n`;
         expect(await run(['--config', file, '--check']).ended).to.deep.equal({ code: 0, out: overlap, err: '' });
@@ -102,13 +106,35 @@ ${more}`,
 
       it('ends with 2 and repeats no argument for a wrong line', async () => {
         write('GET /a');
-        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2']]) {
+        const both = ['--config', file, '--check', '--approval-jwks'];
+        for (const args of [['--secret=x1y2'], ['--config', file, '--probe', 'ftp://x1y2'], both]) {
           const { code, out, err } = await run(args).ended;
           expect([code, out]).to.deep.equal([2, '']);
           expect(err)
             .to.match(/--(config|help)/)
             .and.not.to.include('x1y2');
         }
+      });
+
+      it('prints the public half of approval_key, as the control plane takes it, and nothing of the private one', async () => {
+        write('GET /a', 'upstream: http://127.0.0.1:1\napproval_key: key.pem\n');
+        writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy'));
+        const pem = execFileSync('openssl', ['genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256']);
+        writeFileSync(join(folder, 'key.pem'), pem);
+        const { code, out, err } = await run(['--config', file, '--approval-jwks']).ended;
+        expect([code, err]).to.deep.equal([0, '']);
+        const { d: _, ...half } = createPrivateKey(pem).export({ format: 'jwk' });
+        const kid = await calculateJwkThumbprint(half);
+        const value = { keys: [{ ...half, kid, use: 'sig', alg: 'ES256' }] };
+        expect(JSON.parse(out)).to.deep.equal(value);
+        const { type } = catalogue['Service:Approvals:Resources:N:Jwks'];
+        expect(type.read(out)).to.deep.equal({ kind: 'read', value });
+        write('GET /a');
+        expect(await run(['--config', file, '--approval-jwks']).ended).to.deep.equal({
+          code: 2,
+          out: '',
+          err: `${file}: approval_key must be given for --approval-jwks\n`,
+        });
       });
 
       it('decides, writes events, and stops with 0 at SIGTERM', async () => {
@@ -137,6 +163,23 @@ ${more}`,
 
   const [[, run]] = programs as readonly [(typeof programs)[number]];
 
+  it('says what is wrong with a line, and prints version and help', async () => {
+    const library = programs[1]?.[1] ?? run;
+    const first = async (args: readonly string[]) => {
+      const { code, out, err } = await library(args).ended;
+      expect(code === 2 ? err : out).to.include('Usage: mandate-guard');
+      return `${code} ${err.split('\n')[0]}`;
+    };
+    expect(await first([])).to.equal('2 --config is missing: the file of the guard.');
+    expect(await first(['--confg', 'x1y2'])).to.equal('2 There is no such option.');
+    expect(await first(['--config'])).to.equal('2 An option lacks its value, or takes none.');
+    expect(await first(['x1y2'])).to.equal('2 An argument belongs to no option.');
+    expect(await first(['--config', file, '--probe', 'x1y2'])).to.match(/^2 --probe takes an http or https URL/);
+    expect(await first(['--help'])).to.equal('0 ');
+    const version = JSON.parse(readFileSync('package.json', 'utf8')).version;
+    expect(await library(['--version']).ended).to.deep.equal({ code: 0, out: `${version}\n`, err: '' });
+  });
+
   it('reads its file again at SIGHUP, counts it, and keeps the earlier one if the new one is refused', async () => {
     write('GET /a');
     running = run(['--config', file]);
@@ -149,7 +192,7 @@ ${more}`,
     write('GET /*/c');
     running.child.kill('SIGHUP');
     await running.complained('and is refused');
-    await running.complained('guard.yaml:7: routes[0].match must be');
+    await running.complained('guard.yaml:7: routes[0].match must have * only at its end');
     metricsPort += 1;
     write('GET /c');
     running.child.kill('SIGHUP');
@@ -173,6 +216,19 @@ ${more}`,
     // For a second the guard still answers, and says that it ends.
     await eventually(async () => (await health('/healthz')) === 503);
     expect((await running.ended).code).to.equal(0);
+  });
+
+  it('says once at which address the control plane does not answer', async () => {
+    const closed = await freePort();
+    write('GET /a');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(fixture.plane.issuer, `http://127.0.0.1:${closed}`));
+    running = run(['--config', file]);
+    await running.complained('"message":"listening"');
+    expect([await ask('/a'), await ask('/a')]).to.deep.equal(['503 keys_unavailable', '503 keys_unavailable']);
+    running.child.kill('SIGTERM');
+    const { err } = await running.ended;
+    const sentence = `The control plane did not answer at http://127.0.0.1:${closed}/.well-known/jwks.json (ECONNREFUSED).`;
+    expect(err.split(sentence)).to.have.lengthOf(2);
   });
 
   it('ends with 1 and a sentence if it cannot listen', async () => {
@@ -301,13 +357,28 @@ ${more}`,
     expect(upstream.received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal([
       ['/a', undefined],
     ]);
-    const warningAt = (url: string) => probe(new URL(url));
+    const probed = (url: string) => probe(new URL(url));
     upstream.answer = (_, response) => response.writeHead(302, { location: '/login' }).end();
-    expect(await warningAt(upstream.url)).to.include('with 302');
+    expect(await probed(upstream.url))
+      .to.deep.include({ isOpen: true })
+      .and.property('sentence')
+      .to.include('with 302');
     for (const status of [401, 403]) {
       upstream.answer = answering({}, status);
-      expect(await warningAt(upstream.url)).to.equal(undefined);
+      expect(await probed(upstream.url)).to.deep.equal({
+        isOpen: false,
+        sentence: `The address of --probe refuses a request without a token with ${status}.`,
+      });
     }
-    expect(await warningAt(`http://127.0.0.1:${await freePort()}`)).to.equal(undefined);
+    expect(await probed(`http://127.0.0.1:${await freePort()}`)).to.deep.equal({
+      isOpen: false,
+      sentence: 'The address of --probe cannot be reached from here (ECONNREFUSED).',
+    });
+    // A server that closes the connection is there, as one with a certificate that this program does not know.
+    upstream.answer = (_, response) => response.destroy();
+    expect(await probed(upstream.url)).to.deep.equal({
+      isOpen: true,
+      sentence: 'The address of --probe gave no answer that tells (UND_ERR_SOCKET): check it by hand.',
+    });
   });
 });

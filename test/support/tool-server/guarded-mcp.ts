@@ -3,10 +3,9 @@
  * or in the proxy in front of it.
  */
 
-import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
-import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
+import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
 import type { RoutePolicy } from '../../../adapters/sdk/tool-server/core/policy.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { closeServer, listen } from '../listening.ts';
 import { type GuardedApp, type POLICIES, presented, presentedHeaders } from './guarded-apps.ts';
+import { inSessions } from './mcp-sessions.ts';
 import { proxyConfiguration, serveProxy } from './proxied-upstream.ts';
 
 /** For each route of the web frameworks, the MCP tool with the same policy. */
@@ -146,22 +146,4 @@ function jiraServer(called: string[], claimsIn: (context: ServerContext) => unkn
     return { contents: [{ uri: uri.href, text: 'A board.' }] };
   });
   return server;
-}
-
-/** Finds the session by the id that the client presents, as the documentation of the SDK does. */
-function inSessions(make: () => McpServer) {
-  const transports = new Map<string, NodeStreamableHTTPServerTransport>();
-  return async (request: Request, response: Response, body: unknown): Promise<void> => {
-    const presented = request.get('mcp-session-id');
-    let transport = presented === undefined ? undefined : transports.get(presented);
-    if (transport === undefined) {
-      const made = new NodeStreamableHTTPServerTransport({
-        sessionIdGenerator: randomUUID,
-        onsessioninitialized: (id) => void transports.set(id, made),
-      });
-      await make().connect(made);
-      transport = made;
-    }
-    await transport.handleRequest(request, response, body);
-  };
 }

@@ -22,25 +22,22 @@ import {
   single,
 } from './placed-checks.ts';
 import { isPlainPath } from './request-target.ts';
-import { overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
+import { matchesRoute, overlaps, type RouteMatch, readRouteMatch, routeMatchProblem } from './route-match.ts';
 
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-const pattern = must(
-  'be an upper-case method and a path, as in GET /issues/*: * only last after a slash, and no path that servers rewrite',
-  (value) => typeof value === 'string' && readRouteMatch(value) !== undefined,
-);
-const exactPath = must('be a path that servers do not rewrite, without *', (value) => {
+const pattern = textWithout(routeMatchProblem);
+const exactPath = must('be a path that servers do not rewrite, without *, as in /mcp', (value) => {
   return typeof value === 'string' && isPlainPath(value) && !value.includes('*');
 });
 const port = wholeNumber(1, 65_535);
-const address = must('be a host and a port, as in 127.0.0.1:8099', (value) => {
+const address = must('be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"', (value) => {
   const [, digits] = /^(?:\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(typeof value === 'string' ? value : '') ?? [];
   return digits !== undefined && port(Number(digits), '').length === 0;
 });
-const upstream = must('be an https URL, or http on loopback, without a path', (value) => {
+const upstream = must('be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000', (value) => {
   if (typeof value !== 'string' || audienceProblem(value) !== undefined) return false;
   const { protocol, hostname, pathname, search } = new URL(value);
   return (protocol === 'https:' || isLoopback(hostname)) && pathname === '/' && search === '' && !value.endsWith('?');
@@ -121,9 +118,6 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
 
   if (mode === 'proxy' && !has('upstream')) at(['upstream'], 'must be given in the mode proxy');
-  if (isOwn(value('upstream'), value('listen') ?? DEFAULT_LISTEN)) {
-    at(['upstream'], 'must not be the address of listen: the guard would ask itself');
-  }
   if (mode === 'decide') {
     const given = PROXY_ONLY.filter(has).map((name) => [name]);
     for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
@@ -141,17 +135,20 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
     at(['metrics_port'], 'must differ from the port of listen');
   }
+  const origin = value('upstream');
+  if (typeof listen === 'string' && typeof origin === 'string' && isOwnAddress(origin, listen)) {
+    at(['upstream'], 'must be another address than listen: the guard would send requests to itself');
+  }
   return faults;
 }
 
-/** Whether the guard could be its own upstream. An open request would go round without end. */
-function isOwn(upstream: Json | undefined, listen: Json): boolean {
-  if (typeof upstream !== 'string' || typeof listen !== 'string' || !URL.canParse(upstream)) return false;
-  const own = URL.canParse(`http://${listen}`) ? new URL(`http://${listen}`) : undefined;
-  const { protocol, hostname, port } = new URL(upstream);
-  if (own === undefined || !isLoopback(hostname) || protocol === 'https:' || own.port !== port) return false;
-  const isEverywhere = own.hostname === '0.0.0.0' || own.hostname === '[::]';
-  return isEverywhere || own.hostname === hostname || [own.hostname, hostname].includes('localhost');
+/** Whether a request to the upstream would arrive at the guard's own port. */
+function isOwnAddress(upstream: string, listen: string): boolean {
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(listen) ?? [];
+  if (!URL.canParse(upstream)) return false;
+  const url = new URL(upstream);
+  const isOnLoopback = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
+  return isOnLoopback && isLoopback(url.hostname) && (url.port || '80') === port;
 }
 
 function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
@@ -175,12 +172,45 @@ function isEmptyList(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-export interface PlacedMatch extends RouteMatch {
+interface PlacedMatch extends RouteMatch {
   readonly line: number;
 }
 
-/** The patterns of a file without faults, in the order in which they are compared. Routes precede what is open. */
-export function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
+/** A pattern, and what decides a request that both match. */
+export interface Overlap {
+  readonly pattern: string;
+  readonly line: number;
+  readonly winner: { readonly name: string; readonly line: number };
+}
+
+/**
+ * Every two parts of a file that some request matches: two patterns, or `mcp.path` and a pattern.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function overlapsOf(mapping: PlacedMapping): readonly Overlap[] {
+  const patterns = patternsOf(mapping);
+  const ofMcp = patterns.filter((match) => coversMcpPath(match, mapping));
+  const mcp = { name: 'mcp.path', line: mapping.lineOf(['mcp', 'path']) };
+  return [
+    ...ofMcp.map(({ pattern, line }) => ({ pattern, line, winner: mcp })),
+    ...patterns.flatMap((first, at) => {
+      const winner = { name: first.pattern, line: first.line };
+      const later = patterns.slice(at + 1).filter((other) => overlaps(first, other));
+      return later.map(({ pattern, line }) => ({ pattern, line, winner }));
+    }),
+  ];
+}
+
+/** The guard compares `mcp.path` before any pattern, whatever the method. */
+function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
+  const mcp = fields.get('mcp')?.value;
+  const path = isJsonObject(mcp) ? textMember(mcp, 'path') : undefined;
+  return path !== undefined && matchesRoute(match, match.method, path);
+}
+
+/** In the order in which they are compared. Routes precede what is open. */
+function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
   const entries = (name: string) => {
     const value = fields.get(name)?.value;
     return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, line: lineOf([name, at]) })) : [];
@@ -192,9 +222,29 @@ export function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMa
   });
 }
 
-/** Each pair of patterns that some request matches. The first of the pair wins. */
-export function overlapping(matches: readonly PlacedMatch[]): readonly (readonly [PlacedMatch, PlacedMatch])[] {
-  return matches.flatMap((first, at) =>
-    matches.slice(at + 1).flatMap((later) => (overlaps(first, later) ? [[first, later] as const] : [])),
-  );
+export interface LiteralName {
+  readonly line: number;
+  /** The pattern, or the path of the field. */
+  readonly name: string;
+  /** What reads like a placeholder. */
+  readonly taken: string;
+}
+
+/**
+ * Names that other programs would take for placeholders: `:key` in a pattern, and `*` for every tool.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function literalNames(mapping: PlacedMapping): readonly LiteralName[] {
+  const mcp = mapping.fields.get('mcp')?.value;
+  const ofMcp = (['tools', 'methods'] as const).flatMap((section): LiteralName[] => {
+    const named = isJsonObject(mcp) ? member(mcp, section) : undefined;
+    const stars = isJsonObject(named) ? Object.keys(named).filter((name) => name.includes('*')) : [];
+    return stars.map((name) => ({ line: mapping.lineOf(['mcp', section, name]), name: `mcp.${section}`, taken: '*' }));
+  });
+  const ofPatterns = patternsOf(mapping).flatMap(({ pattern, path, line }): LiteralName[] => {
+    const [, taken] = /\/(:\w+)/.exec(path) ?? [];
+    return taken === undefined ? [] : [{ line, name: pattern, taken }];
+  });
+  return [...ofPatterns, ...ofMcp];
 }

@@ -1,7 +1,7 @@
 /**
  * Describes a call in the words of the guard's file to the person who has to approve it. The service behind the guard parses
- * the call again, in any language. So no person is asked about a call that its parser could read otherwise, nor about one
- * that the lines cannot show whole: it is refused.
+ * the call again, in any language. The guard refuses a call that another parser could read otherwise, and one that the lines
+ * cannot show whole. No person is asked about them.
  */
 
 import { isLine, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
@@ -41,8 +41,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Whether some parsers read another value: of a whole number from 2^53, which this process may have rounded, or of an object
- * with two names that differ only in letter case, or behind a NUL.
+ * Whether some parsers read another value. They do so for a whole number from 2^53, which this process may have rounded, and
+ * for an object with two names that differ only in letter case, or behind a NUL.
  */
 function isReadDifferently(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);

@@ -1,5 +1,5 @@
 /**
- * The guard: the tool-server library as a process of its own, in front of a service in any language.
+ * The guard: the tool-server library as a separate process, in front of a service in any language.
  *
  * configuration.ts checks the file, whose text `composition/guard` reads, and read-configuration.ts makes typed members of
  * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks, and proxy-mode.ts
@@ -10,6 +10,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createToolServer, type ToolServer, type ToolServerOptions } from '../core/tool-server.ts';
 import { type ChangedOptions, changeToolServer } from '../core/tool-server-change.ts';
+import { reportingFetch } from './control-plane-fetch.ts';
 import { decideMode } from './decide-mode.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type StopTimes, startGuardServer } from './guard-server.ts';
@@ -83,7 +84,9 @@ function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): G
 
 function toolServerOf(configuration: GuardConfiguration, { onAccess, onError, now }: GuardSurroundings): ToolServer {
   const { issuer, audience } = configuration;
-  return createToolServer({ issuer, audience, onAccess, onError, ...changeableOf(configuration), ...(now && { now }) });
+  const fetch = reportingFetch(issuer, onError);
+  const changeable = changeableOf(configuration);
+  return createToolServer({ issuer, audience, onAccess, onError, fetch, ...changeable, ...(now && { now }) });
 }
 
 /** What changes at a reload without another tool server. */

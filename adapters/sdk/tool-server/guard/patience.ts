@@ -1,6 +1,6 @@
 /**
- * Limits how long a request waits for one side. Until the head of the answer, the upstream must take the body and answer in
- * time, and the client must send its body in time. The time of one side does not count for the other.
+ * Limits how long a request waits for one side, until the head of the answer. The upstream must take the body and answer in
+ * time. The client must send its body in time. The time of one side does not count for the other.
  */
 
 export interface Patience {

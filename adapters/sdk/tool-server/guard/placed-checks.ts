@@ -20,8 +20,13 @@ export type PlacedCheck = (value: Json | undefined, path: Path, report: (path: P
 /** A check of a single value. */
 export function single(check: Check): PlacedCheck {
   return (value, path, report) => {
-    for (const clause of check(value, nameOf(path))) report(path, clause);
+    for (const clause of check(value, subjectOf(value, path))) report(path, clause);
   };
+}
+
+/** The beginning of a clause about the value. The place of a member that is missing is that of its mapping. */
+function subjectOf(value: Json | undefined, path: Path): string {
+  return value === undefined ? `${nameOf(path)} is missing: it` : nameOf(path);
 }
 
 /** A member that may be absent. */
@@ -33,8 +38,9 @@ export function optionally(check: PlacedCheck): PlacedCheck {
 
 /** A mapping with these members, and no others. */
 export function section(members: Readonly<Record<string, PlacedCheck>>): PlacedCheck {
-  const names = optionsOf(Object.fromEntries(Object.keys(members).map((name) => [name, () => []])));
-  return mapping((value, path, report) => {
+  const accepted = Object.keys(members);
+  const names = optionsOf(Object.fromEntries(accepted.map((name) => [name, () => []])));
+  return mapping(`a mapping (accepted: ${accepted.join(', ')})`, (value, path, report) => {
     for (const name of Object.keys(value)) {
       // One member at a time, so that each unknown one is reported at its own line.
       for (const clause of names({ [name]: value[name] ?? null }, nameOf(path))) report([...path, name], clause);
@@ -47,7 +53,7 @@ export function section(members: Readonly<Record<string, PlacedCheck>>): PlacedC
 
 /** A mapping of at least one member, whose names are the file's own. */
 export function named(check: PlacedCheck): PlacedCheck {
-  return mapping((value, path, report) => {
+  return mapping('a mapping of names', (value, path, report) => {
     if (Object.keys(value).length === 0) report(path, `${nameOf(path)} must have at least one member`);
     for (const [name, member] of Object.entries(value)) check(member, [...path, name], report);
   });
@@ -73,12 +79,14 @@ export function faultsOf(
   return faults.sort((one, other) => one.line - other.line);
 }
 
+/** @param form what the value must be */
 function mapping(
+  form: string,
   check: (value: JsonObject, path: Path, report: (path: Path, clause: string) => void) => void,
 ): PlacedCheck {
   return (value, path, report) => {
     if (isJsonObject(value)) check(value, path, report);
-    else report(path, `${nameOf(path)} must be a mapping`);
+    else report(path, `${subjectOf(value, path)} must be ${form}`);
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reads the target of a request (RFC 9112 §3.2.1, origin form). The guard compares its path with patterns, and another
- * program answers it. Both must see one path. So a target that some servers rewrite before they choose a route is
- * refused, and every accepted path stays as it was sent.
+ * program answers it. Both must see one path. So the guard refuses a target that some servers rewrite before they choose a
+ * route. Every accepted path stays as it was sent.
  */
 
 /** RFC 3986 §3.3: the characters of a path. A URL parser escapes or replaces any other, for example a backslash. */

@@ -23,6 +23,20 @@ export function readRouteMatch(pattern: string): RouteMatch | undefined {
   return { pattern, method, path: comparable(path), isPrefix };
 }
 
+/** Why the text is no pattern, worded to follow the field's name; `undefined` if it is one. */
+export function routeMatchProblem(pattern: string): string | undefined {
+  if (readRouteMatch(pattern) !== undefined) return undefined;
+  const [, path] = /^[A-Z]+(?:-[A-Z]+)* (\/.*)$/s.exec(pattern) ?? [];
+  if (path === undefined) return 'must be an upper-case method, one space and a path, as in GET /issues/*';
+  if (/[?#]/.test(path)) return 'must have no query and no fragment: a pattern is compared with the path only';
+  if (/[{}<>]/.test(path)) return 'must have no names in braces: only * at the end, after a slash, stands for any rest';
+  if (/\*./s.test(path) || /[^/]\*$/.test(path))
+    return 'must have * only at its end, after a slash, as in GET /issues/*';
+  if (/[^!-~]/.test(path))
+    return 'must have a path in ASCII without spaces: percent-encode all other characters in UTF-8';
+  return 'must have a path that servers do not rewrite: without //, dot segments and escapes that are not needed';
+}
+
 /** @param path of `pathOfTarget` */
 export function matchesRoute(match: RouteMatch, method: string, path: string): boolean {
   return match.method === method && covers(match, comparable(path));

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
+import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
 import { pausedAnswers } from './paused-answers.ts';
@@ -149,7 +150,7 @@ export function upstreamAt(
       },
       onResponseError(_, error) {
         if (socket.destroyed) end();
-        else end(NO_ANSWER, nameOf(error));
+        else end(NO_ANSWER, faultCode(error));
       },
     });
   };
@@ -192,11 +193,4 @@ function answerFault(response: ServerResponse, { status, error, sentence }: Faul
   if (status === 408) response.setHeader('Connection', 'close');
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify({ error, error_description: sentence }));
-}
-
-/** Messages of undici and of Node can quote an answer, so only the code of the error is repeated, or its name. */
-function nameOf(error: Error): string {
-  const { code, name } = error as Error & { readonly code?: unknown };
-  // undici has no code for some faults of its parser, and writes one of `undefined`.
-  return typeof code === 'string' && /^[A-Z_]+$/.test(code) ? code : name;
 }
