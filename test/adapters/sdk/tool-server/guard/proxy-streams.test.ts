@@ -5,6 +5,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
+import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { byLength } from '../../../../support/length.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
@@ -370,6 +371,16 @@ describe('The proxy of the guard', () => {
         expect(errors).to.have.lengthOf(isWhole ? 0 : 1);
       });
     }
+
+    it('resets the connection of a client of HTTP/1.0 if it dies in a body: an end would look like that of the body', async () => {
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', () => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`));
+      });
+      const url = await proxy.start(origin);
+      const { end } = await sendBytes(url, `GET /a HTTP/1.0\r\n${bearer().join(': ')}\r\n\r\n`);
+      expect(end).to.equal('reset');
+      expect(errors).to.have.lengthOf(1);
+    });
 
     it('is answered with 502 if nothing listens there', async () => {
       const origin = await proxy.upstreamOfBytes(() => undefined);
