@@ -102,6 +102,10 @@ describe('docs/guard.md', () => {
     const named = ['x-forwarded-method', 'x-forwarded-uri', 'x-original-method', 'x-original-uri'];
     const read = async (name: string) => parse(await readFile(`docs/examples/guard/${name}.yaml`, 'utf8'));
     const own = Object.keys(identityHeaders(undefined));
+    const replacing = [
+      ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
+      ...['x-script-name', 'script-name', 'script_name', 'path-info', 'path_info'],
+    ];
 
     const { routers, middlewares } = (await read('traefik')).http;
     expect(routers.service.middlewares).to.deep.equal(Object.keys(middlewares));
@@ -109,7 +113,7 @@ describe('docs/guard.md', () => {
     const blanked = Object.entries(blank.headers.customRequestHeaders);
     expect(blanked.map(([, value]) => value)).to.deep.equal(blanked.map(() => ''));
     expect(blanked.map(([name]) => name.toLowerCase())).to.have.members([
-      ...named,
+      ...[...named, ...replacing],
       ...own.flatMap((name) => [name.toLowerCase(), name.toLowerCase().replace('-', '_')]),
     ]);
     expect(guard.forwardAuth.authResponseHeaders).to.deep.equal(own);

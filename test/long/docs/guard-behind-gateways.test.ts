@@ -133,6 +133,19 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
       });
     }
 
+    it('passes on no header from which a framework could take another method or path', async () => {
+      const replacing = [
+        ...['X-HTTP-Method', 'X-HTTP-Method-Override', 'X-Method-Override', 'X-Original-URL', 'X-Rewrite-URL'],
+        ...['Script-Name', 'SCRIPT_NAME', 'X-Script-Name', 'Path-Info'],
+      ];
+      for (const name of replacing) {
+        const { status } = await ask('GET', '/issues/7', [...bearer(), [name, '/issues']]);
+        expect([200, 403], name).to.include(status);
+      }
+      const names = upstream.received.flatMap(({ headers }) => Object.keys(headers));
+      expect(names.filter((name) => replacing.some((each) => each.toLowerCase() === name))).to.deep.equal([]);
+    });
+
     it('passes an allowed request on as it came, with who acts for whom and without the token', async () => {
       const forged = [
         ['Mandate-Subject', 'grace'],

@@ -12,6 +12,7 @@ import type { GuardMode } from './guard-mode.ts';
 import { guardRoutes, MALFORMED } from './guard-routes.ts';
 import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
 import { originalRequest } from './original-request.ts';
+import { hasBody } from './request-body.ts';
 
 /** Some gateways append the query of the request that they ask about. */
 const QUESTION = /^\/decide(?:\?|$)/;
@@ -30,8 +31,8 @@ export function decideMode(): GuardMode {
       if (rules === undefined) throw new Error('The mode has no rules yet.');
       await decide(rules, request, response);
     },
-    // The gateway wrote the request.
-    isAmbiguous: () => false,
+    // A gateway that keeps the body back, but not its length, sends its next question where the body would be.
+    isAmbiguous: hasBody,
     close: () => undefined,
   };
 }

@@ -211,7 +211,9 @@ function answerHead(response: ServerResponse, status: number, headers: string[])
 /** Nothing can be added to an answer that has begun: it is cut. */
 function answerFault(response: ServerResponse, { status, error, sentence }: Fault): void {
   if (response.headersSent) {
-    response.destroy();
+    // To a client of HTTP/1.0 the end of the connection is that of the answer. Only a reset says that it is not whole.
+    if (response.req.httpVersion === '1.0') response.socket?.resetAndDestroy();
+    else response.destroy();
     return;
   }
   // After a body that was cut off, the connection has no next request.

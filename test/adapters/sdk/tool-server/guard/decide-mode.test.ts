@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { type Guard, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
+import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import { decideConfiguration, matchOf, STOPPING } from '../../../../support/tool-server/decided-app.ts';
@@ -185,6 +186,17 @@ describe('The guard in its mode decide', () => {
     expect((await ask(padded(30 * 1024))).status).to.equal(204);
     expect((await ask(padded(32 * 1024))).status).to.equal(431);
     expect(events.map(({ reason }) => reason)).to.deep.equal([null]);
+  });
+
+  it('answers no question behind one with a body, which the gateway may have kept back', async () => {
+    const question = (headers: readonly (readonly [string, string])[], more = '') =>
+      `GET /decide HTTP/1.1\r\nHost: a\r\n${headers.map((header) => `${header.join(': ')}\r\n`).join('')}${more}\r\n`;
+    const begun = 'GET /decide HTTP/1.1\r\nHost: a\r\nX-Any: ';
+    const next = begun + question(issue());
+    const bytes = question(nginx('GET', '/a'), `Content-Length: ${begun.length}\r\n`) + next;
+    const { answers, end } = await sendBytes(origin, bytes);
+    expect([answers.map(({ status }) => status), end]).to.deep.equal([[401], 'closed']);
+    expect(events.map(({ reason }) => reason)).to.deep.equal(['missing_token']);
   });
 
   it('writes no event for what the HTTP parser refuses', async () => {

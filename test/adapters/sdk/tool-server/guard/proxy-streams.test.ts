@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
+import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { byLength } from '../../../../support/length.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
@@ -410,6 +411,16 @@ describe('The proxy of the guard', () => {
         expect(errors).to.have.lengthOf(isWhole ? 0 : 1);
       });
     }
+
+    it('resets the connection of a client of HTTP/1.0 if it dies in a body: an end would look like that of the body', async () => {
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', () => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`));
+      });
+      const url = await proxy.start(origin);
+      const { end } = await sendBytes(url, `GET /a HTTP/1.0\r\n${bearer().join(': ')}\r\n\r\n`);
+      expect(end).to.equal('reset');
+      expect(errors).to.have.lengthOf(1);
+    });
 
     it('is answered with 502 if nothing listens there', async () => {
       const origin = await proxy.upstreamOfBytes(() => undefined);
