@@ -26,6 +26,12 @@ export interface GuardRequest {
   readonly probe: URL | undefined;
 }
 
+/**
+ * The time after a stop for connections that the upstream does not accept. After it, the process exits without them: they
+ * would stay until `upstream_timeout_ms` has passed.
+ */
+const EXIT_LIMIT_MS = 200;
+
 /** @throws Error with the refusal as its message */
 export function readProbe(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -76,6 +82,7 @@ async function serve(configuration: GuardConfiguration, { config, url, told }: R
     await told;
     isServing = false;
     await started.stop();
+    setTimeout(() => process.exit(exitCode.done), EXIT_LIMIT_MS).unref();
     return exitCode.done;
   } finally {
     reloads.end();

@@ -2,6 +2,7 @@
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,6 +17,7 @@ import { byLength } from '../../support/length.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
 import { scrape } from '../../support/metrics-scrape.ts';
+import { rawConnection } from '../../support/raw-http.ts';
 import { AUDIENCE, planeForEachTest } from '../../support/tool-server/control-plane.ts';
 import { rawRequest } from '../../support/tool-server/raw-request.ts';
 
@@ -246,6 +248,31 @@ ${more}`,
       ]);
     } finally {
       await secure.close();
+    }
+  });
+
+  it('ends soon at SIGTERM although an upstream accepts no connection', async () => {
+    let ask = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    // It never sends its part of the TLS handshake.
+    const silent = createTcpServer((socket) => socket.on('error', () => undefined).once('data', ask));
+    const at = await listen(silent);
+    try {
+      writeProxy('GET /a', `https://127.0.0.1:${at}`);
+      running = run(['--config', file]);
+      await running.complained('"message":"listening"');
+      const client = await rawConnection(`http://127.0.0.1:${port}`);
+      client.send(`GET /a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${fixture.plane.token()}\r\n\r\n`);
+      await asked;
+      client.leave();
+      running.child.kill('SIGTERM');
+      const began = Date.now();
+      expect((await running.ended).code).to.equal(0);
+      expect(Date.now() - began).to.be.below(8000);
+    } finally {
+      silent.close();
     }
   });
 

@@ -63,7 +63,8 @@ export function proxyMode({ onError }: { readonly onError: (error: Error) => voi
       await answer(rules, request, response);
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
-    close: async () => rules?.upstream.close(),
+    // Every client has left. `close` would wait for a connection that the upstream does not accept.
+    close: async () => rules?.upstream.destroy(),
   };
 }
 

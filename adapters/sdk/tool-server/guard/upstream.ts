@@ -14,6 +14,8 @@ export interface Upstream {
   forward(request: IncomingMessage, response: ServerResponse, sent: Forwarded): Promise<void>;
   /** Lets requests under way end, and closes every connection. */
   close(): Promise<void>;
+  /** Ends requests under way, and waits for no connection that is being opened. */
+  destroy(): Promise<void>;
 }
 
 export interface Forwarded {
@@ -140,7 +142,7 @@ export function upstreamAt(
       });
     });
 
-  return { forward, close: () => pool.close() };
+  return { forward, close: () => pool.close(), destroy: () => pool.destroy() };
 }
 
 /** The body as it arrives. */

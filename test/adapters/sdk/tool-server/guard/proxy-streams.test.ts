@@ -396,6 +396,23 @@ describe('The proxy of the guard', () => {
     }
   });
 
+  it('does not wait at a stop for an upstream that accepts no connection', async function () {
+    this.timeout(10_000);
+    let isAsked = false;
+    const origin = await proxy.upstreamOfBytes((socket) => {
+      // It never sends its part of the TLS handshake.
+      socket.once('data', () => {
+        isAsked = true;
+      });
+    });
+    const url = await proxy.start(origin.replace('http:', 'https:'), { upstreamTimeoutMs: 60_000 });
+    const sent = open(`${url}/a`, 'GET').on('error', () => undefined);
+    sent.end();
+    await eventually(() => isAsked);
+    await proxy.stop();
+    expect(errors).to.deep.equal([]);
+  });
+
   it('lets running answers end at a stop, and cuts what still runs at its end', async () => {
     const streams = new Map<string, ServerResponse>();
     const url = await proxy.start((request, response) => {
