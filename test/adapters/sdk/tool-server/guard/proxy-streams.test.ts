@@ -72,6 +72,24 @@ describe('The proxy of the guard', () => {
       expect(decided()).to.deep.equal([['GET /*', 'allow', null]]);
     });
 
+    it('answers requests while streams of other clients are open', async () => {
+      const url = await proxy.start(({ url: target }, response) => {
+        if (target === '/stream') response.write('begun');
+        else response.end('answered');
+      });
+      const streams = await Promise.all(
+        Array.from({ length: 3 }, () => {
+          const sent = open(`${url}/stream`, 'GET').on('error', () => undefined);
+          sent.end();
+          return answerOf(sent);
+        }),
+      );
+      for (const path of ['/a', '/b', '/c', '/d']) {
+        expect((await rawRequest(`${url}${path}`, 'GET', [bearer()])).body).to.equal('answered');
+      }
+      for (const stream of streams) stream.on('error', () => undefined).destroy();
+    });
+
     it('keeps an interim answer of the upstream to itself', async () => {
       const origin = await proxy.upstreamOfBytes((socket) => {
         const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
