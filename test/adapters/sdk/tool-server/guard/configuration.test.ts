@@ -88,6 +88,8 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
   ['a path with an escape', '$.project', `'$["\\u0061"]'`, `15: ${PATH}`],
   ['an upstream on plain http elsewhere', 'http://127.0.0.1:3000', 'http://10.0.0.1', `5: ${UPSTREAM}`],
   ['an upstream with a path', 'http://127.0.0.1:3000', 'https://a.example/b', `5: ${UPSTREAM}`],
+  ['an upstream with a query', 'http://127.0.0.1:3000', 'https://a.example/?b', `5: ${UPSTREAM}`],
+  ['an upstream with a password', 'http://127.0.0.1:3000', 'https://a:b@a.example', `5: ${UPSTREAM}`],
   ['a port beyond 65535', '"[::1]:8099"', 'localhost:65536', `3: ${LISTEN}`],
   ['a port alone', '"[::1]:8099"', '8099', `3: ${LISTEN}`],
   ['another mode', 'mode: proxy', 'mode: observe', '4: mode must be decide or proxy'],
@@ -96,6 +98,12 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
     'an mcp path with a wildcard',
     'path: /mcp',
     'path: /mcp/*',
+    '17: mcp.path must be a path that servers do not rewrite, without *',
+  ],
+  [
+    'an address of MCP that servers rewrite',
+    'path: /mcp',
+    'path: /a/../mcp',
     '17: mcp.path must be a path that servers do not rewrite, without *',
   ],
   ['no tools', '\n    search: {scope: [jira:read]}', ' {}', '18: mcp.tools must have at least one member'],
@@ -150,7 +158,7 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
 ];
 
 /** Rules about addresses that the schema leaves to the guard. */
-const BEYOND_SCHEMA = /^an upstream|^a port|^one port/;
+const BEYOND_SCHEMA = /^an upstream|^an address|^a port|^one port/;
 
 describe("The guard's file", () => {
   it('has a JSON Schema that accepts and refuses what the guard does', async () => {
