@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,8 +21,10 @@ import { byLength } from '../../support/length.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
 import { scrape } from '../../support/metrics-scrape.ts';
+import { rawConnection } from '../../support/raw-http.ts';
 import { AUDIENCE, planeForEachTest } from '../../support/tool-server/control-plane.ts';
 import { rawRequest } from '../../support/tool-server/raw-request.ts';
+import { statusMember } from '../../support/tool-server/status-lists.ts';
 
 const AUTHORITY = fileURLToPath(new URL('../../support/tls/ca.pem', import.meta.url));
 const MANY = byLength({ short: 200, full: 1000 });
@@ -78,11 +81,11 @@ ${more}`,
   const sendTo = (path: string) =>
     rawRequest(`http://127.0.0.1:${port}${path}`, 'GET', [['Authorization', `Bearer ${fixture.plane.token()}`]]);
 
-  async function ask(uri: string) {
+  async function ask(uri: string, token = fixture.plane.token()) {
     const { status, body } = await rawRequest(`http://127.0.0.1:${port}/decide`, 'GET', [
       ['X-Original-Method', 'GET'],
       ['X-Original-URI', uri],
-      ['Authorization', `Bearer ${fixture.plane.token()}`],
+      ['Authorization', `Bearer ${token}`],
     ]);
     return body === '' ? status : `${status} ${JSON.parse(body).reason}`;
   }
@@ -304,6 +307,45 @@ ${more}`,
     } finally {
       await secure.close();
     }
+  });
+
+  it('ends soon at SIGTERM although an upstream accepts no connection', async () => {
+    let ask = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    // It never sends its part of the TLS handshake.
+    const silent = createTcpServer((socket) => socket.on('error', () => undefined).once('data', ask));
+    const at = await listen(silent);
+    try {
+      writeProxy('GET /a', `https://127.0.0.1:${at}`);
+      running = run(['--config', file]);
+      await running.complained('"message":"listening"');
+      const client = await rawConnection(`http://127.0.0.1:${port}`);
+      client.send(`GET /a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${fixture.plane.token()}\r\n\r\n`);
+      await asked;
+      client.leave();
+      running.child.kill('SIGTERM');
+      const began = Date.now();
+      expect((await running.ended).code).to.equal(0);
+      expect(Date.now() - began).to.be.below(8000);
+    } finally {
+      silent.close();
+    }
+  });
+
+  it('warns once of a status list that is not usable, and writes no token', async () => {
+    write('GET /a', 'status_list: {on_stale: refuse}\n');
+    running = run(['--config', file]);
+    await running.complained('"message":"listening"');
+    const token = fixture.plane.token({ status: statusMember(fixture.plane, 5) });
+    expect([await ask('/a', token), await ask('/a', token)]).to.deep.equal(Array(2).fill('503 status_unavailable'));
+    running.child.kill('SIGTERM');
+    const { out, err } = await running.ended;
+    const warnings = err.split('\n').filter((line) => line.includes('a status list is not usable'));
+    expect(warnings.map((line) => JSON.parse(line).level)).to.deep.equal(['warn']);
+    expect(warnings[0]).to.include('The answer has the status 404.');
+    expect(out + err).not.to.include(token.slice(0, 20));
   });
 
   it('refuses an ambiguous end of a request also with a flag of Node that accepts it', async () => {

@@ -107,6 +107,8 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
   ['a path with an escape', '$.project', `'$["\\u0061"]'`, `15: ${PATH}`],
   ['an upstream on plain http elsewhere', 'http://127.0.0.1:3000', 'http://10.0.0.1', `5: ${UPSTREAM}`],
   ['an upstream with a path', 'http://127.0.0.1:3000', 'https://a.example/b', `5: ${UPSTREAM}`],
+  ['an upstream with a query', 'http://127.0.0.1:3000', 'https://a.example/?b', `5: ${UPSTREAM}`],
+  ['an upstream with a password', 'http://127.0.0.1:3000', 'https://a:b@a.example', `5: ${UPSTREAM}`],
   ['a port beyond 65535', '"[::1]:8099"', 'localhost:65536', `3: ${LISTEN}`],
   ['a port alone', '"[::1]:8099"', '8099', `3: ${LISTEN}`],
   ['another mode', 'mode: proxy', 'mode: observe', '4: mode must be decide or proxy'],
@@ -115,6 +117,12 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
     'an mcp path with a wildcard',
     'path: /mcp',
     'path: /mcp/*',
+    '17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp',
+  ],
+  [
+    'an address of MCP that servers rewrite',
+    'path: /mcp',
+    'path: /a/../mcp',
     '17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp',
   ],
   ['no tools', '\n    search: {scope: [jira:read]}', ' {}', '18: mcp.tools must have at least one member'],
@@ -172,7 +180,7 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
 ];
 
 /** Rules about addresses and paths that the schema leaves to the guard. */
-const BEYOND_SCHEMA = /^an upstream|^a port|^the guard itself|^one port|^a path that some servers/;
+const BEYOND_SCHEMA = /^an upstream|^an address|^a port|^the guard itself|^one port|^a path that some servers/;
 
 describe("The guard's file", () => {
   it('has a JSON Schema that accepts and refuses what the guard does', async () => {

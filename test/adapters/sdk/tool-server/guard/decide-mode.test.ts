@@ -199,10 +199,16 @@ describe('The guard in its mode decide', () => {
     expect(events.map(({ reason }) => reason)).to.deep.equal(['missing_token']);
   });
 
-  it('writes no event for what the HTTP parser refuses', async () => {
-    const connection = await rawConnection(origin);
-    connection.send('GET /decide HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n');
-    expect(await connection.until('never sent')).to.match(/^HTTP\/1\.1 400 /);
-    expect(events).to.deep.equal([]);
-  });
+  for (const [what, head, answered] of [
+    ['two lengths of its body', 'GET /decide HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2', /^HTTP\/1\.1 400 /],
+    ['an unknown expectation', 'GET /decide HTTP/1.1\r\nExpect: 200-ok', /^HTTP\/1\.1 417 /],
+    ['the method CONNECT', 'CONNECT jira.example:443 HTTP/1.1', /^$/],
+  ] as const) {
+    it(`writes no event for what the HTTP server refuses by itself: ${what}`, async () => {
+      const connection = await rawConnection(origin);
+      connection.send(`${head}\r\nHost: a\r\n\r\n`);
+      expect(await connection.until('never sent')).to.match(answered);
+      expect(events).to.deep.equal([]);
+    });
+  }
 });

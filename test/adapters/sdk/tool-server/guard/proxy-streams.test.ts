@@ -73,6 +73,24 @@ describe('The proxy of the guard', () => {
       expect(decided()).to.deep.equal([['GET /*', 'allow', null]]);
     });
 
+    it('answers requests while streams of other clients are open', async () => {
+      const url = await proxy.start(({ url: target }, response) => {
+        if (target === '/stream') response.write('begun');
+        else response.end('answered');
+      });
+      const streams = await Promise.all(
+        Array.from({ length: 3 }, () => {
+          const sent = open(`${url}/stream`, 'GET').on('error', () => undefined);
+          sent.end();
+          return answerOf(sent);
+        }),
+      );
+      for (const path of ['/a', '/b', '/c', '/d']) {
+        expect((await rawRequest(`${url}${path}`, 'GET', [bearer()])).body).to.equal('answered');
+      }
+      for (const stream of streams) stream.on('error', () => undefined).destroy();
+    });
+
     it('keeps an interim answer of the upstream to itself', async () => {
       const origin = await proxy.upstreamOfBytes((socket) => {
         const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
@@ -482,6 +500,23 @@ describe('The proxy of the guard', () => {
         expect(errors[0]).to.match(/ended its answer early \((?:[A-Z_]+|HTTPParserError)\)\.$/);
       });
     }
+  });
+
+  it('does not wait at a stop for an upstream that accepts no connection', async function () {
+    this.timeout(10_000);
+    let isAsked = false;
+    const origin = await proxy.upstreamOfBytes((socket) => {
+      // It never sends its part of the TLS handshake.
+      socket.once('data', () => {
+        isAsked = true;
+      });
+    });
+    const url = await proxy.start(origin.replace('http:', 'https:'), { upstreamTimeoutMs: 60_000 });
+    const sent = open(`${url}/a`, 'GET').on('error', () => undefined);
+    sent.end();
+    await eventually(() => isAsked);
+    await proxy.stop();
+    expect(errors).to.deep.equal([]);
   });
 
   it('lets running answers end at a stop, and cuts what still runs at its end', async () => {
