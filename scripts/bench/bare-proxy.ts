@@ -26,7 +26,7 @@ const server = createServer((request, response) => {
         controller = started;
       },
       onResponseStart(_, status, fields) {
-        response.writeHead(status, fields).flushHeaders();
+        response.writeHead(status, fields);
       },
       onResponseData(_, chunk) {
         if (!response.write(chunk)) controller?.pause();

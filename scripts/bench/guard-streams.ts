@@ -2,7 +2,6 @@
  * The memory of the guard with idle streams of server-sent events, each with its own client, token and connection to the
  * upstream, and after all have been closed and opened again. Beside it, that of a bare proxy with the same library:
  *
- *     npm run prepack --workspace @mandate/tool-server
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/guard-streams.ts [streams]
  *
  * A process with so many streams opens twice as many files (`ulimit -n`). `NODE_OPTIONS` holds for both. Exits with 1 if the

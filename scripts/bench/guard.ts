@@ -2,7 +2,6 @@
  * What the guard adds to a request: its mode `proxy` beside a bare proxy with the same library (bare-proxy.ts), and its mode
  * `decide` beside a server that gives a short answer (guarded-upstream.ts):
  *
- *     npm run prepack --workspace @mandate/tool-server
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/guard.ts [rounds] [seconds]
  *
  * Every request has a new token, and a route that needs a scope. Both guards write their events to a file. The CPU time is

@@ -1,8 +1,10 @@
-/** The guard as `@mandate/tool-server` has it, as a process with a fake control plane, for the programs that measure it. */
+/**
+ * The guard as `@mandate/tool-server` has it, as a process with a fake control plane, for the programs that measure it. The
+ * package is compiled anew, into a folder that is removed afterwards.
+ */
 
-import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,10 +17,7 @@ import type { Cleanup } from '../cleanup.ts';
 import { freePort } from '../free-port.ts';
 import type { Target } from './load.ts';
 
-/** The compiled program of the package. */
-const PROGRAM = fileURLToPath(
-  new URL('../../adapters/sdk/tool-server/dist/composition/guard/mandate-guard.js', import.meta.url),
-);
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const START_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
 
@@ -34,9 +33,13 @@ export interface Guarded {
 }
 
 export async function guarded(cleanup: Cleanup): Promise<Guarded> {
-  if (!existsSync(PROGRAM)) throw new Error('First run npm run prepack --workspace @mandate/tool-server.');
-  const folder = mkdtempSync(join(tmpdir(), 'mandate-bench-'));
+  // Inside the repository, so that the program finds its packages.
+  mkdirSync(join(root, '.mandate'), { recursive: true });
+  const folder = mkdtempSync(join(root, '.mandate', 'guarded-'));
   cleanup(() => rmSync(folder, { recursive: true, force: true }));
+  const project = join(root, 'adapters/sdk/tool-server/tsconfig.build.json');
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project, '--outDir', folder]);
+  const program = join(folder, 'composition/guard/mandate-guard.js');
   const plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
   cleanup(() => plane.stop());
   return {
@@ -48,7 +51,7 @@ export async function guarded(cleanup: Cleanup): Promise<Guarded> {
       writeFileSync(file, `${[...own, ...more].join('\n')}\n`);
       // Events and other lines are written to a file, as in production.
       const output = openSync(log, 'a');
-      const child = spawn(process.execPath, [PROGRAM, '--config', file], { stdio: ['ignore', output, output] });
+      const child = spawn(process.execPath, [program, '--config', file], { stdio: ['ignore', output, output] });
       closeSync(output);
       cleanup(() => child.kill('SIGKILL'));
       await untilLogged(log, '"listening"');
