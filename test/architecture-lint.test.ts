@@ -138,8 +138,6 @@ describe('The lint of the architecture', function () {
     ['adapters/sdk/tool-server/core', 'express'],
     ['adapters/sdk/tool-server/express', 'fastify'],
     ['adapters/sdk/tool-server/core', 'ulid'],
-    ['adapters/sdk/tool-server/core', 'undici'],
-    ['adapters/sdk/tool-server/mcp', 'undici'],
     ['adapters/sdk/tool-server/guard', '../mcp/b.ts'],
     ['adapters/http', 'fastify'],
     ['adapters/http', '../sdk/agent/agent.ts'],
@@ -173,7 +171,6 @@ describe('The lint of the architecture', function () {
     ['adapters/sdk/tool-server/fastify', 'fastify'],
     ['adapters/sdk/tool-server/opentelemetry', '@opentelemetry/api'],
     ['adapters/telemetry', '@opentelemetry/api'],
-    ['adapters/sdk/tool-server/guard', 'undici'],
     ['adapters/sdk/tool-server/mcp', '@modelcontextprotocol/server'],
     ['adapters/sdk/tool-server/mcp', '@modelcontextprotocol/express'],
   ];

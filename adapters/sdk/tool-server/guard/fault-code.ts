@@ -1,5 +1,5 @@
 /**
- * The code of a failed exchange, or the name of its error. Messages of undici and of Node can quote an answer, so they are
+ * The code of a failed exchange, or the name of its error. The messages of Node's clients can quote an answer, so they are
  * shown nowhere. `fetch` has the system's error as the cause.
  */
 export function faultCode(error: unknown): string {
@@ -9,6 +9,6 @@ export function faultCode(error: unknown): string {
 
 function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  // undici has no code for some faults of its parser, and writes one of `undefined`.
+  // `fetch` has no code for some faults of its parser, and writes one of `undefined`.
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code) ? code : undefined;
 }
