@@ -89,9 +89,9 @@ export function upstreamAt(
   };
 
   const forward: Upstream['forward'] = (request, response, { headers, body }) => {
-    const { socket, method = '', url: path = '' } = request;
     // The client has left during the decision: nothing will end the upstream's answer.
-    if (socket.destroyed || response.destroyed) return;
+    if (request.socket.destroyed || response.destroyed) return;
+    const { method = '', url: path = '' } = request;
     const isWithBody = body !== undefined || hasBody(request);
     const sent = send({
       ...to,
@@ -102,64 +102,12 @@ export function upstreamAt(
     });
     // Beyond a number of headers Node drops the rest. Their bytes are limited.
     sent.maxHeadersCount = 0;
-    let answer: IncomingMessage | undefined;
-    let isOver = false;
-    const end = (fault?: Fault, why = ''): void => {
-      if (isOver) return;
-      isOver = true;
-      waiting.end();
-      response.off('close', leave).off('drain', resume);
-      socket.off('close', leave);
-      if (fault === undefined) return;
-      sent.destroy();
-      if (fault !== STALLED) onError(new UpstreamFault(origin, response.headersSent, why));
-      answerFault(response, fault);
-    };
-    // The client has left, or its token has expired.
-    const leave = (): void => {
-      end();
-      sent.destroy();
-    };
-    const resume = (): void => void answer?.resume();
-    const fail = (error: Error): void => {
-      if (socket.destroyed) end();
-      else end(NO_ANSWER, faultCode(error));
-    };
-    const waiting = patience({
-      upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
-      client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
+    const waiting = passBack(sent, request, response, {
+      timeoutMs,
+      onFault: (why) => onError(new UpstreamFault(origin, response.headersSent, why)),
     });
-    response.on('close', leave).on('drain', resume);
-    // A response that waits for an earlier one of its connection has no such event.
-    socket.on('close', leave);
-    waiting.waitFor('upstream');
-    sent.on('error', fail).on('close', () => {
-      // Node tells of a switch of the protocol by no other event.
-      if (answer === undefined) end(NO_ANSWER, 'ECONNRESET');
-    });
-    // Node tells of interim answers (RFC 9110 §15.2) by another event: they are between the upstream and the guard.
-    sent.on('response', (received) => {
-      if (isOver) return;
-      answer = received;
-      const { statusCode: status = 0, rawHeaders } = received;
-      // With `Upgrade` alone Node takes a 101 for an answer. The guard has asked for no other protocol.
-      if (status < 200) {
-        end(NO_ANSWER, 'UPGRADE');
-        return;
-      }
-      waiting.end();
-      answerHead(response, status, responseHeaders(rawHeaders, status));
-      received
-        .on('data', (chunk) => {
-          if (!response.write(chunk)) received.pause();
-        })
-        .on('error', fail)
-        .on('end', () => {
-          response.end();
-          end();
-        });
-    });
-    if (body === undefined && isWithBody) sendBody(sent, bodyOf(request, response, waiting));
+    // A fault of the connection is an event of the request too. An answer can come before the end of the body.
+    if (body === undefined && isWithBody) pipeline(bodyOf(request, response, waiting), sent, () => undefined);
     else sent.end(body);
   };
 
@@ -172,6 +120,77 @@ export function upstreamAt(
   };
 }
 
+interface PassBackOptions {
+  readonly timeoutMs: number;
+  /** Gets the kind of the upstream's fault, before the client gets an answer. */
+  readonly onFault: (why: string) => void;
+}
+
+/** Answers the client with the upstream's answer to `sent`, or for its fault. */
+function passBack(
+  sent: ClientRequest,
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  { timeoutMs, onFault }: PassBackOptions,
+): Patience {
+  let answer: IncomingMessage | undefined;
+  let isOver = false;
+  const end = (fault?: Fault, why?: string): void => {
+    if (isOver) return;
+    isOver = true;
+    waiting.end();
+    response.off('close', leave).off('drain', resume);
+    socket.off('close', leave);
+    if (fault === undefined) return;
+    sent.destroy();
+    if (why !== undefined) onFault(why);
+    answerFault(response, fault);
+  };
+  // The client has left, or its token has expired.
+  const leave = (): void => {
+    end();
+    sent.destroy();
+  };
+  const resume = (): void => void answer?.resume();
+  const fail = (error: Error): void => {
+    if (socket.destroyed) end();
+    else end(NO_ANSWER, faultCode(error));
+  };
+  const waiting = patience({
+    upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
+    client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
+  });
+  response.on('close', leave).on('drain', resume);
+  // A response that waits for an earlier one of its connection has no such event.
+  socket.on('close', leave);
+  waiting.waitFor('upstream');
+  sent.on('error', fail).on('close', () => {
+    // Node tells of a switch of the protocol by no other event.
+    if (answer === undefined) end(NO_ANSWER, 'ECONNRESET');
+  });
+  // Node tells of interim answers (RFC 9110 §15.2) by another event: they are between the upstream and the guard.
+  sent.on('response', (received) => {
+    if (isOver) return;
+    answer = received;
+    const { statusCode: status = 0, rawHeaders } = received;
+    // With `Upgrade` alone Node takes a 101 for an answer. The guard has asked for no other protocol.
+    if (status < 200) {
+      end(NO_ANSWER, 'UPGRADE');
+      return;
+    }
+    waiting.end();
+    answerHead(response, status, responseHeaders(rawHeaders, status));
+    received.on('error', fail).on('data', (chunk) => {
+      if (!response.write(chunk)) received.pause();
+    });
+    received.on('end', () => {
+      response.end();
+      end();
+    });
+  });
+  return waiting;
+}
+
 interface Framed extends Pick<Forwarded, 'body'> {
   readonly method: string;
   readonly isWithBody: boolean;
@@ -182,11 +201,6 @@ function framing(headers: readonly string[], { method, body, isWithBody }: Frame
   if (headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length')) return [];
   if (body === undefined && isWithBody) return ['Transfer-Encoding', 'chunked'];
   return body === undefined && WITHOUT_BODY.test(method) ? [] : ['Content-Length', String(body?.length ?? 0)];
-}
-
-/** An answer can come before the end of the body. A fault of the connection is an event of the request too. */
-function sendBody(sent: ClientRequest, body: AsyncIterable<Buffer>): void {
-  pipeline(body, sent, () => undefined);
 }
 
 /** The body as it arrives. */

@@ -247,13 +247,15 @@ describe('The proxy of the guard', () => {
       it(`passes the body of a ${method} on, and none where there is none`, async () => {
         const bodies: unknown[] = [];
         const url = await proxy.start(async (request, response) => {
-          bodies.push([await textOf(request), request.headers['content-length'] ?? null]);
+          const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+          bodies.push([await textOf(request), length ?? coding ?? null]);
           response.end();
         });
         for (const [body, headers] of [
           ['', {}],
           ['', { 'Content-Length': '0' }],
           ['four', { 'Content-Length': '4' }],
+          ['four', { 'Transfer-Encoding': 'chunked' }],
         ] as const) {
           const sent = open(`${url}/a`, method, headers);
           sent.end(body);
@@ -263,6 +265,7 @@ describe('The proxy of the guard', () => {
           ['', method === 'POST' ? '0' : null],
           ['', '0'],
           ['four', '4'],
+          ['four', 'chunked'],
         ]);
       });
     }
