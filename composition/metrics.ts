@@ -5,7 +5,7 @@ import { timeLimit } from '../adapters/platform/system-clock.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { type Surface, surfaces } from '../application/ports/telemetry.ts';
-import { describePortFault } from './listen.ts';
+import { describePortFault } from './listen-faults.ts';
 import type { Parts } from './parts.ts';
 import { consoleChoice, isMeOpen, logChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';

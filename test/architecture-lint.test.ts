@@ -138,6 +138,7 @@ describe('The lint of the architecture', function () {
     ['adapters/sdk/tool-server/core', 'express'],
     ['adapters/sdk/tool-server/express', 'fastify'],
     ['adapters/sdk/tool-server/core', 'ulid'],
+    ['adapters/sdk/tool-server/guard', '../mcp/b.ts'],
     ['adapters/http', 'fastify'],
     ['adapters/http', '../sdk/agent/agent.ts'],
   ];

@@ -1,6 +1,7 @@
 /** Runs the command that was chosen on the command line. */
 
-import { exitCode, type Run } from './command.ts';
+import type { Run } from './command.ts';
+import { exitCode } from './exit-code.ts';
 import type { SettingArgument } from './setting-arguments.ts';
 import { writeReport } from './standard-output.ts';
 

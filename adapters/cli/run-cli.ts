@@ -9,8 +9,9 @@
  */
 
 import yargs, { type Argv } from 'yargs';
-import { attachAll, documentedIn, exitCode, type NamedCommand, type Run } from './command.ts';
+import { attachAll, documentedIn, type NamedCommand, type Run } from './command.ts';
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
+import { exitCode } from './exit-code.ts';
 import { helpLayout } from './help-layout.ts';
 import { describeRefusal, meantCommand, type Nearest } from './refused-line.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';

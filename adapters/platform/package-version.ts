@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
 
 const PACKAGE_NAME = 'mandate';
+/** The library with the program `mandate-guard`. All our packages have one version. */
+const LIBRARY_NAME = '@mandate/tool-server';
 
-/** Reads the version from package.json, in a parent folder of this file. That holds in the source tree and in `dist`. */
+/**
+ * Reads the version from package.json, in a parent folder of this file. That holds in the source tree, and in `dist` of each
+ * package.
+ */
 export function packageVersion(): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const found = readPackage(new URL('package.json', folder));
-    if (found?.name === PACKAGE_NAME && found.version !== undefined) return found.version;
+    const isOurs = found?.name === PACKAGE_NAME || found?.name === LIBRARY_NAME;
+    if (isOurs && found?.version !== undefined) return found.version;
     if (folder.pathname === '/') throw new Error('The package.json of this program is missing.');
   }
 }

@@ -112,7 +112,8 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function memberName(name: string, member: string): string {
+/** The name of a member in a problem. */
+export function memberName(name: string, member: string): string {
   const shown = SHOWN_NAME.test(member) ? member : '(a member with another name)';
   return name === '' ? shown : `${name}.${shown}`;
 }

@@ -1,7 +1,6 @@
 /** Formats log lines, and writes them to a stream. */
 
 import { Writable } from 'node:stream';
-import type { LogFields } from '../../application/ports/telemetry.ts';
 import { visibleJson } from '../../domain/visible.ts';
 import type { ErrorReport } from './error-report.ts';
 
@@ -10,7 +9,7 @@ interface LogEntry {
   readonly message: string;
   /** UTC ISO 8601, three fractional digits. */
   readonly timestamp: string;
-  readonly fields: LogFields;
+  readonly fields: Readonly<Record<string, unknown>>;
   readonly cause: ErrorReport | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
  * A separate HTTP listener for Prometheus. Network rules can then decide who may reach it, and the service's public
- * address never shows metrics. It serves only `GET /metrics`, without a credential. A query is ignored.
+ * address never shows metrics. It serves `GET /metrics`, and `GET /healthz` if asked for, and nothing else, without a
+ * credential. A query is ignored.
  */
 
 import { createServer, type Server } from 'node:http';
@@ -24,11 +25,13 @@ interface ScrapeListener {
 
 /**
  * @param text renders all metrics. Concurrent scrapes share one rendering
+ * @param isServing answers `/healthz`, with 200 or 503; not served when absent
  * @throws the system's error if it cannot listen on the address
  */
 export async function listenForScrapes(
   { host, port }: { readonly host: string; readonly port: number },
   text: () => Promise<string>,
+  isServing?: () => boolean,
 ): Promise<ScrapeListener> {
   let asking: Promise<string> | undefined;
   const shared = () => {
@@ -51,7 +54,12 @@ export async function listenForScrapes(
         response.setHeader('Connection', 'close');
       }
       response.setHeader('Cache-Control', 'no-store');
-      if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
+      const path = request.method === 'GET' ? request.url?.split('?', 1)[0] : undefined;
+      if (path === '/healthz' && isServing !== undefined) {
+        response.writeHead(isServing() ? 200 : 503).end();
+        return;
+      }
+      if (path !== '/metrics') {
         response.writeHead(404).end();
         return;
       }

@@ -2,7 +2,8 @@
 
 import { createReadStream } from 'node:fs';
 import { once } from '../../adapters/cli/argument.ts';
-import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, counted } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import type { SinkComparison } from '../../application/ledger/compare-sink.ts';

@@ -1,7 +1,8 @@
 /** `mandate audit-archive`: exports months of the ledger, and removes them. */
 
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
-import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, counted } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { exportFolder } from '../../adapters/platform/export-folder.ts';

@@ -3,7 +3,8 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { type Verified, writtenLines } from '../../adapters/cli/bundle-report.ts';
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { OutputLost, writeOutput } from '../../adapters/cli/standard-output.ts';
 import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';

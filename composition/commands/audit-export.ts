@@ -1,7 +1,8 @@
 /** `mandate audit-export`: writes sealed records as events for a SIEM. */
 
 import { once } from '../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { OutputLost, writeOutput } from '../../adapters/cli/standard-output.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';

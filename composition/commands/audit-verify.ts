@@ -3,7 +3,8 @@
 import { createReadStream } from 'node:fs';
 import { flag, type KeySource, once, readKeySource, trustedUrl } from '../../adapters/cli/argument.ts';
 import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { renderReport, type VerificationReport } from '../../adapters/cli/verification-report.ts';

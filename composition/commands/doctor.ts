@@ -2,7 +2,8 @@
 
 import type { Readable } from 'node:stream';
 import { flag, once } from '../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { renderFindings } from '../../adapters/cli/findings-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { MAX_SUBJECT_TOKEN } from '../../adapters/http/oauth/requests.ts';

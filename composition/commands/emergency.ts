@@ -7,9 +7,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { keyGivenAsSetting, readCredential } from '../../adapters/cli/admin-key.ts';
-import { exitCode } from '../../adapters/cli/command.ts';
 import { confirm } from '../../adapters/cli/confirm.ts';
 import type { Emergency } from '../../adapters/cli/emergency-options.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { emergencySwitches } from '../../adapters/outbound/emergency-switches.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';

@@ -1,6 +1,7 @@
 /** `mandate log`: the transparency log (`Service:Audit:Log`). */
 
-import { type Command, command, commandGroup, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, commandGroup } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { visibleText } from '../../domain/visible.ts';

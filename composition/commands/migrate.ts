@@ -1,6 +1,7 @@
 /** `mandate migrate`: creates or updates the schema. */
 
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';

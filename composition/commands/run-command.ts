@@ -1,8 +1,8 @@
 /** Shared by all commands: reading the settings, and reporting expected errors. */
 
 import type { Writable } from 'node:stream';
-import { exitCode } from '../../adapters/cli/command.ts';
 import { describeExhausted } from '../../adapters/cli/execute.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { REPORT_LOST, watchReport } from '../../adapters/cli/standard-output.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';

@@ -102,6 +102,12 @@ export const COMMANDS: readonly NamedCommand[] = [
     page: 'docs/witnesses.md',
     load: async () => (await import('./witness.ts')).witnessCommand(),
   },
+  {
+    usage: 'guard',
+    summary: 'Decide about the requests of a service in any language, without a database',
+    page: 'docs/guard.md',
+    load: async () => (await import('./guard.ts')).guardCommand(),
+  },
 ];
 
 /** @returns the exit code, after the command has ended */

@@ -1,6 +1,7 @@
 /** `mandate serve`: runs the service. */
 
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { configuredSigningKeys } from '../files/signing.ts';
 import { startService } from '../service.ts';
@@ -9,8 +10,8 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError, variableOf } from '../settings/startup-error.ts';
+import { untilToldToStop } from '../until-told-to-stop.ts';
 import { processSettings, runCommand, validSettings } from './run-command.ts';
-import { untilToldToStop } from './until-told-to-stop.ts';
 
 export function serveCommand(run = serve): Command {
   return command({

@@ -1,7 +1,7 @@
 /** `mandate stop`: the kill switches of a running service. */
 
 import { flag, once } from '../../adapters/cli/argument.ts';
-import { type Command, command, counted, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, counted } from '../../adapters/cli/command.ts';
 import {
   type Emergency,
   emergencyOf,
@@ -10,6 +10,7 @@ import {
   readPersonArgument,
   readTaskArgument,
 } from '../../adapters/cli/emergency-options.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import type { StopTarget } from '../../application/ports/admin-api.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';

@@ -1,7 +1,8 @@
 /** `mandate unblock`: lifts the operator's block of a person (specification "Sponsor block"). */
 
-import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command } from '../../adapters/cli/command.ts';
 import { type Emergency, emergencyOf, emergencyOptions, PERSON } from '../../adapters/cli/emergency-options.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';

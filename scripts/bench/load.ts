@@ -31,7 +31,7 @@ interface ClosedLoopOptions {
   readonly concurrency: number;
   /** The load ends after this time, or earlier when all prepared requests are sent. */
   readonly seconds: number;
-  /** Text that the body of every response must contain. */
+  /** Text that every response must contain. */
   readonly expected: string;
   /** Milliseconds between two requests of a connection. By default one follows the other's response. */
   readonly everyMs?: number;
@@ -47,7 +47,7 @@ interface ClosedLoopResult {
 /**
  * Closed loop: each connection sends its next request when the previous one is answered.
  *
- * @throws UnexpectedAnswer at the first response whose status is not 200, or whose body lacks `expected`
+ * @throws UnexpectedAnswer at the first response whose status is neither 200 nor 204, or that lacks `expected`
  */
 export async function driveClosedLoop(
   target: Target,
@@ -231,6 +231,8 @@ function roundTrip(socket: Socket, request: Buffer): Promise<Buffer> {
 
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+/** Such a response ends after its head (RFC 9110 §15.3.5). */
+const NO_CONTENT = 204;
 const CLOSES = /\r\nconnection: *close\r\n/i;
 
 function headOf(response: Buffer): string {
@@ -243,6 +245,7 @@ function statusOf(response: Buffer): number {
 
 function isWhole(bytes: Buffer): boolean {
   if (!bytes.includes(HEAD_END)) return false;
+  if (statusOf(bytes) === NO_CONTENT) return true;
   const head = headOf(bytes);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bytes.length >= head.length + Number(length);
@@ -251,8 +254,9 @@ function isWhole(bytes: Buffer): boolean {
 
 function check(response: Buffer, expected: string): void {
   const status = statusOf(response);
-  if (status === 200 && response.includes(expected)) return;
+  const isSuccess = status === 200 || status === NO_CONTENT;
+  if (isSuccess && response.includes(expected)) return;
   // An error body describes the problem. The body of a success may contain a token, so it is not shown.
-  const detail = status === 200 ? `without ${expected}` : response.subarray(headOf(response).length).toString();
+  const detail = isSuccess ? `without ${expected}` : response.subarray(headOf(response).length).toString();
   throw new UnexpectedAnswer(`an answer was ${status} ${detail}`);
 }

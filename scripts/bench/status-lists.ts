@@ -14,13 +14,11 @@
  * Exits with 1 if a goal is missed.
  */
 
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../adapters/platform/zlib-deflate.ts';
@@ -32,6 +30,7 @@ import { newKeys } from '../../test/support/ledger-fixture.ts';
 import { openPostgres } from '../../test/support/open-postgres.ts';
 import { cpuSeconds, describeMachine } from '../machine.ts';
 import type { Engine } from '../temporary-database.ts';
+import { startChildServer } from './child-server.ts';
 import { driveClosedLoop, toBytes } from './load.ts';
 import { median } from './report.ts';
 import { fillTables } from './rows.ts';
@@ -167,10 +166,9 @@ function openStored({ postgresUri, sqliteFile }: Started): Promise<Storage> {
 }
 
 async function polling({ process: service }: Started, seconds: number): Promise<boolean> {
-  const bare = fork(fileURLToPath(new URL('./bare-server.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
-  const [port] = await once(bare, 'message');
-  const least = await sharePolled(`http://127.0.0.1:${port}/status`, bare.pid ?? 0, seconds);
-  bare.disconnect();
+  const bare = await startChildServer('bare-server.ts');
+  const least = await sharePolled(`${bare.origin}/status`, bare.pid, seconds);
+  bare.stop();
   const { share, counts, bytes } = await sharePolled(`${service.issuer}/status/${LIST_ID}`, service.pid, seconds);
   const answers = [...counts].map(([status, count]) => `${count} answers ${status}`).join(', ');
   console.log(`the same polls of a bare server take ${(least.share * 100).toFixed(1)} % of a core`);

@@ -11,7 +11,7 @@ export interface Workload {
   readonly pid: number;
   /** The process id of its database server. `undefined` if it has none. */
   readonly databasePid: number | undefined;
-  /** Text that the body of every response must contain. */
+  /** Text that every response must contain. */
   readonly expected: string;
   /** Requests of one round, if each is costly to prepare. By default a round sends as many as it can. */
   readonly inRound?: number;

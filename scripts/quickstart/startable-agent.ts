@@ -6,7 +6,8 @@ import { fromSource } from '../from-source.ts';
 import type { Stage } from './stage.ts';
 import type { Cast } from './story.ts';
 
-const EXAMPLE = fileURLToPath(new URL('../../docs/examples/agent.ts', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const EXAMPLE = 'docs/examples/agent.ts';
 
 /** Writes two files that only their owner may read: the key, and the commands that set the agent's variables and start it. */
 export function leaveAgent(
@@ -23,7 +24,8 @@ export function leaveAgent(
   };
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}`);
   const start = [process.execPath, ...fromSource, EXAMPLE].map(quoted).join(' ');
-  writeFileSync(agentFile, `${lines.join('\n')}\nexec ${start}\n`, { mode: 0o600 });
+  // The loader finds our packages by the tsconfig.json of the current folder.
+  writeFileSync(agentFile, `${lines.join('\n')}\ncd ${quoted(ROOT)} && exec ${start}\n`, { mode: 0o600 });
 }
 
 function quoted(text: string): string {

@@ -12,13 +12,16 @@ import { runCommand, startCommand } from '../support/command-process.ts';
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const MAIN = at('composition/main.ts');
+const GUARD = at('composition/guard/mandate-guard.ts');
 const { engines } = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { engines: { node: string } };
 const oldest = engines.node.replace('>=', '');
 
-function runOn(version: string) {
+function runOn(version: string, program = MAIN) {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
   const options = [...fromSource, '--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...options, MAIN, '--version'], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...options, program, '--version'], {
+    encoding: 'utf8',
+  });
   return { status, stdout, stderr };
 }
 
@@ -41,11 +44,26 @@ describe('mandate', function () {
     });
   }
 
-  it('starts with a file that an old Node can parse: without static imports and newer syntax', () => {
-    const code = readFileSync(MAIN, 'utf8').replace(/\/\*\*.*?\*\//gs, '');
-    expect(code).to.match(/^\s*import\('\.\/commands\/command-line\.ts'\);$/m);
-    expect(code).not.to.match(/^\s*(import [^(]|export )/m);
-    expect(code).not.to.match(/\?\?|\?\.|\bawait\b|\|\|=|&&=/);
+  it('is as strict about its version as mandate-guard', () => {
+    const needed = `mandate-guard: The guard needs Node ${oldest} or newer; this is 18.20.8.\n`;
+    expect(runOn('18.20.8', GUARD)).to.deep.equal({ status: 1, stdout: '', stderr: needed });
+    expect(runOn(`${oldest}.0`, GUARD)).to.include({ status: 0, stderr: '' });
+  });
+
+  it('starts with files that an old Node can parse: without other static imports and newer syntax', () => {
+    const codeOf = (file: string) => readFileSync(file, 'utf8').replace(/\/\*\*.*?\*\//gs, '');
+    for (const [program, loaded, check] of [
+      [MAIN, './commands/command-line.ts', './on-supported-node.ts'],
+      [GUARD, './guard-line.ts', '../on-supported-node.ts'],
+    ] as const) {
+      const lines = codeOf(program).split('\n');
+      expect(lines).to.include(`  import('${loaded}');`);
+      const isImport = (line: string) => /^\s*(import [^(]|export )/.test(line);
+      expect(lines.filter(isImport)).to.deep.equal([`import { onSupportedNode } from '${check}';`]);
+    }
+    const check = codeOf(at('composition/on-supported-node.ts'));
+    expect(check).not.to.match(/^\s*import\b|\bimport\(/m);
+    for (const code of [codeOf(MAIN), codeOf(GUARD), check]) expect(code).not.to.match(/\?\?|\?\.|\bawait\b|\|\|=|&&=/);
   });
 
   it('says in a sentence that its help could not be written, and takes a reader that leaves for no fault', async () => {

@@ -21,6 +21,11 @@ describe('Every command of a page', () => {
     });
   }
 
+  it('gives no option to npx before the first word for the program: npx takes it for its own', () => {
+    const swallowed = pages.flatMap((page) => pageText(page).match(/npx (?:--\S+ )*[\w@][\w@/-]* +-.*/g) ?? []);
+    expect(swallowed).to.deep.equal([]);
+  });
+
   it('is run by a test that exists, on a page that exists', () => {
     for (const [page, tests] of Object.entries(RUN_BY)) {
       expect(pages).to.include(page);

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { accessEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
 import { checkOptions } from '../../adapters/sdk/tool-server/core/options.ts';
-import { describeRefusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
+import { describeRefusal, refusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
 import type { McpToolPolicy } from '../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { checkMcpOptions } from '../../adapters/sdk/tool-server/mcp/options.ts';
@@ -20,6 +20,13 @@ describe('docs/tool-servers.md', () => {
       return `| \`${reason}\` | ${status} | \`${error}\` | ${sentence} |`;
     });
     expect(page).to.include(rows.join('\n'));
+  });
+
+  it('says which refusals have a challenge', () => {
+    expect(page).to.include('401, 403 and `malformed_request` carry `WWW-Authenticate: Bearer`');
+    const challenged = refusalReasons.filter((reason) => 'WWW-Authenticate' in refusal(reason, 'realm').headers);
+    const named = refusalReasons.filter((reason) => /^40[13]$/.test(String(describeRefusal(reason).status)));
+    expect(challenged).to.deep.equal(['malformed_request', ...named]);
   });
 
   it('lists every option with its default', () => {

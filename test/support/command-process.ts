@@ -1,6 +1,7 @@
-/** Runs `mandate` as a child process, from the sources, with only these settings in its environment. */
+/** Runs `mandate`, or another program of this repository, as a child process, from the sources, with only these settings in its environment. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { asProgram } from '../../scripts/from-source.ts';
 import { environmentOf } from './mandate.ts';
 
@@ -17,13 +18,15 @@ export interface CommandProcess {
   readonly ended: Promise<Ended>;
   /** Resolves with the output once it contains the text. Rejects if the process ends before. */
   said(text: string): Promise<string>;
+  /** The same for standard error. */
+  complained(text: string): Promise<string>;
 }
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
 /** @param shell a command that the shell of the process runs first, such as `ulimit -f 8` */
-export function startCommand(args: readonly string[], settings: Settings, shell?: string): CommandProcess {
-  const line = [process.execPath, ...asProgram(MAIN), ...args];
+export function startCommand(args: readonly string[], settings: Settings, shell?: string, main = MAIN): CommandProcess {
+  const line = [process.execPath, ...asProgram(main), ...args];
   const [program = '', ...rest] = shell === undefined ? line : ['sh', '-c', `${shell}; exec "$@"`, 'sh', ...line];
   const child = spawn(program, rest, {
     env: { PATH: process.env.PATH, ...environmentOf(settings) },
@@ -37,16 +40,18 @@ export function startCommand(args: readonly string[], settings: Settings, shell?
     err += chunk;
   });
   const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+  const contains = (stream: Readable, read: () => string, text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => read().includes(text) && resolve(read());
+      stream.on('data', look);
+      void ended.then(() => reject(new Error(`the process ended: ${out}${err}`)));
+      look();
+    });
   return {
     child,
     ended,
-    said: (text) =>
-      new Promise((resolve, reject) => {
-        const look = () => out.includes(text) && resolve(out);
-        child.stdout.on('data', look);
-        void ended.then(() => reject(new Error(`the process ended: ${out}${err}`)));
-        look();
-      }),
+    said: (text) => contains(child.stdout, () => out, text),
+    complained: (text) => contains(child.stderr, () => err, text),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The gateways of docs/examples/gateways, where they are installed. */
+/** The gateways of docs/examples/gateways and of docs/examples/guard, where they are installed. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,14 +14,32 @@ export interface StartedGateway {
   close(): Promise<void>;
 }
 
-interface Gateway {
+export interface Gateway {
   readonly name: string;
-  /** In docs/examples/gateways. */
+  /** In either of both folders. */
   readonly file: string;
   readonly program: string;
   /** @param file the configuration @param home a folder for what it writes */
   argumentsFor(file: string, home: string): readonly string[];
+  /** @returns the configuration with what Debian sets elsewhere */
+  complete?(configuration: string, home: string): string;
 }
+
+/** What /etc/apache2 sets, with files of the test. */
+const apacheSettings = (home: string) => `
+ServerRoot ${home}
+DefaultRuntimeDir ${home}
+PidFile ${home}/apache2.pid
+ErrorLog ${home}/error.log
+ServerName localhost
+${['mpm_event', 'authz_core', 'proxy', 'proxy_http', 'headers']
+  .map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`)
+  .join('\n')}
+<IfModule unixd_module>
+  User www-data
+  Group www-data
+</IfModule>
+`;
 
 export const gateways = {
   nginx: {
@@ -32,6 +50,11 @@ export const gateways = {
       ...['-c', file, '-p', home, '-e', 'stderr'],
       ...['-g', `daemon off; pid ${home}/nginx.pid; error_log stderr;`],
     ],
+    // Debian's nginx keeps bodies in /var/lib/nginx, which only its own user may write.
+    complete(configuration, home) {
+      const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${home};`);
+      return configuration.replace('http {', `http { ${folders.join(' ')} access_log off;`);
+    },
   },
   caddy: {
     name: 'Caddy',
@@ -44,6 +67,13 @@ export const gateways = {
     file: 'haproxy.cfg',
     program: process.env.HAPROXY ?? '/usr/sbin/haproxy',
     argumentsFor: (file) => ['-db', '-f', file],
+  },
+  apache: {
+    name: 'Apache',
+    file: 'apache.conf',
+    program: process.env.APACHE ?? '/usr/sbin/apache2',
+    argumentsFor: (file) => ['-D', 'FOREGROUND', '-f', file],
+    complete: (configuration, home) => `${apacheSettings(home)}${configuration}`,
   },
 } as const satisfies Readonly<Record<string, Gateway>>;
 
@@ -73,12 +103,7 @@ export async function startGateway(
     configuration,
   );
   const file = join(home, gateway.file);
-  // Debian's nginx keeps bodies in /var/lib/nginx, which only its own user may write.
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${home};`);
-  writeFileSync(
-    file,
-    gateway.file === 'nginx.conf' ? text.replace('http {', `http { ${temporary.join(' ')} access_log off;`) : text,
-  );
+  writeFileSync(file, gateway.complete?.(text, home) ?? text);
   const child = spawn(gateway.program, gateway.argumentsFor(file, home), {
     env: { PATH: process.env.PATH, HOME: home },
     stdio: ['ignore', 'ignore', 'pipe'],

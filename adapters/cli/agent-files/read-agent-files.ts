@@ -4,7 +4,6 @@
  * an error has the API's sentence, and its line.
  */
 
-import { createReadStream } from 'node:fs';
 import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';
 import type { Declaration } from '../../../domain/agents/declaration.ts';
 import { readMayActNames } from '../../../domain/agents/may-act-name.ts';
@@ -20,33 +19,12 @@ import {
 } from '../../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
+import type { PlacedMapping } from '../../../domain/placed-mapping.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { findExcess, readYaml, type YamlLimits, type YamlMapping, type YamlReading } from './yaml-documents.ts';
+import { findExcess, type YamlLimits } from './yaml-documents.ts';
+import { FILE_LIMITS, type FileProblem, readYamlBytes, readYamlFile, type YamlContent } from './yaml-file.ts';
 
-/** An error in a file of agents, with its position. It quotes nothing of the file but field names. */
-export interface FileProblem {
-  /** The path as given on the command line. */
-  readonly file: string;
-  /** Counted from 1. `undefined` if the problem concerns the whole file. */
-  readonly line: number | undefined;
-  /** `undefined` if the problem concerns the whole registration. */
-  readonly field: string | undefined;
-  readonly sentence: string;
-}
-
-/** Formats a problem as `agents.yaml:7: max_task_ttl: Must be …`, which editors and other programs understand. */
-export function describeFileProblem({ file, line, field, sentence }: FileProblem): string {
-  return [line === undefined ? file : `${file}:${line}`, ...(field === undefined ? [] : [field]), sentence].join(': ');
-}
-
-/** The maximum length of a file: enough for thousands of agents. */
-const MAX_BYTES = 4 * 1_048_576;
-/**
- * The limits of every file, checked before it is parsed. The tokens are those of some 4,000 agents. A registration has
- * lists of at most 1,000 entries, few levels, and few values of several lines.
- */
-const FILE_LIMITS: YamlLimits = { tokens: 500_000, escapes: 50_000, entries: 2000, depth: 32, aliases: 100 };
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+const CONTENT: YamlContent = { limits: FILE_LIMITS, mapping: 'the fields of one registration' };
 
 type AgentFiles =
   | { readonly kind: 'sound'; readonly agents: readonly JudgedDeclaration[] }
@@ -67,11 +45,11 @@ export function findExcessIn(file: string, bytes: Uint8Array, limits: Partial<Ya
 
 /** Reads one file that was sent. @param file the name in the problems */
 export function readAgentBytes(file: string, bytes: Uint8Array, judge: Judge): Promise<AgentFiles> {
-  return judgeAll([{ file, ...readBytes(file, bytes) }], judge);
+  return judgeAll([{ file, ...found(file, readYamlBytes(bytes, CONTENT)) }], judge);
 }
 
 interface ReadFile {
-  readonly mappings: readonly YamlMapping[];
+  readonly mappings: readonly PlacedMapping[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -98,39 +76,18 @@ async function judgeAll(files: readonly (ReadFile & { readonly file: string })[]
 }
 
 async function readFile(file: string): Promise<ReadFile & { readonly file: string }> {
-  const bytes = await bytesOf(file);
-  return { file, ...(bytes === undefined ? wholeFile(file, 'Cannot be read.') : readBytes(file, bytes)) };
+  return { file, ...found(file, await readYamlFile(file, CONTENT)) };
 }
 
-function wholeFile(file: string, sentence: string): ReadFile {
-  return { mappings: [], problems: [{ file, line: undefined, field: undefined, sentence }] };
-}
-
-function readBytes(file: string, bytes: Uint8Array): ReadFile {
-  if (bytes.length > MAX_BYTES) return wholeFile(file, `Is longer than ${MAX_BYTES} bytes.`);
-  let reading: YamlReading;
-  try {
-    const text = utf8.decode(bytes);
-    const excess = findExcess(text, FILE_LIMITS);
-    reading = excess === undefined ? readYaml(text) : { mappings: [], problems: [excess] };
-  } catch (error) {
-    if (error instanceof TypeError) return wholeFile(file, 'Is not text in UTF-8.');
-    throw error;
-  }
-  const { mappings, problems } = reading;
+function found(file: string, read: Awaited<ReturnType<typeof readYamlFile>>): ReadFile {
+  if (read.kind === 'unusable') return wholeFile(file, read.sentence);
+  const { mappings, problems } = read.documents;
   if (mappings.length === 0 && problems.length === 0) return wholeFile(file, 'Contains no registration.');
   return { mappings, problems: problems.map((problem) => ({ file, field: undefined, ...problem })) };
 }
 
-async function bytesOf(file: string): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  try {
-    // Reads one byte more than the limit, which shows that a file is too long. A device could deliver bytes without end.
-    for await (const chunk of createReadStream(file, { end: MAX_BYTES })) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  } catch {
-    return undefined;
-  }
+function wholeFile(file: string, sentence: string): ReadFile {
+  return { mappings: [], problems: [{ file, line: undefined, field: undefined, sentence }] };
 }
 
 type JudgedMapping =
@@ -145,7 +102,7 @@ const TOGETHER: readonly (readonly string[])[] = [
 
 /** Checks the form of each field, then the rules of the registration, and reports the problems of both. */
 async function judgeMapping(
-  mapping: YamlMapping,
+  mapping: PlacedMapping,
   judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
 ): Promise<JudgedMapping> {
   const { declaration, problems } = declaredAgent(mapping);
@@ -182,7 +139,7 @@ interface ReadAgent {
 const NAME = /^[\w.-]{1,64}$/;
 
 /** Parses one registration: all required fields, each in its form, and no others. Reports every problem. */
-function declaredAgent(mapping: YamlMapping): ReadAgent {
+function declaredAgent(mapping: PlacedMapping): ReadAgent {
   const problems: FieldProblem[] = [];
   for (const [name, { line }] of mapping.fields) {
     if (Object.hasOwn(fieldShapes, name)) continue;

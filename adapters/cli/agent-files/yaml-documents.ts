@@ -7,37 +7,17 @@ import {
   type Document,
   isMap,
   isScalar,
+  isSeq,
   Lexer,
   LineCounter,
+  type Pair,
   type ParsedNode,
   Parser,
   parseAllDocuments,
   type YAMLError,
 } from 'yaml';
+import type { PlacedDocuments, PlacedField, PlacedProblem } from '../../../domain/placed-mapping.ts';
 import type { Json } from '../../../domain/tokens/strict-json.ts';
-
-interface YamlField {
-  readonly value: Json;
-  readonly line: number;
-}
-
-export interface YamlMapping {
-  /** The line on which the mapping begins. */
-  readonly line: number;
-  readonly fields: ReadonlyMap<string, YamlField>;
-  /** Names of fields whose values could not be read. A problem describes each. */
-  readonly unread: ReadonlySet<string>;
-}
-
-interface YamlProblem {
-  readonly line: number;
-  readonly sentence: string;
-}
-
-export interface YamlReading {
-  readonly mappings: readonly YamlMapping[];
-  readonly problems: readonly YamlProblem[];
-}
 
 /**
  * The limits of a text. The library reads everything into memory, its time grows with the square of the names in a
@@ -52,7 +32,7 @@ export interface YamlLimits {
   readonly entries: number;
   /** Mappings and lists within one another. */
   readonly depth: number;
-  /** Anchors and aliases together, in one document. */
+  /** Anchors and aliases together, in one document. 0 refuses them. */
   readonly aliases: number;
 }
 
@@ -63,7 +43,7 @@ export interface YamlLimits {
 export function findExcess(
   text: string,
   { tokens, escapes, entries, depth, aliases }: YamlLimits,
-): YamlProblem | undefined {
+): PlacedProblem | undefined {
   const parser = new Parser();
   let [line, read, escaped, repeats] = [1, 0, 0, 0];
   for (const token of new Lexer().lex(text)) {
@@ -75,6 +55,7 @@ export function findExcess(
     if (token.startsWith('"')) escaped += token.split('\\').length - 1;
     if (escaped > escapes) return excess(escapes, 'escapes and line breaks are in values');
     if (/^[*&]/.test(token)) repeats += 1;
+    if (repeats > 0 && aliases === 0) return { line, sentence: 'Has an anchor or an alias: this file may have none.' };
     if (repeats > aliases) return excess(aliases, 'anchors and aliases are in one registration');
     for (const { type } of parser.next(token)) if (type === 'document') repeats = 0;
     // The collections that are open at this token, the innermost last, in a document.
@@ -94,8 +75,12 @@ function isLineBreak(token: string): boolean {
 /** Later faults of a document are usually consequences of the first ones. */
 const MAX_FAULTS = 10;
 
-/** Parses every document of the text. Empty ones, as after a trailing `---`, are left out. */
-export function readYaml(text: string): YamlReading {
+/**
+ * Parses every document of the text. Empty ones, as after a trailing `---`, are left out.
+ *
+ * @param content what a document must hold, for the problem of another one
+ */
+export function readYaml(text: string, content = 'fields and their values'): PlacedDocuments {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, {
     lineCounter: lines,
@@ -105,24 +90,24 @@ export function readYaml(text: string): YamlReading {
     // The library's warnings on standard error would quote the text.
     logLevel: 'silent',
   });
-  const readings = documents.map((document) => readDocument(document, (offset) => lines.linePos(offset).line));
+  const readings = documents.map((document) => readDocument(document, content, (offset) => lines.linePos(offset).line));
   return {
     mappings: readings.flatMap(({ mappings }) => mappings),
     problems: readings.flatMap(({ problems }) => problems),
   };
 }
 
-function readDocument(document: Document.Parsed, lineAt: (offset: number) => number): YamlReading {
+function readDocument(document: Document.Parsed, content: string, lineAt: (offset: number) => number): PlacedDocuments {
   const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS);
-  const problems: YamlProblem[] = faults.map((fault) => ({ line: lineAt(fault.pos[0]), sentence: sentenceFor(fault) }));
+  const problems = distinct(faults.map((fault) => ({ line: lineAt(fault.pos[0]), sentence: sentenceFor(fault) })));
   if (!faults.every(({ code }) => ONE_FIELD.has(code))) return wrong(problems);
   const { contents } = document;
   if (contents === null || (isScalar(contents) && contents.value === null)) return wrong(problems);
   const line = lineAt(contents.range[0]);
   if (!isMap<ParsedNode, ParsedNode | null>(contents)) {
-    return wrong([...problems, { line, sentence: 'Must be a mapping: the fields of one registration.' }]);
+    return wrong([...problems, { line, sentence: `Must be a mapping: ${content}.` }]);
   }
-  const fields = new Map<string, YamlField>();
+  const fields = new Map<string, PlacedField>();
   const unread = new Set<string>();
   for (const { key, value } of contents.items) {
     const [begin, end] = [key.range[0], (value ?? key).range[2]];
@@ -143,10 +128,35 @@ function readDocument(document: Document.Parsed, lineAt: (offset: number) => num
     unread.add(key.value);
     problems.push({ line: at, sentence: UNREADABLE });
   }
-  return { mappings: [{ line, fields, unread }], problems };
+  const lineOf = (path: readonly (string | number)[]) => lineAt(offsetOf(contents, path));
+  return { mappings: [{ line, fields, unread, lineOf }], problems };
 }
 
-function wrong(problems: readonly YamlProblem[]): YamlReading {
+function offsetOf(contents: ParsedNode, path: readonly (string | number)[]): number {
+  let [node, offset]: [ParsedNode | null, number] = [contents, contents.range[0]];
+  for (const step of path) {
+    if (isMap<ParsedNode, ParsedNode | null>(node)) {
+      const items: readonly Pair<ParsedNode, ParsedNode | null>[] = node.items;
+      const pair = items.find(({ key }) => isScalar(key) && String(key.value) === step);
+      if (pair === undefined) return offset;
+      [node, offset] = [pair.value, pair.key.range[0]];
+    } else {
+      const entry: ParsedNode | undefined = isSeq<ParsedNode>(node) ? node.items[Number(step)] : undefined;
+      if (entry === undefined) return offset;
+      [node, offset] = [entry, entry.range[0]];
+    }
+  }
+  return offset;
+}
+
+/** One wrong sign can be several faults of one line. */
+function distinct(problems: readonly PlacedProblem[]): PlacedProblem[] {
+  return problems.filter(({ line, sentence }, at) => {
+    return problems.findIndex((other) => other.line === line && other.sentence === sentence) === at;
+  });
+}
+
+function wrong(problems: readonly PlacedProblem[]): PlacedDocuments {
   return { mappings: [], problems };
 }
 
@@ -192,6 +202,12 @@ const SENTENCES: Partial<Readonly<Record<YAMLError['code'], string>>> = {
   BAD_INDENT: 'Is indented wrongly, or a bracket before it is not closed.',
   MISSING_CHAR: 'A character is missing: a quote, a bracket, a colon or a comma.',
   TAG_RESOLVE_FAILED: 'Has a tag: tags are not supported.',
+  UNEXPECTED_TOKEN:
+    'Has a sign in a place where YAML has another meaning for it: a text with brackets or braces needs quotes.',
+  BAD_SCALAR_START: 'A text begins with a sign that YAML keeps for itself: it needs quotes.',
+  BLOCK_AS_IMPLICIT_KEY: 'Has two colons in one line: a text with a colon and a space needs quotes.',
+  MULTILINE_IMPLICIT_KEY: 'A name needs a colon and a space after it, in the same line.',
+  BAD_DQ_ESCAPE: 'Has a backslash that begins no escape: a text with backslashes needs single quotes.',
 };
 
 function sentenceFor({ code }: YAMLError): string {

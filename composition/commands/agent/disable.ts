@@ -1,13 +1,14 @@
 /** `mandate agent disable`: the agent gets no token from now on (specification "Agent"). */
 
 import { once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
 import {
   type Emergency,
   emergencyOf,
   emergencyOptions,
   readAgentArgument,
 } from '../../../adapters/cli/emergency-options.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
 import { EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from '../emergency.ts';

@@ -3,7 +3,8 @@
 import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flag, once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { newSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, writeKeyFile } from '../../../adapters/platform/key-file.ts';
 import { CERTAIN_RULES } from '../../../domain/agents/declaration.ts';

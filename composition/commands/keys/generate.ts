@@ -2,7 +2,8 @@
 
 import { resolve } from 'node:path';
 import { flag, once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { renderNewKey, type SettingLine } from '../../../adapters/cli/key-report.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import { newSigningKey, type PublicHalf, thumbprintOf } from '../../../adapters/jose/signing-key.ts';

@@ -1,7 +1,8 @@
 /** `mandate keys retire` (specification "Configuration rules"; supplement "How it runs"). */
 
 import { flag, once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { renderRetirement } from '../../../adapters/cli/key-report.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import { writeOutput } from '../../../adapters/cli/standard-output.ts';

@@ -1,6 +1,7 @@
 /** `mandate witness accept-clock`: lowers the times that a clock that was ahead has left. */
 
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { writeOutput } from '../../../adapters/cli/standard-output.ts';
 import { systemClock } from '../../../adapters/platform/system-clock.ts';
 import { instantFromSeconds, toSeconds, toShortText } from '../../../domain/instant.ts';

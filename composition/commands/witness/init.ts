@@ -1,6 +1,7 @@
 /** `mandate witness init` (C2SP tlog-witness v1.0.0). */
 
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { newNoteKey } from '../../../adapters/jose/log-key.ts';
 import { writeKeyFile } from '../../../adapters/platform/key-file.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';

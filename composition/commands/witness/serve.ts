@@ -1,7 +1,8 @@
 /** `mandate witness serve` (C2SP tlog-witness v1.0.0). */
 
 import { once } from '../../../adapters/cli/argument.ts';
-import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { type Command, command } from '../../../adapters/cli/command.ts';
+import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { verifyEd25519 } from '../../../adapters/jose/log-key.ts';
 import { systemClock } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
@@ -12,8 +13,8 @@ import { ED25519, formatVerifierKey, parseVerifierKey, type VerifierKey } from '
 import { listen } from '../../listen.ts';
 import { startRecurring } from '../../recurring.ts';
 import { StartupError } from '../../settings/startup-error.ts';
+import { untilToldToStop } from '../../until-told-to-stop.ts';
 import { printError, runCommand } from '../run-command.ts';
-import { untilToldToStop } from '../until-told-to-stop.ts';
 import { fileOption, openState, readSigner } from './files.ts';
 
 interface WitnessServeRequest {

@@ -4,13 +4,14 @@
  * fail.
  */
 
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
+import { guardMetrics } from '../../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import { alerts } from '../../../scripts/observability/alerts.ts';
 import { rows } from '../../../scripts/observability/dashboard.ts';
 
@@ -106,6 +107,14 @@ describe('promtool', function () {
   it('accepts the configuration and the rules', async () => {
     expect(await promtool('check', 'config', join(FOLDER, 'prometheus.yaml'))).to.include('SUCCESS');
     expect(await promtool('check', 'rules', RULES)).to.include(`SUCCESS: ${alerts.length} rules found`);
+  });
+
+  it('accepts the metrics of the guard', () => {
+    const { status, stdout, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], {
+      input: guardMetrics().text(),
+      encoding: 'utf8',
+    });
+    expect({ status, stdout, stderr }).to.deep.equal({ status: 0, stdout: '', stderr: '' });
   });
 
   it('accepts every query of the dashboard', async () => {

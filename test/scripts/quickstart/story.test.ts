@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Task, TaskOver } from '@mandate/agent';
@@ -130,12 +131,12 @@ describe('the quickstart', function () {
       expect(invited.text()).to.not.contain(readFileSync(stage.taskTokenFile, 'utf8'));
     });
 
-    it('leaves an agent that can be started again and again, whose key only its owner can read', async () => {
+    it('leaves an agent that can be started again and again, in any folder, whose key only its owner can read', async () => {
       for (const file of [stage.agentFile, stage.agentKeyFile]) expect(statSync(file).mode & 0o777).to.equal(0o600);
       const start = invited.commands.find((command) => command.startsWith('sh '));
       expect(start).to.equal(`sh ${stage.agentFile}`);
-      for (const _ of [1, 2]) {
-        const { stdout } = await promisify(execFile)('sh', [stage.agentFile]);
+      for (const cwd of [process.cwd(), dirname(stage.agentFile)]) {
+        const { stdout } = await promisify(execFile)('sh', [stage.agentFile], { cwd });
         expect(JSON.parse(stdout)).to.deep.equal({ key: 'OPS-7', readFor: 'ada', readBy: 'agent:triage-bot' });
       }
     });

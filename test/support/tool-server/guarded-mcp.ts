@@ -1,11 +1,14 @@
-/** A real MCP server (TypeScript SDK 2, streamable HTTP, on Express), which the tool-server library guards. */
+/**
+ * A real MCP server (TypeScript SDK 2, streamable HTTP, on Express), which the tool-server library guards: as a middleware,
+ * or in the proxy in front of it.
+ */
 
-import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
-import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
+import type { RoutePolicy } from '../../../adapters/sdk/tool-server/core/policy.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import {
   claimsOf,
@@ -14,7 +17,9 @@ import {
   mcpProtection,
 } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { closeServer, listen } from '../listening.ts';
-import type { GuardedApp, POLICIES } from './guarded-apps.ts';
+import { type GuardedApp, type POLICIES, presented, presentedHeaders } from './guarded-apps.ts';
+import { inSessions } from './mcp-sessions.ts';
+import { proxyConfiguration, serveProxy } from './proxied-upstream.ts';
 
 /** For each route of the web frameworks, the MCP tool with the same policy. */
 export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
@@ -45,6 +50,8 @@ export interface GuardedMcpOptions extends Partial<McpProtectionOptions> {
   readonly parsed?: boolean;
   /** Whether the server keeps sessions, as in protocol revisions before 2026-07-28. */
   readonly sessions?: boolean;
+  /** Whether the proxy of the guard is in front of the server, in place of the middleware. */
+  readonly proxied?: boolean;
   /** By default a free port. */
   readonly port?: number;
 }
@@ -59,13 +66,15 @@ export interface GuardedMcp extends GuardedApp {
 
 export async function startGuardedMcp(
   toolServer: ToolServer,
-  { parsed = true, sessions = false, port = 0, ...options }: GuardedMcpOptions = {},
+  { parsed = true, sessions = false, proxied = false, port = 0, ...options }: GuardedMcpOptions = {},
 ): Promise<GuardedMcp> {
+  if (proxied) return startProxiedMcp(toolServer, sessions, options);
   const called: string[] = [];
   const app = parsed ? createMcpExpressApp() : express();
   const protection = mcpProtection(toolServer, { tools: TOOL_POLICIES, ...options });
   app.use(protection.metadata);
-  const answer = sessions ? inSessions(called) : toNodeHandler(createMcpHandler(() => jiraServer(called)));
+  const make = () => jiraServer(called, (context) => presented(claimsOf(context)));
+  const answer = sessions ? inSessions(make) : toNodeHandler(createMcpHandler(make));
   app.all('/mcp', protection.guard, (request: Request, response: Response) => {
     void answer(request, response, request.body);
   });
@@ -80,14 +89,55 @@ export async function startGuardedMcp(
   };
 }
 
+/** The policies that a file can have: no function. */
+function ofFile(tools: Readonly<Record<string, McpToolPolicy>>): Readonly<Record<string, RoutePolicy>> {
+  return Object.fromEntries(
+    Object.entries(tools).flatMap(([name, { authorize, approval: _, ...policy }]) =>
+      authorize === undefined ? [[name, policy]] : [],
+    ),
+  );
+}
+
+/** The server knows nothing of Mandate but the headers of the proxy. */
+async function startProxiedMcp(
+  toolServer: ToolServer,
+  sessions: boolean,
+  { tools = TOOL_POLICIES, methods = {} }: GuardedMcpOptions,
+): Promise<GuardedMcp> {
+  const called: string[] = [];
+  const make = () => jiraServer(called, ({ http }) => http?.authInfo?.extra?.presented);
+  const answer = sessions ? inSessions(make) : toNodeHandler(createMcpHandler(make));
+  const app = express();
+  app.all('/mcp', (request: Request, response: Response) => {
+    void answer(Object.assign(request, { auth: authOf(request.headers) }), response, undefined);
+  });
+  const server = createServer(app);
+  const upstream = `http://127.0.0.1:${await listen(server)}`;
+  const mcp = { path: '/mcp', tools: ofFile(tools), methods };
+  const guard = await serveProxy(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp }));
+  return {
+    url: guard.url,
+    called,
+    endpoint: `${guard.url}/mcp`,
+    metadataUrl: `${guard.url}/.well-known/oauth-protected-resource/api`,
+    async stop() {
+      await guard.stop();
+      await closeServer(server);
+    },
+  };
+}
+
+function authOf(headers: IncomingHttpHeaders) {
+  return { token: '', clientId: '', scopes: [], extra: { presented: presentedHeaders(headers) } };
+}
+
 /** Each tool answers with the claims that it received. */
-function jiraServer(called: string[]): McpServer {
+function jiraServer(called: string[], claimsIn: (context: ServerContext) => unknown): McpServer {
   const server = new McpServer({ name: 'jira', version: '1.2.3' });
   for (const name of [...Object.keys(TOOL_POLICIES), FORGOTTEN]) {
     server.registerTool(name, { description: `What ${name} does` }, (context) => {
       called.push(name);
-      const { sub, act, scope, task } = claimsOf(context);
-      const text = JSON.stringify({ sub, agent: act?.sub ?? null, scope, task: task?.id ?? null });
+      const text = JSON.stringify(claimsIn(context));
       return { content: [{ type: 'text', text }] };
     });
   }
@@ -96,22 +146,4 @@ function jiraServer(called: string[]): McpServer {
     return { contents: [{ uri: uri.href, text: 'A board.' }] };
   });
   return server;
-}
-
-/** Finds the session by the id that the client presents, as the documentation of the SDK does. */
-function inSessions(called: string[]) {
-  const transports = new Map<string, NodeStreamableHTTPServerTransport>();
-  return async (request: Request, response: Response, body: unknown): Promise<void> => {
-    const presented = request.get('mcp-session-id');
-    let transport = presented === undefined ? undefined : transports.get(presented);
-    if (transport === undefined) {
-      const made = new NodeStreamableHTTPServerTransport({
-        sessionIdGenerator: randomUUID,
-        onsessioninitialized: (id) => void transports.set(id, made),
-      });
-      await jiraServer(called).connect(made);
-      transport = made;
-    }
-    await transport.handleRequest(request, response, body);
-  };
 }

@@ -41,6 +41,13 @@ export function incomingWith(body: object, token: string) {
   });
 }
 
+/** What is in front of the MCP server. */
+export const FRONTS = [
+  ['behind a body parser', { parsed: true }],
+  ['without a body parser', { parsed: false }],
+  ['behind the proxy of the guard', { proxied: true }],
+] as const satisfies readonly (readonly [string, GuardedMcpOptions])[];
+
 interface Guarded {
   readonly app: GuardedMcp;
   readonly toolServer: ToolServer;

@@ -1,18 +1,18 @@
 /** A real MCP server with one tool, `pay`, whose calls a person has to approve, and the official clients of both SDKs. */
 
-import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
+import { toNodeHandler } from '@modelcontextprotocol/node';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import express, { type Request, type Response } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { z } from 'zod';
 import type { McpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { type McpToolPolicy, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { closeServer, listen } from '../listening.ts';
+import { inSessions } from './mcp-sessions.ts';
 
 export interface PayingMcp {
   readonly endpoint: string;
@@ -33,15 +33,23 @@ export async function startPayingMcp(
   toolServer: ToolServer,
   { policy = PAY, parsed = false, port = 0 }: { policy?: McpToolPolicy; parsed?: boolean; port?: number } = {},
 ): Promise<PayingMcp> {
+  const { guard, metadata } = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: ['jira:read'] } } });
+  return startBank([...(parsed ? [express.json()] : []), metadata], guard, port);
+}
+
+/** The same server, which knows nothing of Mandate. */
+export function startUnguardedBank(): Promise<PayingMcp> {
+  return startBank([], (_, __, next) => next(), 0);
+}
+
+async function startBank(first: readonly RequestHandler[], guard: RequestHandler, port: number): Promise<PayingMcp> {
   const paid: PayingMcp['paid'] = [];
   const app = express();
-  if (parsed) app.use(express.json());
-  const { guard, metadata } = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: ['jira:read'] } } });
-  app.use(metadata);
+  for (const each of first) app.use(each);
   const sessions = inSessions(() => payingServer(paid));
   const answer = toNodeHandler(createMcpHandler(() => payingServer(paid)));
   app.all('/mcp', guard, (request: Request, response: Response) => void answer(request, response, request.body));
-  app.all('/sessions', guard, (request: Request, response: Response) => void sessions(request, response));
+  app.all('/sessions', guard, (request: Request, response: Response) => void sessions(request, response, request.body));
   const server = createServer(app);
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   return { endpoint: `${url}/mcp`, paid, stop: () => closeServer(server) };
@@ -55,24 +63,6 @@ function payingServer(paid: PayingMcp['paid']): McpServer {
     return { content: [{ type: 'text', text: `Paid ${args.amount} to ${args.to}` }] };
   });
   return server;
-}
-
-/** As the documentation of the SDK does it. */
-function inSessions(serverOf: () => McpServer) {
-  const transports = new Map<string, NodeStreamableHTTPServerTransport>();
-  return async (request: Request, response: Response): Promise<void> => {
-    const presented = request.get('mcp-session-id');
-    let transport = presented === undefined ? undefined : transports.get(presented);
-    if (transport === undefined) {
-      const made = new NodeStreamableHTTPServerTransport({
-        sessionIdGenerator: randomUUID,
-        onsessioninitialized: (id) => void transports.set(id, made),
-      });
-      await serverOf().connect(made);
-      transport = made;
-    }
-    await transport.handleRequest(request, response, request.body);
-  };
 }
 
 export interface Paying {

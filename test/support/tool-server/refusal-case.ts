@@ -50,8 +50,14 @@ export function chain(...depths: readonly number[]): object {
 
 export const signed = (claims: Readonly<Record<string, unknown>>) => (plane: FakeControlPlane) => plane.token(claims);
 
-const ERRORS = { 401: 'invalid_token', 403: 'insufficient_scope', 503: 'temporarily_unavailable' } as const;
+const ERRORS = {
+  400: 'invalid_request',
+  401: 'invalid_token',
+  403: 'insufficient_scope',
+  503: 'temporarily_unavailable',
+} as const;
 const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
+  if (reason === 'malformed_request') return 400;
   if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool|arguments_refused)$/.test(reason))
     return 403;
   return reason.endsWith('_unavailable') ? 503 : 401;

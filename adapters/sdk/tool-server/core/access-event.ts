@@ -55,6 +55,13 @@ export function accessEvent(access: {
 }
 
 /** The event as one line of JSON, whatever `instance` holds: terminals and line readers interpret what JSON leaves as it is. */
-export function eventLine(event: AccessEvent): string {
+function eventLine(event: AccessEvent): string {
   return visibleJson(JSON.stringify(event));
+}
+
+/** Writes the event to standard output. Rejects if it could not be written. */
+export function writeEvent(event: AccessEvent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(`${eventLine(event)}\n`, (error) => (error == null ? resolve() : reject(error)));
+  });
 }

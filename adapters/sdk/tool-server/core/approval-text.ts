@@ -67,12 +67,15 @@ const shown = (most: number) =>
     },
   );
 
-const LINES = listOf(optionsOf({ label: shown(MAX_LABEL), value: shown(MAX_VALUE) }));
+export const titleCheck = shown(MAX_TITLE);
+export const labelCheck = shown(MAX_LABEL);
+
+const LINES = listOf(optionsOf({ label: labelCheck, value: shown(MAX_VALUE) }));
 
 /** The control plane would refuse every wrong call with one sentence. */
 export const CALL_TO_APPROVE = optionsOf({
   digest: must('be a SHA-256 in base64url', (value) => typeof value === 'string' && readDigest(value) !== undefined),
-  title: shown(MAX_TITLE),
+  title: titleCheck,
   lines: optional((value, name) =>
     Array.isArray(value) && value.length > MAX_LINES
       ? [`${name} must be a list of at most ${MAX_LINES} lines`]

@@ -12,7 +12,9 @@ import { checkArguments } from '../../arguments.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
 import { type ApprovalKey, requestSigner } from './approval-key.ts';
 import { CALL_TO_APPROVE, type CallToApprove } from './approval-text.ts';
+import type { TaskTokenClaims } from './claims.ts';
 import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
+import type { RefusalDetail, RefusalReason } from './refusal.ts';
 
 export type ApprovalAnswer =
   /** The person approved this call, and it was not let through before. */
@@ -103,4 +105,47 @@ function readAnswer(answer: PlaneAnswer | undefined, issuer: string): ApprovalAn
 function retryAfterOf(interval: Json | undefined): string {
   const seconds = typeof interval === 'number' && interval > 1 ? Math.ceil(interval) : 1;
   return String(Math.min(seconds, MAX_RETRY_AFTER_SECONDS));
+}
+
+/** Why the call lacks the person's approval; `undefined` if the person approved it. */
+export async function approvalFault(
+  {
+    approvals: asking,
+    report,
+  }: { readonly approvals: Approvals | undefined; readonly report: (error: unknown) => void },
+  {
+    describe,
+    headers,
+  }: {
+    readonly describe: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
+    readonly headers: IncomingHttpHeaders | undefined;
+  },
+  claims: TaskTokenClaims,
+  text: string,
+): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
+  if (asking === undefined)
+    throw new TypeError('createToolServer has no approvalKey, so no approval can be asked for.');
+  // Only a task has a person who can be asked.
+  if (claims.task === undefined) return { reason: 'no_actor' };
+  let answer: ApprovalAnswer;
+  try {
+    const call = await describe(claims);
+    if (typeof call === 'string') return { reason: call };
+    answer = await asking.ask({ text, taskId: claims.task.id }, call, headers);
+  } catch (error) {
+    report(error);
+    return { reason: 'policy_unavailable' };
+  }
+  switch (answer.kind) {
+    case 'granted':
+      return undefined;
+    case 'pending':
+      return { reason: 'approval_required', detail: { approvalUri: answer.uri, retryAfter: answer.retryAfter } };
+    case 'inactive':
+      return { reason: 'not_active' };
+    case 'unavailable':
+      return { reason: 'approval_unavailable', detail: answer };
+    default:
+      return { reason: `approval_${answer.kind}` };
+  }
 }

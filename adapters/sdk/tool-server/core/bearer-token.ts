@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { anyObject, checkArguments, must, optional, optionsOf } from '../../arguments.ts';
+import { headerValues } from './raw-headers.ts';
 
 const BEARER = /^bearer +(.+)$/is;
 
@@ -34,7 +35,7 @@ export function authorizationHeaders(
       name.toLowerCase() === 'authorization' ? (value ?? []) : [],
     );
   }
-  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization');
+  return headerValues(rawHeaders, 'authorization');
 }
 
 /** The token, whose form is not checked. `undefined` unless there is exactly one Authorization header of type Bearer. */

@@ -19,7 +19,7 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
-import { type AccessEvent, eventLine } from './access-event.ts';
+import { type AccessEvent, writeEvent } from './access-event.ts';
 import { type ApprovalKey, approvalKey } from './approval-key.ts';
 import { noSpan, type StartSpan } from './span.ts';
 
@@ -91,6 +91,8 @@ const HEADER_TEXT = /^[\x20-\x7E]+$/;
 const anyList = must('be a list', Array.isArray);
 
 export const depth = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
+export const maxAgeMs = wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS);
+export const onStale = must('be introspect or refuse', (value) => value === 'introspect' || value === 'refuse');
 
 const CHECKS: Checks<ToolServerOptions> = {
   issuer: textWithout(issuerProblem),
@@ -106,8 +108,8 @@ const CHECKS: Checks<ToolServerOptions> = {
   ),
   statusList: optional(
     optionsOf({
-      maxAgeMs: optional(wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS)),
-      onStale: optional(must('be introspect or refuse', (value) => value === 'introspect' || value === 'refuse')),
+      maxAgeMs: optional(maxAgeMs),
+      onStale: optional(onStale),
     } satisfies Checks<StatusListOptions>),
   ),
   approvalKey: optional(approvalKey),
@@ -128,7 +130,7 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     maxDelegationDepth: 1,
     timeoutMs: DEFAULT_TIMEOUT_MS,
     realm: given.audience,
-    onAccess: writeLine,
+    onAccess: writeEvent,
     onError: (error) => console.error(error),
     fetch: (...request) => globalThis.fetch(...request),
     startSpan: noSpan,
@@ -158,12 +160,6 @@ export const toolServerMade: Check = (value, name) =>
     ? []
     : [`${name} must be made by createToolServer`];
 
-function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
+export function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
   return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
-}
-
-function writeLine(event: AccessEvent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(`${eventLine(event)}\n`, (error) => (error == null ? resolve() : reject(error)));
-  });
 }

@@ -1,7 +1,7 @@
 /**
  * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals", plus
- * reasons for a tool's own policy, for status lists, and for calls that a person approves). A reason that is missing here
- * does not compile.
+ * reasons for a tool's own policy, for status lists, for calls that a person approves, and for the guard). A reason that is
+ * missing here does not compile.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -37,6 +37,7 @@ const entry = (status: Status, sentence: string, error?: ApprovalError): Entry =
 });
 
 const catalogue = {
+  malformed_request: entry(400, 'The request does not have one method and one path that every server reads alike.'),
   missing_token: entry(401, 'The request carries no bearer token.'),
   malformed_token: entry(401, 'The token is not a well-formed task token.'),
   unsupported_algorithm: entry(401, 'The token is not signed with ES256.'),
@@ -102,7 +103,7 @@ export interface Refusal {
   readonly reason: RefusalReason;
   readonly error: RefusalError;
   readonly message: string;
-  /** `WWW-Authenticate` with 401 and 403, and the control plane's `Retry-After` or interval if it sent one. */
+  /** `WWW-Authenticate` with 401, 403 and `malformed_request`, and the control plane's `Retry-After` or interval if it sent one. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body of the response, as JSON. */
   readonly body: RefusalBody;
@@ -133,7 +134,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
     error,
     message,
     headers: {
-      ...(status === 401 || status === 403
+      ...(isChallenged(reason, status)
         ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }
         : {}),
       ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
@@ -141,6 +142,11 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
     // A 500 shows no details, not even the reason (specification "Tool-server refusals").
     body: status === 500 ? { error } : { error, error_description: message, reason, ...approvalOf(detail) },
   };
+}
+
+/** Towards a gateway `malformed_request` is a 403, so it has a challenge like every other 403. */
+function isChallenged(reason: RefusalReason, status: Status): boolean {
+  return status === 401 || status === 403 || reason === 'malformed_request';
 }
 
 function approvalOf({ approvalUri }: RefusalDetail): Pick<RefusalBody, 'approval_uri'> {

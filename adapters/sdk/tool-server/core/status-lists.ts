@@ -18,6 +18,9 @@ import type { ControlPlaneKeys } from './control-plane-keys.ts';
 import type { CheckedOptions } from './options.ts';
 import { readStatusList, type StatusList } from './status-list-token.ts';
 
+/** Its message holds no part of a token. */
+export class StatusListUnusable extends Error {}
+
 export interface StatusLists {
   /** The status of the token's task; never throws. @param signed the claims of a token that the control plane signed */
   statusOf(signed: Claims): Promise<ListedStatus>;
@@ -175,7 +178,9 @@ async function poll(poller: Poller): Promise<void> {
     // The pause begins with the answer: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
     return clock.after(msUntilNext(poller, fetched.list), next);
   }
-  if (poller.failure === undefined) report(new Error(`The status list ${uri} is not usable. ${fetched.problem}`));
+  if (poller.failure === undefined) {
+    report(new StatusListUnusable(`The status list ${uri} is not usable. ${fetched.problem}`));
+  }
   poller.failure = fetched;
   poller.failures += 1;
   const wait = Math.min(intervalMs, intervalMs * FIRST_RETRY * 2 ** (poller.failures - 1));

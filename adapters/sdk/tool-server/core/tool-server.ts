@@ -23,17 +23,25 @@ import {
   optionsOf,
 } from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
+import type { ApprovalKey } from './approval-key.ts';
 import type { CallToApprove } from './approval-text.ts';
-import { type Approvals, approvals } from './approvals.ts';
+import { type Approvals, approvalFault, approvals } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ControlPlane, controlPlane, introspect } from './control-plane.ts';
 import { type ControlPlaneKeys, controlPlaneKeys } from './control-plane-keys.ts';
-import { type CheckedOptions, checkOptions, type ToolServerOptions } from './options.ts';
+import {
+  type CheckedOptions,
+  checkOptions,
+  type StatusListOptions,
+  type ToolServerOptions,
+  withStatusListDefaults,
+} from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
+import { keepChange } from './tool-server-change.ts';
 import { verifyToken } from './verify-token.ts';
 
 export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
@@ -77,8 +85,11 @@ export interface ToolServer {
 export type AccessRequest = {
   /** The route's pattern or the tool's name, for the event. Never a URL: its query may hold a secret. */
   readonly route: string | null;
-  /** The policy, or the reason to refuse a verified token because there is no policy. */
-  readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
+  /**
+   * The policy, or the reason to refuse a verified token because there is no policy. `malformed_request` refuses the request
+   * before its token is read: nothing says which route it is for.
+   */
+  readonly policy: EnforcedPolicy | Unmatched;
   /** The headers of the request, for `startSpan`: requests that this one causes belong to its trace. */
   readonly headers?: IncomingHttpHeaders;
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
@@ -107,16 +118,21 @@ export type AccessRequest = {
     }
 );
 
+/** In place of a policy. */
+type Unmatched = 'unknown_route' | 'unknown_tool' | 'malformed_request';
+
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
 
 const authorizationCheck = must('be the text of the Authorization header, or the list of all of them', (value) =>
   [value].flat().every((each) => typeof each === 'string'),
 );
 
+const UNMATCHED: ReadonlySet<unknown> = new Set<Unmatched>(['unknown_route', 'unknown_tool', 'malformed_request']);
+
 const REQUEST = optionsOf({
   route: must('be the name of the route, or null', (value) => value === null || typeof value === 'string'),
-  policy: must('be a policy of this tool server, unknown_route or unknown_tool', (value) => {
-    return (typeof value === 'object' && value !== null) || value === 'unknown_route' || value === 'unknown_tool';
+  policy: must('be a policy of this tool server, unknown_route, unknown_tool or malformed_request', (value) => {
+    return (typeof value === 'object' && value !== null) || UNMATCHED.has(value);
   }),
   headers: optional(anyObject),
   objection: optional(callable),
@@ -140,14 +156,19 @@ type Verdict = { readonly signed?: Claims } & (
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
 
+/** The status lists, and the options that they are read with. */
+interface Listing extends Required<StatusListOptions> {
+  readonly lists: StatusLists;
+}
+
 interface Parts {
   readonly options: CheckedOptions;
   readonly plane: ControlPlane;
   readonly keys: ControlPlaneKeys;
-  /** `undefined` without the option `statusList`. */
-  readonly lists: StatusLists | undefined;
-  /** `undefined` without the option `approvalKey`. */
-  readonly approvals: Approvals | undefined;
+  /** `undefined` without the option `statusList`. The guard changes it. */
+  listing: Listing | undefined;
+  /** `undefined` without the option `approvalKey`. The guard changes it. */
+  approvals: Approvals | undefined;
   /** The policies that this tool server made. */
   readonly enforced: WeakSet<object>;
   readonly report: (error: unknown) => void;
@@ -160,20 +181,32 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
   const report = reporter(options);
   const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
-  const lists = statusList && statusLists({ plane, keys, options, maxAgeMs: statusList.maxAgeMs, report });
+  const listingOf = (given: Required<StatusListOptions>): Listing => {
+    return { ...given, lists: statusLists({ plane, keys, options, maxAgeMs: given.maxAgeMs, report }) };
+  };
+  const askedWith = (key: ApprovalKey | undefined) => key && approvals({ key, plane, options, report });
   const enforced = new WeakSet<object>();
-  const asking = key && approvals({ key, plane, options, report });
-  const parts: Parts = { options, plane, keys, lists, approvals: asking, enforced, report };
+  const parts: Parts = {
+    options,
+    plane,
+    keys,
+    listing: statusList && listingOf(statusList),
+    approvals: askedWith(key),
+    enforced,
+    report,
+  };
   const kept = (policy: EnforcedPolicy): EnforcedPolicy => {
     enforced.add(policy);
     return policy;
   };
 
-  return {
+  const toolServer: ToolServer = {
     issuer,
     audience,
     realm,
-    asksForApproval: key !== undefined,
+    get asksForApproval() {
+      return parts.approvals !== undefined;
+    },
     policy: (policy) => kept(enforcedPolicy(policy, options)),
     policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
     remainingMs(claims) {
@@ -195,12 +228,20 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
   };
+  keepChange(toolServer, (given) => {
+    const next = given.statusList && withStatusListDefaults(given.statusList);
+    const before = parts.listing;
+    parts.listing = next && (before?.maxAgeMs === next.maxAgeMs ? { ...before, ...next } : listingOf(next));
+    parts.approvals = askedWith(given.approvalKey);
+  });
+  return toolServer;
 }
 
 async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
-  const { options, plane, keys, lists, report } = parts;
-  const { issuer, audience, clockSkewSeconds, now, statusList } = options;
+  const { options, plane, keys, listing, report } = parts;
+  const { issuer, audience, clockSkewSeconds, now } = options;
   const policy = policyOf(parts, request);
+  if (policy === 'malformed_request') return { kind: 'refused', reason: policy };
 
   // 1. A token that this control plane signed, for this server.
   const text = 'token' in request ? request.token : bearerToken(request.authorization);
@@ -225,11 +266,11 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
   if (objection !== undefined) return refused(objection);
 
   // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
-  // A request for approval says the same as an introspection.
-  const listed = lists && (await lists.statusOf(signed));
+  const listed = await listing?.lists.statusOf(signed);
   if (listed?.kind === 'not_active') return refused('not_active');
+  // A request for approval says the same as an introspection.
   const isHighRisk = policy.highRisk || claims.introspectRequired || request.approval !== undefined;
-  if (listed?.kind === 'unknown' && !isHighRisk && statusList?.onStale === 'refuse') {
+  if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
     return refused('status_unavailable', listed);
   }
   const isAsked = isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown';
@@ -251,47 +292,14 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
 
   // 6. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
   const fault =
-    request.approval && (await approvalFault(parts, { ...request, approval: request.approval }, claims, text));
+    request.approval &&
+    (await approvalFault(parts, { describe: request.approval, headers: request.headers }, claims, text));
   return fault === undefined ? { kind: 'allowed', claims, signed } : refused(fault.reason, fault.detail);
-}
-
-/** Why the call lacks the person's approval; `undefined` if the person approved it. */
-async function approvalFault(
-  { approvals: asking, report }: Parts,
-  { approval, headers }: Required<Pick<AccessRequest, 'approval'>> & Pick<AccessRequest, 'headers'>,
-  claims: TaskTokenClaims,
-  text: string,
-): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
-  if (asking === undefined)
-    throw new TypeError('createToolServer has no approvalKey, so no approval can be asked for.');
-  // Only a task has a person who can be asked.
-  if (claims.task === undefined) return { reason: 'no_actor' };
-  let answer: Awaited<ReturnType<Approvals['ask']>>;
-  try {
-    const call = await approval(claims);
-    if (typeof call === 'string') return { reason: call };
-    answer = await asking.ask({ text, taskId: claims.task.id }, call, headers);
-  } catch (error) {
-    report(error);
-    return { reason: 'policy_unavailable' };
-  }
-  switch (answer.kind) {
-    case 'granted':
-      return undefined;
-    case 'pending':
-      return { reason: 'approval_required', detail: { approvalUri: answer.uri, retryAfter: answer.retryAfter } };
-    case 'inactive':
-      return { reason: 'not_active' };
-    case 'unavailable':
-      return { reason: 'approval_unavailable', detail: answer };
-    default:
-      return { reason: `approval_${answer.kind}` };
-  }
 }
 
 /** @throws TypeError if another tool server made the policy */
 function policyOf({ enforced }: Parts, { policy }: AccessRequest): AccessRequest['policy'] {
-  if (policy === 'unknown_route' || policy === 'unknown_tool' || enforced.has(policy)) return policy;
+  if (typeof policy === 'string' || enforced.has(policy)) return policy;
   throw new TypeError('The policy was not made by this tool server.');
 }
 

@@ -6,24 +6,22 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
-import { formatScope } from '../../../../domain/scope.ts';
 import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../core/claims.ts';
+import { decideMcp, type McpBody, type McpRules } from '../core/mcp-access.ts';
+import { readJsonBody } from '../core/mcp-message.ts';
 import { checkMiddleware } from '../core/options.ts';
-import { answerRefusal, type Refusal } from '../core/refusal.ts';
-import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
-import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './approval.ts';
-import { messageOfHeaders, type ProtocolFault, readJsonBody, readMessage } from './message.ts';
+import { resourceMetadata } from '../core/resource-metadata.ts';
+import { sessionOwnership } from '../core/session-ownership.ts';
+import { toolPolicies } from '../core/tool-policies.ts';
+import type { ToolServer } from '../core/tool-server.ts';
 import { checkMcpOptions, type McpProtectionOptions } from './options.ts';
-import { resourceMetadata } from './resource-metadata.ts';
-import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
-import { type Asked, type Needed, toolPolicies } from './tool-policies.ts';
 
 export type { DescribeCall, McpCall } from '../core/approval-text.ts';
-export type { AuthorizeArguments, ToolCall } from './argument-check.ts';
+export type { AuthorizeArguments, ToolCall } from '../core/argument-check.ts';
+export type { McpToolPolicy } from '../core/tool-policies.ts';
 export type { McpProtectionOptions } from './options.ts';
-export type { McpToolPolicy } from './tool-policies.ts';
 
 export interface McpProtection {
   /** Middleware for all HTTP methods of the MCP endpoint. It sets `request.body` to the message; pass that to the SDK. */
@@ -46,18 +44,8 @@ interface McpRequest extends IncomingMessage {
   auth?: AuthInfo;
 }
 
-/** Node's timers fire at once for a longer duration. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** The SDK's answer for an unknown session. Other clients cannot tell from it whether the session exists. */
-const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
-
-interface Parts {
-  readonly toolServer: ToolServer;
+interface Parts extends McpRules {
   readonly maxBodyBytes: number;
-  readonly policies: ReturnType<typeof toolPolicies>;
-  readonly metadata: ReturnType<typeof resourceMetadata>;
-  readonly sessions: ReturnType<typeof sessionOwnership>;
 }
 
 /** @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all */
@@ -85,54 +73,21 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
 }
 
 async function guard(parts: Parts, request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
-  const { toolServer, maxBodyBytes, policies, metadata, sessions } = parts;
-  const authorization = authorizationHeaders(request.rawHeaders, request.headers);
-  // 1. The tool or method. Without a bearer token, the body is not read.
-  const isStranger = bearerToken(authorization) === undefined;
-  const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
-  const { approval, ...needed }: Needed =
-    asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
-  let fault = asked?.kind === 'fault' ? asked : undefined;
-
-  // 2. The decision. The session must belong to the token's person and agent.
-  const session = presentedSession(request);
-  const access = await toolServer.authorize({
-    ...needed,
-    ...(approval && { approval: approval.check }),
-    authorization,
-    headers: request.headers,
-    objection: (claims) => {
-      if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
-      fault = NO_SUCH_SESSION;
-      return 'unknown_tool';
+  const { maxBodyBytes, metadata } = parts;
+  const body: McpBody = {
+    parsed: request.body,
+    async read() {
+      const found = await readJsonBody(request, maxBodyBytes);
+      if (found.kind === 'read') request.body = found.body;
+      return found;
     },
-  });
-  // Other middleware, for example a timeout, has already answered. The SDK must not run.
-  if (response.headersSent) return;
-  if (access.kind === 'refused') {
-    // The unread rest of a body that is too long would precede the next request.
-    if (fault?.status === 413) response.setHeader('Connection', 'close');
-    const isKnown = access.reason === 'unknown_tool';
-    if (fault !== undefined && isKnown) answerFault(response, fault);
-    else if (isLackOfApproval(access)) answerLackOfApproval(response, request.body, access);
-    else {
-      // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
-      const named = isStranger ? namedBefore(request) : undefined;
-      const { policy } = named === undefined ? needed : policies.find(named);
-      answerRefusal(response, withMetadata(access, policy, metadata.url));
-    }
-    return;
-  }
-
-  // 3. The request as the SDK and the tools see it.
-  const { claims } = access;
-  const approved = approval?.arguments();
-  if (approved !== undefined) request.body = approvedMessage(request.body, approved);
-  const id = session === undefined ? undefined : sessions.idOf(session, claims);
-  if (id !== undefined) replaceSession(request, id);
-  sessions.mark(response, claims);
-  if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
-  request.auth = authInfo(claims, bearerToken(authorization) ?? '', metadata.url);
+  };
+  const allowed = await decideMcp(parts, request, body, response);
+  if (allowed === undefined) return;
+  const { claims, approved } = allowed;
+  if (approved !== undefined) request.body = approved;
+  const token = bearerToken(authorizationHeaders(request.rawHeaders, request.headers)) ?? '';
+  request.auth = authInfo(claims, token, metadata.url);
   keepClaims(request.auth, claims);
   keepClaims(request, claims);
   next();
@@ -150,58 +105,6 @@ export function claimsOf(
   checkArguments('claimsOf', { context }, optionsOf({ context: anyObject }));
   const info = 'authInfo' in context ? context.authInfo : 'http' in context ? context.http?.authInfo : undefined;
   return requestClaims(info ?? context);
-}
-
-/** The tool or method of a request whose body the guard does not read: from a parsed body, or from headers. */
-function namedBefore(request: McpRequest): Asked | undefined {
-  if (request.method !== 'POST') return undefined;
-  if (request.body === undefined) return messageOfHeaders(request.headers);
-  const message = readMessage(request.body);
-  return message.kind === 'fault' ? undefined : message;
-}
-
-async function readAsked(request: McpRequest, maxBytes: number): Promise<Asked | ProtocolFault> {
-  const { method = '' } = request;
-  if (method !== 'POST') return { kind: 'stream', method };
-  if (request.body === undefined) {
-    const read = await readJsonBody(request, maxBytes);
-    if (read.kind === 'fault') return read;
-    request.body = read.body;
-  }
-  return readMessage(request.body);
-}
-
-function isStream(asked: Asked | ProtocolFault | undefined): boolean {
-  return (
-    asked?.kind === 'stream' ||
-    (asked?.kind === 'method' && /^(subscriptions\/listen|resources\/subscribe)$/.test(asked.name))
-  );
-}
-
-/** Closes a stream when its token expires. A client with a newer token opens another. */
-function endWithToken(response: ServerResponse, ms: number): void {
-  const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
-  timer.unref();
-  response.once('close', () => clearTimeout(timer));
-}
-
-/**
- * Adds `resource_metadata` (RFC 9728 §5.1) to the challenge. Adds the needed `scope` (RFC 6750 §3) to a 401, and to a 403
- * that more scopes would avoid. MCP clients request these scopes next.
- */
-function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
-  const challenge = refusal.headers['WWW-Authenticate'];
-  if (challenge === undefined) return refusal;
-  const helps = refusal.status === 401 || refusal.reason === 'insufficient_scope';
-  const needed = helps && typeof policy !== 'string' ? policy.scope : [];
-  const scope = needed.length > 0 ? `, scope="${formatScope(needed)}"` : '';
-  const whole = `${challenge}${scope}, resource_metadata="${url}"`;
-  return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
-}
-
-function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault): void {
-  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
 }
 
 function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: string): AuthInfo {

@@ -14,8 +14,8 @@ import { APPROVAL, checkApprovalKey } from '../core/http-approval.ts';
 import { toolServerMade } from '../core/options.ts';
 import { POLICY, type RoutePolicy } from '../core/policy.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
+import type { McpToolPolicy } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
-import type { McpToolPolicy } from './tool-policies.ts';
 
 export interface McpProtectionOptions {
   /** Policies by tool name. A tool without a policy is refused as `unknown_tool`. */

@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeFileProblem, readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
+import { readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
+import { describeFileProblem } from '../../../../adapters/cli/agent-files/yaml-file.ts';
 import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, type Declaration, draftOf } from '../../../../domain/agents/declaration.ts';
 import { P256_KEY } from '../../../support/registrations.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { describeFileProblem, readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
+import { readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
+import { describeFileProblem } from '../../../../adapters/cli/agent-files/yaml-file.ts';
 import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, draftOf } from '../../../../domain/agents/declaration.ts';
 import { CLEARED } from '../../../../domain/agents/registration-patch.ts';
@@ -67,6 +68,8 @@ describe('Agent files', () => {
 
   const URL_FORM = 'of at most 2048 characters, without userinfo or fragment.';
   const UNREADABLE = 'Contains a value that JSON does not have, an unknown anchor, or too many repetitions.';
+  const STRAY =
+    'Has a sign in a place where YAML has another meaning for it: a text with brackets or braces needs quotes.';
   const ONE_SOURCE = 'Exactly one of jwks_uri and jwks must be set.';
   const DURATION = 'Must be an ISO 8601 duration above zero, such as PT30M, without years, months or fractions.';
   const NAMES = 'Must be an array of objects that have sub, client_id or both, as strings, and nothing else.';
@@ -84,6 +87,29 @@ describe('Agent files', () => {
     ],
     ['an open bracket', `a: [${SECRET}`, '1: Is indented wrongly, or a bracket before it is not closed.'],
     ['an open quote', `a: "${SECRET}`, '1: A character is missing: a quote, a bracket, a colon or a comma.'],
+    ['an unquoted bracket', `a: [${SECRET}]:1`, `1: ${STRAY}`],
+    [
+      'a sign of YAML at the start',
+      `a: @${SECRET}`,
+      '1: A text begins with a sign that YAML keeps for itself: it needs quotes.',
+    ],
+    [
+      'two colons in a line',
+      `a: ${SECRET}: b`,
+      '1: Has two colons in one line: a text with a colon and a space needs quotes.',
+    ],
+    ['a colon without a space', `a:${SECRET}\nb: 1`, '1: A name needs a colon and a space after it, in the same line.'],
+    [
+      'a backslash in double quotes',
+      `a: "\\p${SECRET}"`,
+      '1: Has a backslash that begins no escape: a text with backslashes needs single quotes.',
+    ],
+    [
+      'faults of a line that YAML finds twice',
+      `a: {b: $[0].c${SECRET}, d: $[0].c}`,
+      `1: ${STRAY}`,
+      '1: Is indented wrongly, or a bracket before it is not closed.',
+    ],
     ['a tab', `a:\n\tb: ${SECRET}`, '2: Is indented with a tab: YAML needs spaces.'],
     ['a tag', withValue('agent_id', `!${SECRET} x`), '1: Has a tag: tags are not supported.'],
     ['an unknown anchor', withValue('agent_id', `*${SECRET}`), `1: ${UNREADABLE}`],
@@ -212,8 +238,8 @@ describe('Agent files', () => {
     const files = [path('absent.yaml'), path('.'), write('long.yaml', ' '.repeat(4 * 1_048_576 + 1))];
     const read = await readAgentFiles(files, judge);
     expect(read.kind === 'wrong' && read.problems.map(describeFileProblem)).to.deep.equal([
-      `${files[0]}: Cannot be read.`,
-      `${files[1]}: Cannot be read.`,
+      `${files[0]}: Does not exist.`,
+      `${files[1]}: Is a directory.`,
       `${files[2]}: Is longer than 4194304 bytes.`,
     ]);
   });

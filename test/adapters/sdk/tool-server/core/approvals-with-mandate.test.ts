@@ -1,11 +1,16 @@
 /** Approvals with the real service: the official MCP clients and `task.fetch` wait for a person's yes, and get their answer. */
 
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import express from 'express';
 import { type Agent, createAgent, type StartTask, type Task } from '../../../../../adapters/sdk/agent/agent.ts';
 import { createToolServer, type ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { expressProtection } from '../../../../../adapters/sdk/tool-server/express/express.ts';
+import { startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
+import { readGuardFile } from '../../../../../composition/guard/read-guard-file.ts';
 import { databases } from '../../../../support/databases.ts';
 import { closeServer, listen } from '../../../../support/listening.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../../support/mandate.ts';
@@ -17,6 +22,7 @@ import {
   type Paying,
   type PayingMcp,
   startPayingMcp,
+  startUnguardedBank,
 } from '../../../../support/tool-server/paying-mcp.ts';
 
 const ARGS = { to: 'Bob', amount: 12 };
@@ -185,6 +191,73 @@ for (const database of databases) {
       mandate.clock.advance(10);
       expect(idIn((await client.call(ARGS)).text)).not.to.equal(idIn(waiting.text));
       expect(other.paid).to.deep.equal([]);
+    });
+
+    it('go through the guard once after the yes, with the key in a file, to a route and to a tool', async () => {
+      const bare = await startUnguardedBank();
+      const folder = await mkdtemp(join(tmpdir(), 'mandate-guard-'));
+      closing.push(
+        () => bare.stop(),
+        () => rm(folder, { recursive: true }),
+      );
+      await writeFile(join(folder, 'approvals.pem'), key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+      const approval = 'approval: {title: Pay, lines: {Recipient: $.to, Amount: $.amount}}';
+      await writeFile(
+        join(folder, 'guard.yaml'),
+        `issuer: ${mandate.issuer}
+audience: ${JIRA}
+mode: proxy
+upstream: ${new URL(bare.endpoint).origin}
+approval_key: approvals.pem
+mcp: {path: /mcp, tools: {pay: {scope: [jira:read], ${approval}}}}
+routes: [{match: POST /payments, scope: [jira:read], ${approval}}]
+`,
+      );
+      const file = await readGuardFile(join(folder, 'guard.yaml'));
+      if (file.kind !== 'usable') return expect.fail(file.faults.join());
+      const { address, stop } = await startGuard(
+        { ...file.configuration, listen: { host: '127.0.0.1', port: 0 } },
+        { onAccess: () => undefined, onError: () => undefined, now: () => mandate.clock.now() / 1000 },
+      );
+      closing.unshift(stop);
+      const url = `http://127.0.0.1:${address.port}`;
+
+      const task = await started();
+      const client = await connected(client1(`${url}/mcp`, () => task.token()));
+      const recorded = await events(async () => {
+        const waiting = await client.call(ARGS);
+        expect(await mandate.approval(idIn(waiting.text))).to.deep.include({
+          title: 'Pay',
+          lines: [
+            { label: 'Recipient', value: 'Bob' },
+            { label: 'Amount', value: '12' },
+          ],
+        });
+        await mandate.answer(idIn(waiting.text), 'approve');
+        expect(await client.call(ARGS)).to.deep.equal(PAID);
+        expect((await client.call(ARGS)).text).to.include('was used');
+      });
+      expect(recorded).to.deep.equal(ONCE);
+      expect(bare.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+
+      const pay = async () => {
+        const headers = { authorization: `Bearer ${await task.token()}`, 'content-type': 'application/json' };
+        const answer = await fetch(`${url}/payments`, { method: 'POST', headers, body: JSON.stringify(ARGS) });
+        return [answer.status, await answer.text()] as const;
+      };
+      const ofRoute = await events(async () => {
+        const [status, text] = await pay();
+        expect([status, JSON.parse(text).reason]).to.deep.equal([403, 'approval_required']);
+        expect((await mandate.approval(idIn(text)))?.lines[0]).to.deep.equal({
+          label: 'Request',
+          value: 'POST /payments',
+        });
+        await mandate.answer(idIn(text), 'approve');
+        // The bank has no such route, and says so.
+        expect((await pay())[0]).to.equal(404);
+        expect((await pay())[1]).to.include('approval_spent');
+      });
+      expect(ofRoute).to.deep.equal(ONCE);
     });
 
     it('of a web framework make task.fetch wait until the person has answered', async () => {

@@ -269,7 +269,7 @@ for (const [name, start] of [
           reason,
           'invalid_request',
         ]);
-        expect(answer.headers.connection).to.equal('close');
+        expect([answer.headers.connection, answer.headers['www-authenticate']]).to.deep.equal(['close', undefined]);
         expect([approvals.asked, described, handled]).to.deep.equal([[], [], []]);
         expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([[reason, 'ada']]);
       });

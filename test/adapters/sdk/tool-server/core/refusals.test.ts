@@ -8,6 +8,7 @@ import type {
   ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
+import { patternOf, startDecidedApp } from '../../../../support/tool-server/decided-app.ts';
 import {
   type Framework,
   frameworks,
@@ -23,6 +24,7 @@ import {
   startGuardedMcp,
   TOOLS,
 } from '../../../../support/tool-server/guarded-mcp.ts';
+import { startProxiedApp } from '../../../../support/tool-server/proxied-upstream.ts';
 import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-request.ts';
 import {
   chain,
@@ -67,7 +69,14 @@ interface Surface {
 const web = (framework: Framework): Surface => ({
   name: framework.name,
   cases: refusalCases,
-  unused: ['unknown_tool', 'arguments_refused', 'policy_unavailable', 'internal_error', ...OF_APPROVALS],
+  unused: [
+    'malformed_request',
+    'unknown_tool',
+    'arguments_refused',
+    'policy_unavailable',
+    'internal_error',
+    ...OF_APPROVALS,
+  ],
   start: framework.start,
   send: (app, { route, path }, headers, query = '') =>
     rawRequest(`${app.url}${path}${query}`, route.split(' ')[0] ?? '', headers),
@@ -76,6 +85,17 @@ const web = (framework: Framework): Surface => ({
     route.endsWith(' ') || (path === '/forgotten' && !framework.knowsForgotten) ? null : route,
   challenge: () => '',
 });
+
+const decided: Surface = {
+  ...web({ name: 'the guard that a gateway asks', knowsForgotten: false, start: startDecidedApp }),
+  routeInEvent: ({ route, path }) => (route.endsWith(' ') || path === '/forgotten' ? null : patternOf(route)),
+};
+
+const proxied: Surface = {
+  ...decided,
+  name: 'the guard in front of a server',
+  start: startProxiedApp,
+};
 
 const toolOf = (route: string) => (Object.hasOwn(TOOLS, route) ? TOOLS[route as keyof typeof TOOLS] : route);
 
@@ -89,7 +109,7 @@ const mcp: Surface = {
     { reason: 'arguments_refused', what: 'arguments that the policy refuses', route: PICKY, known: VERIFIED },
     { reason: 'policy_unavailable', what: 'a policy that throws', route: FAULTY, known: VERIFIED },
   ],
-  unused: ['unknown_route', 'internal_error', ...OF_APPROVALS],
+  unused: ['malformed_request', 'unknown_route', 'internal_error', ...OF_APPROVALS],
   start: startGuardedMcp,
   send(app, { route }, headers, query = '') {
     const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(route), arguments: {} } };
@@ -113,7 +133,19 @@ const mcp: Surface = {
   },
 };
 
-for (const surface of [...frameworks.map(web), mcp]) {
+const proxiedMcp: Surface = {
+  ...mcp,
+  name: 'the guard in front of an MCP server',
+  // A file has no function that decides about arguments.
+  cases: mcp.cases.filter(({ reason }) => reason !== 'arguments_refused' && reason !== 'policy_unavailable'),
+  unused: [...mcp.unused, 'arguments_refused', 'policy_unavailable'],
+  start: (toolServer) => startGuardedMcp(toolServer, { proxied: true }),
+  // No body parser is in front of it, and the message of a client without a token stays unread.
+  challenge: (target, reason) =>
+    reason === 'missing_token' ? `, resource_metadata="${METADATA}"` : mcp.challenge(target, reason),
+};
+
+for (const surface of [...frameworks.map(web), decided, proxied, mcp, proxiedMcp]) {
   describe(`A tool server on ${surface.name}`, () => {
     const fixture = planeForEachTest(() => NOW);
     const { events } = fixture;
@@ -231,7 +263,8 @@ for (const surface of [...frameworks.map(web), mcp]) {
       expect([...new Set(surface.cases.map(({ reason }) => reason))]).to.have.members(expected);
     });
 
-    if (surface === mcp) return;
+    // The guard has tests of its own for what follows.
+    if (!frameworks.some(({ name }) => name === surface.name)) return;
 
     it('refuses a request without a token before it shows whether the route exists', async () => {
       const answer = await rawRequest(`${app.url}/forgotten`, 'GET', []);

@@ -145,6 +145,17 @@ describe('A tool server', () => {
     ]);
   });
 
+  it('refuses a request of unclear target before it reads the token or fetches a key', async () => {
+    const { authorize } = server();
+    const access = await authorize({ token: plane.token(), route: null, policy: 'malformed_request' });
+    expect(access).to.include({ kind: 'refused', status: 400, reason: 'malformed_request', error: 'invalid_request' });
+    expect(access).to.have.property('headers').that.has.keys('WWW-Authenticate');
+    expect(events.map(({ route, decision, reason, sub }) => [route, decision, reason, sub])).to.deep.equal([
+      [null, 'deny', 'malformed_request', null],
+    ]);
+    expect(plane.asked('/.well-known/jwks.json')).to.equal(0);
+  });
+
   it('refuses a token of more than 16 KiB as malformed before it fetches a key', async () => {
     const { authorize, policy } = server();
     const read = policy(READ);

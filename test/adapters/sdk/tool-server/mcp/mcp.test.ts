@@ -9,6 +9,7 @@ import { AUDIENCE } from '../../../../support/tool-server/control-plane.ts';
 import {
   call,
   chain,
+  FRONTS,
   guardedForEachTest,
   incomingWith,
   initialize,
@@ -22,9 +23,9 @@ describe('The guard of an MCP server', () => {
   const guarded = guardedForEachTest();
   const { fixture, events, start, tokenWith, guardOf, send, statusOf, reasonOf, decided } = guarded;
 
-  for (const parsed of [true, false]) {
-    describe(parsed ? 'behind a body parser' : 'without a body parser', () => {
-      beforeEach(() => start({ parsed }));
+  for (const [where, options] of FRONTS) {
+    describe(where, () => {
+      beforeEach(() => start(options));
 
       it('accepts the handshake with a token of any scope, and refuses its tool calls', async () => {
         const claims = { scope: 'wiki:read' };

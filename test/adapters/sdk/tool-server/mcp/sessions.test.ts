@@ -8,6 +8,7 @@ import {
   bob,
   call,
   chain,
+  FRONTS,
   guardedForEachTest,
   incomingWith,
   initialize,
@@ -31,9 +32,9 @@ describe('The guard of an MCP server', () => {
     const inSession = (session: string, sent: Sent) =>
       send({ ...sent, headers: { 'mcp-session-id': session, ...sent.headers } });
 
-    for (const parsed of [true, false]) {
-      describe(parsed ? 'behind a body parser' : 'without a body parser', () => {
-        beforeEach(() => start({ sessions: true, parsed }));
+    for (const [where, options] of FRONTS) {
+      describe(where, () => {
+        beforeEach(() => start({ sessions: true, ...options }));
 
         it('lets the same person and agent continue a session with another token', async () => {
           const session = await started();
@@ -94,28 +95,32 @@ describe('The guard of an MCP server', () => {
       });
     }
 
-    it('closes the stream of a session when its token expires', async () => {
-      // With the clock skew the token is accepted for ten more milliseconds.
-      await start({ sessions: true }, { now: () => NOW * 1000 - 10 });
-      const session = await started();
-      await expectCut(inSession(session, { method: 'GET', claims: { exp: NOW - 60 } }));
-      expect(decided().at(-1)).to.deep.equal(['MCP GET', 'allow', null, 'ada']);
-    });
+    for (const [where, options] of FRONTS) {
+      it(`closes the stream of a session when its token expires, ${where}`, async () => {
+        // With the clock skew the token is accepted for ten more milliseconds.
+        await start({ sessions: true, ...options }, { now: () => NOW * 1000 - 10 });
+        const session = await started();
+        await expectCut(inSession(session, { method: 'GET', claims: { exp: NOW - 60 } }));
+        expect(decided().at(-1)).to.deep.equal(['MCP GET', 'allow', null, 'ada']);
+      });
+    }
   });
 
-  it('ends a subscription when its token expires', async () => {
-    await start({}, { now: () => NOW * 1000 - 10 });
-    const meta = 'io.modelcontextprotocol/';
-    const envelope = {
-      [`${meta}protocolVersion`]: '2026-07-28',
-      [`${meta}clientInfo`]: { name: 'test', version: '1' },
-      [`${meta}clientCapabilities`]: {},
-    };
-    const body = rpc('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: envelope });
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
-    await expectCut(send({ body, headers, claims: { exp: NOW - 60 } }));
-    expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
-  });
+  for (const [where, options] of FRONTS) {
+    it(`ends a subscription when its token expires, ${where}`, async () => {
+      await start(options, { now: () => NOW * 1000 - 10 });
+      const meta = 'io.modelcontextprotocol/';
+      const envelope = {
+        [`${meta}protocolVersion`]: '2026-07-28',
+        [`${meta}clientInfo`]: { name: 'test', version: '1' },
+        [`${meta}clientCapabilities`]: {},
+      };
+      const body = rpc('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: envelope });
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+      await expectCut(send({ body, headers, claims: { exp: NOW - 60 } }));
+      expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
+    });
+  }
 
   it('ends a subscription to resources when its token expires', async () => {
     await start({}, { now: () => NOW * 1000 - 10 });

@@ -2,9 +2,9 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scope } from '../../../../domain/scope.ts';
-import type { ToolServer } from '../core/tool-server.ts';
+import type { ToolServer } from './tool-server.ts';
 
-interface ResourceMetadata {
+export interface ResourceMetadata {
   readonly url: string;
   /** Answers a request for the metadata. Returns false for any other request. */
   answer(request: IncomingMessage, response: ServerResponse): boolean;

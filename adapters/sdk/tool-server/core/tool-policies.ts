@@ -1,11 +1,11 @@
 /** Finds the policy for an MCP message: that of its tool or method, one for any valid token, or a refusal. */
 
-import type { DescribeCall, McpCall } from '../core/approval-text.ts';
-import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
-import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
-import { type ToolApproval, toolApproval } from './approval.ts';
+import type { DescribeCall, McpCall } from './approval-text.ts';
 import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
-import type { McpMessage } from './message.ts';
+import { type ToolApproval, toolApproval } from './mcp-approval.ts';
+import type { McpMessage } from './mcp-message.ts';
+import type { EnforcedPolicy, RoutePolicy } from './policy.ts';
+import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 export interface McpToolPolicy extends RoutePolicy {
   /** Decides about the arguments of a call that token and scope allow. By default all arguments are allowed. */
@@ -17,7 +17,7 @@ export interface McpToolPolicy extends RoutePolicy {
 /** A message, or the HTTP method of a request other than POST, for example the GET of the server's stream. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
-interface ToolPolicies {
+export interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
   find(asked: Asked): Needed;
 }

@@ -1,14 +1,15 @@
 /**
  * Binds an MCP session to the person and agent that started it. Protocol revisions before 2026-07-28 have sessions, and
- * the SDK accepts any client that sends the session id. So the guard appends an HMAC of id, person and agent to the id.
+ * servers accept any client that sends the session id. So the guard appends an HMAC of id, person and agent to the id.
  * Its key belongs to the process, as the SDK's sessions do, so nothing is stored.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TaskTokenClaims } from '../core/claims.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import { replaceHeader } from './raw-headers.ts';
 
-interface SessionOwnership {
+export interface SessionOwnership {
   /** The SDK's id, if this person and agent started the session. Token and task may differ. */
   idOf(presented: string, claims: TaskTokenClaims): string | undefined;
   /** Appends the HMAC to the session id in the response headers, if there is one. */
@@ -62,10 +63,9 @@ export function presentedSession(request: IncomingMessage): string | undefined {
   return header === undefined ? undefined : String(header);
 }
 
-/** Replaces the session id in both forms of the headers that the SDK may read. */
-export function replaceSession({ headers, rawHeaders }: IncomingMessage, id: string): void {
-  headers[HEADER] = id;
-  for (let at = 0; at < rawHeaders.length; at += 2) if (isHeader(rawHeaders[at])) rawHeaders[at + 1] = id;
+/** Replaces the session id in both forms of the headers that the server may read. */
+export function replaceSession(request: IncomingMessage, id: string): void {
+  replaceHeader(request, HEADER, id);
 }
 
 function isHeader(name: unknown): boolean {

@@ -7,7 +7,7 @@ import {
   presentedSession,
   replaceSession,
   sessionOwnership,
-} from '../../../../../adapters/sdk/tool-server/mcp/session-ownership.ts';
+} from '../../../../../adapters/sdk/tool-server/core/session-ownership.ts';
 import { loopbackForSuite } from '../../../../support/loopback.ts';
 
 const ID = 'a-session.with-a-dot';

@@ -4,12 +4,12 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { callToApprove, type DescribeCall, type McpCall } from '../core/approval-text.ts';
-import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from '../core/call-digest.ts';
-import type { Refusal } from '../core/refusal.ts';
-import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
+import { callToApprove, type DescribeCall, type McpCall } from './approval-text.ts';
 import { isPlainObject } from './argument-check.ts';
-import { membersOf } from './message.ts';
+import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
+import { membersOf } from './mcp-message.ts';
+import type { Refusal } from './refusal.ts';
+import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 type Arguments = McpCall['arguments'];
 
@@ -46,7 +46,7 @@ export function toolApproval(
 }
 
 /**
- * The message for the SDK after the approval. Of the parameters it has only those that the person approved, and `_meta`:
+ * The message for the server after the approval. Of the parameters it has only those that the person approved, and `_meta`:
  * `inputResponses` and `requestState` would reach the tool without an approval.
  */
 export function approvedMessage(body: unknown, args: Arguments): object {

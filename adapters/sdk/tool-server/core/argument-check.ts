@@ -4,9 +4,9 @@
  */
 
 import { withTimeout } from '../../http-answer.ts';
-import { isAmbiguous } from '../core/call-digest.ts';
-import type { TaskTokenClaims } from '../core/claims.ts';
-import type { RefusalReason } from '../core/refusal.ts';
+import { isAmbiguous } from './call-digest.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import type { RefusalReason } from './refusal.ts';
 
 /** The call that `authorize` decides about, without its arguments. */
 export interface ToolCall {

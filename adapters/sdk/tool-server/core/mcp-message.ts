@@ -1,8 +1,8 @@
-/** Parses an MCP message before the SDK does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
+/** Parses an MCP message before the server does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
-import { readBody, utf8 } from '../core/read-body.ts';
+import { readBody, utf8 } from './read-body.ts';
 
 /** An error response of the MCP protocol, which the catalogue of refusals does not have. */
 export interface ProtocolFault {
@@ -34,10 +34,10 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   const message = membersOf(body);
   const params = membersOf(message?.get('params'));
   // Some JSON parsers set the object's prototype from this member, so they see other members.
-  if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return fault(NO_MESSAGE);
+  if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return NO_MESSAGE;
   const method = message.get('method');
-  if (method === undefined) return isResponse(message) ? { kind: 'response' } : fault(NO_MESSAGE);
-  if (typeof method !== 'string') return fault(NO_MESSAGE);
+  if (method === undefined) return isResponse(message) ? { kind: 'response' } : NO_MESSAGE;
+  if (typeof method !== 'string') return NO_MESSAGE;
   if (method === 'tools/call') {
     const name = params?.get('name');
     if (typeof name === 'string') {
@@ -67,11 +67,11 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   return { kind: 'tool', name: tool, id: undefined, arguments: undefined };
 }
 
-const NO_MESSAGE = 'The body is not a JSON-RPC message.';
-
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {
   return { kind: 'fault', status, code, message };
 }
+
+export const NO_MESSAGE = fault('The body is not a JSON-RPC message.');
 
 function isResponse(message: ReadonlyMap<string, unknown>): boolean {
   return message.has('id') && (message.has('result') || message.has('error'));
@@ -91,16 +91,21 @@ export function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefi
 /** The code that the MCP SDK uses for errors with an HTTP status. */
 const SERVER_ERROR = -32000;
 
-/** Reads and parses the body of a request once. The SDK gets the value that the guard checked. */
+/** Refuses a body for its form, before it is read. */
+export function unsupportedBody(message: string): ProtocolFault {
+  return fault(message, SERVER_ERROR, 415);
+}
+
+/** Reads and parses the body of a request once. The server gets the value, or the bytes, that were checked. */
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-): Promise<{ readonly kind: 'read'; readonly body: Json } | ProtocolFault> {
+): Promise<{ readonly kind: 'read'; readonly body: Json; readonly bytes: Buffer } | ProtocolFault> {
   const read = await readBody(request, maxBytes);
-  if (read.kind === 'compressed') return fault('Compressed bodies are not accepted.', SERVER_ERROR, 415);
+  if (read.kind === 'compressed') return unsupportedBody('Compressed bodies are not accepted.');
   if (read.kind === 'too_long') return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
   const text = read.kind === 'read' ? utf8(read.bytes) : undefined;
   const body = text === undefined ? undefined : parseStrictJson(text);
-  if (body !== undefined) return { kind: 'read', body };
+  if (read.kind === 'read' && body !== undefined) return { kind: 'read', body, bytes: read.bytes };
   return fault('The body is not JSON, or JSON that readers would disagree about.', PARSE_ERROR, 400);
 }

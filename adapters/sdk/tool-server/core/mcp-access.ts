@@ -1,0 +1,161 @@
+/**
+ * The decision about a request to an MCP endpoint (streamable HTTP), before the server sees the message. Its session must
+ * belong to the person and agent of the token, and a stream ends with the token that opened it. The SDK's adapter and the
+ * guard share it.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { formatScope } from '../../../../domain/scope.ts';
+import { authorizationHeaders, bearerToken } from './bearer-token.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './mcp-approval.ts';
+import { messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
+import { answerRefusal, type Refusal } from './refusal.ts';
+import type { ResourceMetadata } from './resource-metadata.ts';
+import { presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
+import type { Asked, Needed, ToolPolicies } from './tool-policies.ts';
+import type { AccessRequest, ToolServer } from './tool-server.ts';
+
+export interface McpRules {
+  readonly toolServer: ToolServer;
+  readonly policies: ToolPolicies;
+  readonly metadata: ResourceMetadata;
+  readonly sessions: SessionOwnership;
+}
+
+/** The body of a POST, which is JSON. */
+export interface McpBody {
+  /** The value that a body parser has read before; `undefined` if there is none. */
+  readonly parsed: unknown;
+  /** Whether the caller discards what `read` leaves unread. Otherwise the connection is closed. */
+  readonly discardsRest?: boolean;
+  /** Reads the value. It is called only for a request with a bearer token. */
+  read(): Promise<{ readonly kind: 'read'; readonly body: unknown } | ProtocolFault>;
+}
+
+export interface AllowedMessage {
+  readonly claims: TaskTokenClaims;
+  /** The message that a person approved. The server gets it in place of the one that was sent. */
+  readonly approved: object | undefined;
+}
+
+/** Node's timers fire at once for a longer duration. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The SDK's answer for an unknown session. Other clients cannot tell from it whether the session exists. */
+const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
+
+/**
+ * Decides, and answers a refused request. An allowed one gets the server's own session id, and its answer the client's.
+ *
+ * @returns `undefined` if the request is answered
+ */
+export async function decideMcp(
+  { toolServer, policies, metadata, sessions }: McpRules,
+  request: IncomingMessage,
+  body: McpBody,
+  response: ServerResponse,
+): Promise<AllowedMessage | undefined> {
+  const authorization = authorizationHeaders(request.rawHeaders, request.headers);
+  // 1. The tool or method. Without a bearer token, the body is not read.
+  const isStranger = bearerToken(authorization) === undefined;
+  const { asked, message } = isStranger ? UNREAD : await readAsked(request, body);
+  const { approval, ...needed }: Needed =
+    asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
+  let fault = asked?.kind === 'fault' ? asked : undefined;
+
+  // 2. The decision. The session must belong to the token's person and agent.
+  const session = presentedSession(request);
+  const access = await toolServer.authorize({
+    ...needed,
+    ...(approval && { approval: approval.check }),
+    authorization,
+    headers: request.headers,
+    objection: (claims) => {
+      if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
+      fault = NO_SUCH_SESSION;
+      return 'unknown_tool';
+    },
+  });
+  // Other middleware, for example a timeout, has already answered. The server must not run.
+  if (response.headersSent) return undefined;
+  if (access.kind === 'refused') {
+    // The unread rest of a body that is too long would precede the next request.
+    if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
+    const isKnown = access.reason === 'unknown_tool';
+    if (fault !== undefined && isKnown) answerFault(response, fault);
+    else if (isLackOfApproval(access)) answerLackOfApproval(response, message, access);
+    else {
+      // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
+      const named = isStranger ? namedBefore(request, body) : undefined;
+      const { policy } = named === undefined ? needed : policies.find(named);
+      answerRefusal(response, withMetadata(access, policy, metadata.url));
+    }
+    return undefined;
+  }
+
+  // 3. The request as the server sees it.
+  const { claims } = access;
+  const args = approval?.arguments();
+  const id = session === undefined ? undefined : sessions.idOf(session, claims);
+  if (id !== undefined) replaceSession(request, id);
+  sessions.mark(response, claims);
+  if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
+  return { claims, approved: args && approvedMessage(message, args) };
+}
+
+/** Closes a stream when its token expires. A client with a newer token opens another. */
+function endWithToken(response: ServerResponse, ms: number): void {
+  const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
+  timer.unref();
+  response.once('close', () => clearTimeout(timer));
+}
+
+/** The tool or method of a request whose body the guard does not read: from a parsed body, or from headers. */
+function namedBefore(request: IncomingMessage, { parsed }: McpBody): Asked | undefined {
+  if (request.method !== 'POST') return undefined;
+  if (parsed === undefined) return messageOfHeaders(request.headers);
+  const message = readMessage(parsed);
+  return message.kind === 'fault' ? undefined : message;
+}
+
+/** What a request asks for, and the message in its body if there is one. */
+interface ReadRequest {
+  readonly asked: Asked | ProtocolFault | undefined;
+  readonly message?: unknown;
+}
+
+const UNREAD: ReadRequest = { asked: undefined };
+
+async function readAsked({ method = '' }: IncomingMessage, { parsed, read }: McpBody): Promise<ReadRequest> {
+  if (method !== 'POST') return { asked: { kind: 'stream', method } };
+  if (parsed !== undefined) return { asked: readMessage(parsed), message: parsed };
+  const found = await read();
+  return found.kind === 'fault' ? { asked: found } : { asked: readMessage(found.body), message: found.body };
+}
+
+function isStream(asked: Asked | ProtocolFault | undefined): boolean {
+  return (
+    asked?.kind === 'stream' ||
+    (asked?.kind === 'method' && /^(subscriptions\/listen|resources\/subscribe)$/.test(asked.name))
+  );
+}
+
+/**
+ * Adds `resource_metadata` (RFC 9728 §5.1) to the challenge. Adds the needed `scope` (RFC 6750 §3) to a 401, and to a 403
+ * that more scopes would avoid. MCP clients request these scopes next.
+ */
+function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
+  const challenge = refusal.headers['WWW-Authenticate'];
+  if (challenge === undefined) return refusal;
+  const helps = refusal.status === 401 || refusal.reason === 'insufficient_scope';
+  const needed = helps && typeof policy !== 'string' ? policy.scope : [];
+  const scope = needed.length > 0 ? `, scope="${formatScope(needed)}"` : '';
+  const whole = `${challenge}${scope}, resource_metadata="${url}"`;
+  return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
+}
+
+function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+}

@@ -1,0 +1,250 @@
+/** The rules of the guard's file: the form of each field, and what fields require of each other. */
+
+import { audienceProblem, isLoopback, issuerProblem } from '../../../../domain/address.ts';
+import { MAX_LINES } from '../../../../domain/approvals/approval-request.ts';
+import type { PlacedDocuments, PlacedMapping } from '../../../../domain/placed-mapping.ts';
+import { isJsonObject, type Json, member, textMember } from '../../../../domain/tokens/strict-json.ts';
+import { flag, must, text, textWithout, wholeNumber } from '../../arguments.ts';
+import { scopes } from '../../scope-list.ts';
+import { labelCheck, titleCheck } from '../core/approval-text.ts';
+import { depth, maxAgeMs, onStale } from '../core/options.ts';
+import { readArgumentPath } from './argument-path.ts';
+import {
+  type FileFault,
+  faultsOf,
+  list,
+  named,
+  nameOf,
+  optionally,
+  type Path,
+  type PlacedCheck,
+  section,
+  single,
+} from './placed-checks.ts';
+import { isPlainPath } from './request-target.ts';
+import { matchesRoute, overlaps, type RouteMatch, readRouteMatch, routeMatchProblem } from './route-match.ts';
+
+export const DEFAULT_LISTEN = '127.0.0.1:8099';
+/** Node's timers fire at once for a longer duration. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+const pattern = textWithout(routeMatchProblem);
+const exactPath = must('be a path that servers do not rewrite, without *, as in /mcp', (value) => {
+  return typeof value === 'string' && isPlainPath(value) && !value.includes('*');
+});
+const port = wholeNumber(1, 65_535);
+const address = must('be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"', (value) => {
+  const [, digits] = /^(?:\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(typeof value === 'string' ? value : '') ?? [];
+  return digits !== undefined && port(Number(digits), '').length === 0;
+});
+const upstream = must('be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000', (value) => {
+  if (typeof value !== 'string' || audienceProblem(value) !== undefined) return false;
+  const { protocol, hostname, pathname, search } = new URL(value);
+  return (protocol === 'https:' || isLoopback(hostname)) && pathname === '/' && search === '' && !value.endsWith('?');
+});
+const argumentPath = must('be a path to one value, as $.amount or $.items[0]', (value) => {
+  return typeof value === 'string' && readArgumentPath(value) !== undefined;
+});
+
+const policy = {
+  scope: single(scopes),
+  high_risk: optionally(single(flag)),
+  require_actor: optionally(single(flag)),
+  max_delegation_depth: optionally(single(depth)),
+};
+/** @param most how many lines the file may have */
+const approval = (most: number) =>
+  optionally(section({ title: single(titleCheck), lines: optionally(labelled(most, single(argumentPath))) }));
+
+/** A mapping of labels, which a person reads. The guard adds the first line of a route. */
+function labelled(most: number, check: PlacedCheck): PlacedCheck {
+  const members = named(check);
+  return (value, path, report) => {
+    members(value, path, report);
+    const labels = isJsonObject(value) ? Object.keys(value) : [];
+    if (labels.length > most) report(path, `${nameOf(path)} must have at most ${most} members`);
+    if (labels.some((label) => labelCheck(label, '').length > 0)) {
+      for (const clause of labelCheck(undefined, `each name in ${nameOf(path)}`)) report(path, clause);
+    }
+  };
+}
+
+const file = section({
+  issuer: single(textWithout(issuerProblem)),
+  audience: single(textWithout(audienceProblem)),
+  listen: optionally(single(address)),
+  mode: single(must('be decide or proxy', (value) => value === 'decide' || value === 'proxy')),
+  upstream: optionally(single(upstream)),
+  upstream_timeout_ms: optionally(single(wholeNumber(1, MAX_TIMEOUT_MS))),
+  routes: optionally(list(section({ match: single(pattern), ...policy, approval: approval(MAX_LINES - 1) }))),
+  mcp: optionally(
+    section({
+      path: single(exactPath),
+      tools: named(section({ ...policy, approval: approval(MAX_LINES) })),
+      methods: optionally(named(section(policy))),
+    }),
+  ),
+  open: optionally(list(single(pattern))),
+  status_list: optionally(
+    section({
+      max_age_ms: optionally(single(maxAgeMs)),
+      on_stale: optionally(single(onStale)),
+    }),
+  ),
+  approval_key: optionally(single(text)),
+  metrics_port: optionally(single(port)),
+});
+
+/** All faults of the file. */
+export function guardFileFaults({ mappings, problems }: PlacedDocuments): readonly FileFault[] {
+  const [mapping, ...others] = mappings;
+  const faults = mapping === undefined ? [] : [...faultsOf(file, mapping), ...relationFaults(mapping)];
+  return [
+    ...problems.map(({ line, sentence: clause }) => ({ line, clause })),
+    ...faults,
+    ...others.map(({ line }) => ({ line, clause: 'the file must hold one document' })),
+  ].sort((one, other) => one.line - other.line);
+}
+
+/** The fields that the mode decide cannot honour: the gateway passes the request on, and the guard never sees its body. */
+const PROXY_ONLY = ['upstream', 'upstream_timeout_ms', 'mcp', 'approval_key'] as const;
+
+function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readonly FileFault[] {
+  const has = (name: string) => fields.has(name) || unread.has(name);
+  const value = (name: string) => fields.get(name)?.value;
+  const mode = value('mode');
+  const approvals = approvalPaths(value('routes'), value('mcp'));
+  const faults: FileFault[] = [];
+  const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
+
+  if (mode === 'proxy' && !has('upstream')) at(['upstream'], 'must be given in the mode proxy');
+  if (isOwn(value('upstream'), value('listen') ?? DEFAULT_LISTEN)) {
+    at(['upstream'], 'must not be the address of listen: the guard would ask itself');
+  }
+  if (mode === 'decide') {
+    const given = PROXY_ONLY.filter(has).map((name) => [name]);
+    for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
+  } else if (approvals.length > 0 && !has('approval_key')) at(['approval_key'], 'must be given with an approval');
+  if (!has('mcp') && (!has('routes') || isEmptyList(value('routes')))) {
+    faults.push({ line, clause: 'routes or mcp must be given: otherwise every request is refused' });
+  }
+  const mcp = value('mcp');
+  const methods = isJsonObject(mcp) ? member(mcp, 'methods') : undefined;
+  if (isJsonObject(methods) && member(methods, 'tools/call') !== undefined) {
+    at(['mcp', 'methods', 'tools/call'], 'must be absent: mcp.tools has the policies of tools');
+  }
+  const listen = value('listen') ?? DEFAULT_LISTEN;
+  const metrics = value('metrics_port');
+  if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
+    at(['metrics_port'], 'must differ from the port of listen');
+  }
+  return faults;
+}
+
+/** Whether the guard could be its own upstream. An open request would go round without end. */
+function isOwn(upstream: Json | undefined, listen: Json): boolean {
+  if (typeof upstream !== 'string' || typeof listen !== 'string' || !URL.canParse(upstream)) return false;
+  const own = URL.canParse(`http://${listen}`) ? new URL(`http://${listen}`) : undefined;
+  const { protocol, hostname, port } = new URL(upstream);
+  if (own === undefined || !isLoopback(hostname) || protocol === 'https:' || own.port !== port) return false;
+  const isEverywhere = own.hostname === '0.0.0.0' || own.hostname === '[::]';
+  return isEverywhere || own.hostname === hostname || [own.hostname, hostname].includes('localhost');
+}
+
+function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
+  const listed = Array.isArray(routes) ? routes : [];
+  const ofRoutes = listed.flatMap((route: Json, at): Path[] =>
+    hasApproval(route) ? [['routes', at, 'approval']] : [],
+  );
+  const tools = isJsonObject(mcp) ? member(mcp, 'tools') : undefined;
+  const byName = isJsonObject(tools) ? Object.entries(tools) : [];
+  const ofTools = byName.flatMap(([name, tool]): Path[] =>
+    hasApproval(tool) ? [['mcp', 'tools', name, 'approval']] : [],
+  );
+  return [...ofRoutes, ...ofTools];
+}
+
+function hasApproval(policy: Json | undefined): boolean {
+  return isJsonObject(policy) && member(policy, 'approval') !== undefined;
+}
+
+function isEmptyList(value: Json | undefined): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+interface PlacedMatch extends RouteMatch {
+  readonly line: number;
+}
+
+/** A pattern, and what decides a request that both match. */
+export interface Overlap {
+  readonly pattern: string;
+  readonly line: number;
+  readonly winner: { readonly name: string; readonly line: number };
+}
+
+/**
+ * Every two parts of a file that some request matches: two patterns, or `mcp.path` and a pattern.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function overlapsOf(mapping: PlacedMapping): readonly Overlap[] {
+  const patterns = patternsOf(mapping);
+  const ofMcp = patterns.filter((match) => coversMcpPath(match, mapping));
+  const mcp = { name: 'mcp.path', line: mapping.lineOf(['mcp', 'path']) };
+  return [
+    ...ofMcp.map(({ pattern, line }) => ({ pattern, line, winner: mcp })),
+    ...patterns.flatMap((first, at) => {
+      const winner = { name: first.pattern, line: first.line };
+      const later = patterns.slice(at + 1).filter((other) => overlaps(first, other));
+      return later.map(({ pattern, line }) => ({ pattern, line, winner }));
+    }),
+  ];
+}
+
+/** The guard compares `mcp.path` before any pattern, whatever the method. */
+function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
+  const mcp = fields.get('mcp')?.value;
+  const path = isJsonObject(mcp) ? textMember(mcp, 'path') : undefined;
+  return path !== undefined && matchesRoute(match, match.method, path);
+}
+
+/** In the order in which they are compared. Routes precede what is open. */
+function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
+  const entries = (name: string) => {
+    const value = fields.get(name)?.value;
+    return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, line: lineOf([name, at]) })) : [];
+  };
+  return [...entries('routes'), ...entries('open')].flatMap(({ entry, line }) => {
+    const written = isJsonObject(entry) ? textMember(entry, 'match') : entry;
+    const match = typeof written === 'string' ? readRouteMatch(written) : undefined;
+    return match === undefined ? [] : [{ ...match, line }];
+  });
+}
+
+export interface LiteralName {
+  readonly line: number;
+  /** The pattern, or the path of the field. */
+  readonly name: string;
+  /** What reads like a placeholder. */
+  readonly taken: string;
+}
+
+/**
+ * Names that other programs would take for placeholders: `:key` in a pattern, and `*` for every tool.
+ *
+ * @param mapping the document of a file without faults
+ */
+export function literalNames(mapping: PlacedMapping): readonly LiteralName[] {
+  const mcp = mapping.fields.get('mcp')?.value;
+  const ofMcp = (['tools', 'methods'] as const).flatMap((section): LiteralName[] => {
+    const named = isJsonObject(mcp) ? member(mcp, section) : undefined;
+    const stars = isJsonObject(named) ? Object.keys(named).filter((name) => name.includes('*')) : [];
+    return stars.map((name) => ({ line: mapping.lineOf(['mcp', section, name]), name: `mcp.${section}`, taken: '*' }));
+  });
+  const ofPatterns = patternsOf(mapping).flatMap(({ pattern, path, line }): LiteralName[] => {
+    const [, taken] = /\/(:\w+)/.exec(path) ?? [];
+    return taken === undefined ? [] : [{ line, name: pattern, taken }];
+  });
+  return [...ofPatterns, ...ofMcp];
+}

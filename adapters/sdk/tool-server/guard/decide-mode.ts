@@ -1,0 +1,72 @@
+/**
+ * The mode `decide`: a gateway asks at `/decide` whether a request may pass, and passes it on itself. The gateway reads the
+ * status of the answer, and copies headers from it to the request.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { authorizationHeaders } from '../core/bearer-token.ts';
+import { answerRefusal, type Refusal } from '../core/refusal.ts';
+import type { ToolServer } from '../core/tool-server.ts';
+import { replacesRequest } from './forwarded-headers.ts';
+import type { GuardMode } from './guard-mode.ts';
+import { guardRoutes, MALFORMED } from './guard-routes.ts';
+import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
+import { originalRequest } from './original-request.ts';
+import { hasBody } from './request-body.ts';
+
+/** Some gateways append the query of the request that they ask about. */
+const QUESTION = /^\/decide(?:\?|$)/;
+
+/** A body is neither needed nor read. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export function decideMode(): GuardMode {
+  let rules: Rules | undefined;
+  return {
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    use(toolServer, configuration) {
+      rules = { toolServer, find: guardRoutes(toolServer, configuration) };
+    },
+    async answer(request, response) {
+      if (rules === undefined) throw new Error('The mode has no rules yet.');
+      await decide(rules, request, response);
+    },
+    // A gateway that keeps the body back, but not its length, sends its next question where the body would be.
+    isAmbiguous: hasBody,
+    close: () => undefined,
+  };
+}
+
+interface Rules {
+  readonly toolServer: ToolServer;
+  readonly find: ReturnType<typeof guardRoutes>;
+}
+
+async function decide(
+  { toolServer, find }: Rules,
+  { url = '', rawHeaders, headers }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  // The gateway would pass a header on that replaces the request.
+  const original = QUESTION.test(url) && !replacesRequest(rawHeaders) ? originalRequest(rawHeaders) : undefined;
+  const found = original === undefined ? MALFORMED : find(original.method, original.path);
+  if (found === 'open') {
+    allow(response, identityHeaders(undefined));
+    return;
+  }
+  const authorization = authorizationHeaders(rawHeaders, headers);
+  const { route, policy } = found;
+  const access = await toolServer.authorize({ route, policy, authorization, headers });
+  if (access.kind === 'refused') answerRefusal(response, forGateway(access));
+  else allow(response, identityHeaders(access.claims));
+}
+
+function allow(response: ServerResponse, headers: IdentityHeaders): void {
+  // A gateway that caches answers would let a later request pass undecided.
+  response.writeHead(204, { ...headers, 'Cache-Control': 'no-store' }).end();
+}
+
+/** nginx makes a 500 of each refusal but 401 and 403. Others would pass a 400 on, but only this way all do the same. */
+function forGateway(refusal: Refusal): Refusal {
+  return refusal.status === 400 ? { ...refusal, status: 403 } : refusal;
+}

@@ -1,0 +1,89 @@
+/**
+ * The headers that the proxy passes on. Those of one connection stay there (RFC 9110 §7.6.1). All others keep their order,
+ * their letter case and their repetitions.
+ */
+
+import { trimOws } from '../../../../domain/trim-ows.ts';
+import { headerValues } from '../core/raw-headers.ts';
+import type { IdentityHeaders } from './identity-headers.ts';
+
+/** RFC 9110 §7.6.1, §11.7 and §6.6.2. The guard passes no trailers on. */
+const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
+  ...[
+    'connection',
+    'proxy-connection',
+    'keep-alive',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'http2-settings',
+  ],
+  ...['proxy-authenticate', 'proxy-authentication-info', 'proxy-authorization'],
+]);
+
+/** The guard checks the token, answers `Expect`, and sends a `Host` that it knows. */
+const ANSWERED_HERE: ReadonlySet<string> = new Set(['authorization', 'expect', 'host']);
+
+/** Checked under exactly these names: the session, and the form and the length of the body. */
+const CHECKED_HERE: ReadonlySet<string> = new Set([
+  ...['mcp-session-id', 'content-encoding', 'content-length', 'content-type'],
+]);
+
+/**
+ * Some frameworks take the method or the path from these. The guard has decided about those of the request line. A server of
+ * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is.
+ */
+const REPLACES_REQUEST: ReadonlySet<string> = new Set([
+  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-rewrite-url'],
+  ...['script-name', 'x-script-name', 'path-info'],
+]);
+/** So does this one. But some gateways send it to the guard themselves. */
+const NAMES_REQUEST = 'x-original-url';
+
+/**
+ * The headers of an allowed request for the upstream. Those of identity precede the client's: some servers drop the last of
+ * too many headers.
+ *
+ * @param host of the upstream's request
+ */
+export function requestHeaders(raw: readonly string[], host: string, identity: IdentityHeaders): string[] {
+  const kept = passedOn(raw, (name) => {
+    // Servers that put headers into variables read `Transfer_Encoding` as `Transfer-Encoding`: in its chunks they would
+    // find a second request.
+    const read = asVariable(name);
+    const isOther = read !== name && (CHECKED_HERE.has(read) || OF_ONE_CONNECTION.has(read));
+    const isReplacing = REPLACES_REQUEST.has(read) || read === NAMES_REQUEST;
+    return ANSWERED_HERE.has(name) || isOther || isReplacing || read.startsWith('mandate-');
+  });
+  return ['Host', host, ...Object.entries(identity).flat(), ...kept];
+}
+
+/** Whether a server that gets these headers could answer another request than that of the request line. */
+export function replacesRequest(raw: readonly string[]): boolean {
+  return raw.some((name, at) => at % 2 === 0 && REPLACES_REQUEST.has(asVariable(name.toLowerCase())));
+}
+
+/** The name as servers compare it that put headers into variables. */
+function asVariable(name: string): string {
+  return name.replaceAll(/[^a-z0-9]/g, '-');
+}
+
+/** The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces. */
+export function responseHeaders(raw: readonly string[], status: number): string[] {
+  // RFC 9110 §8.6.
+  return passedOn(raw, (name) => status === 204 && name === 'content-length');
+}
+
+function passedOn(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
+  const named = new Set(
+    headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => trimOws(name).toLowerCase())),
+  );
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const { [at]: name = '', [at + 1]: value = '' } = raw;
+    const lower = name.toLowerCase();
+    if (!OF_ONE_CONNECTION.has(lower) && !named.has(lower) && !isDropped(lower)) kept.push(name, value);
+  }
+  return kept;
+}

@@ -1,0 +1,34 @@
+/** The headers that tell the upstream who acts for whom. The guard sets all four, also the empty ones. */
+
+import { formatScope } from '../../../../domain/scope.ts';
+import type { TaskTokenClaims } from '../core/claims.ts';
+
+export type IdentityHeaders = Readonly<
+  Record<'Mandate-Subject' | 'Mandate-Agent' | 'Mandate-Task' | 'Mandate-Scope', string>
+>;
+
+/**
+ * A header that is absent could be one that a client sent: an empty one replaces it.
+ *
+ * @param claims `undefined` for a request that needs no token
+ */
+export function identityHeaders(claims: TaskTokenClaims | undefined): IdentityHeaders {
+  return {
+    'Mandate-Subject': encoded(claims?.sub ?? ''),
+    'Mandate-Agent': encoded(claims?.act?.sub ?? ''),
+    'Mandate-Task': encoded(claims?.task?.id ?? ''),
+    'Mandate-Scope': encoded(formatScope(claims?.scope ?? [])),
+  };
+}
+
+/**
+ * Percent-encodes all but printable ASCII, so that any decoder of URLs restores the text. A percent sign is encoded too. So
+ * is a space at either end, which HTTP drops (RFC 9110 §5.5).
+ */
+function encoded(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[^ -$&-~]+|^ +| +$/gu, (part) =>
+      /^ +$/.test(part) ? '%20'.repeat(part.length) : encodeURIComponent(part),
+    );
+}

@@ -1,0 +1,49 @@
+/**
+ * Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream. Only of a call
+ * that a person approved it sends what was approved.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TaskTokenClaims } from '../core/claims.ts';
+import { decideMcp, type McpRules } from '../core/mcp-access.ts';
+import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
+import { replaceHeader } from '../core/raw-headers.ts';
+import { MAX_BODY_BYTES } from '../core/read-body.ts';
+import { hasLookalike } from './lookalikes.ts';
+import { inTime, inviteBody, isJsonInUtf8 } from './request-body.ts';
+
+export interface AllowedRequest {
+  /** `undefined` for a request that needs no token. */
+  readonly claims: TaskTokenClaims | undefined;
+  /** The body, if it has been read. */
+  readonly body?: Buffer | undefined;
+}
+
+/**
+ * Decides, and answers a refused request. The caller discards what is left of its body.
+ *
+ * @returns `undefined` if the request is answered
+ */
+export async function decideAtMcp(
+  rules: McpRules,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AllowedRequest | undefined> {
+  let bytes: Buffer | undefined;
+  const read = async () => {
+    if (!isJsonInUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
+    inviteBody(request, response);
+    const found = await inTime(request, readJsonBody(request, MAX_BODY_BYTES));
+    if (found.kind === 'fault') return found;
+    if (hasLookalike(found.body)) return NO_MESSAGE;
+    bytes = found.bytes;
+    return found;
+  };
+  const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
+  if (allowed === undefined) return undefined;
+  const { claims, approved } = allowed;
+  if (approved === undefined) return { claims, body: bytes };
+  const body = Buffer.from(JSON.stringify(approved));
+  if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
+  return { claims, body };
+}

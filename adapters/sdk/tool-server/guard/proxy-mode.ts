@@ -1,0 +1,167 @@
+/**
+ * The mode `proxy`: the guard stands in front of a server, and passes on what it allows. The server learns from the headers
+ * `Mandate-*` who acts for whom, and never gets the token.
+ *
+ * In order: a malformed request is refused. The protected-resource metadata is answered. At `mcp.path` the message names
+ * the tool. Everywhere else method and path name the route. An allowed request goes to the upstream.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { authorizationHeaders } from '../core/bearer-token.ts';
+import type { McpRules } from '../core/mcp-access.ts';
+import { answerRefusal } from '../core/refusal.ts';
+import { type ResourceMetadata, resourceMetadata } from '../core/resource-metadata.ts';
+import { type SessionOwnership, sessionOwnership } from '../core/session-ownership.ts';
+import { toolPolicies } from '../core/tool-policies.ts';
+import type { ToolServer } from '../core/tool-server.ts';
+import { describeTool } from './described-call.ts';
+import { requestHeaders } from './forwarded-headers.ts';
+import type { GuardMode } from './guard-mode.ts';
+import { type FoundRoute, MALFORMED } from './guard-routes.ts';
+import { identityHeaders } from './identity-headers.ts';
+import { type AllowedRequest, decideAtMcp } from './mcp-endpoint.ts';
+import { type PlainRequest, plainRequest } from './plain-request.ts';
+import { proxyRoutes } from './proxy-routes.ts';
+import type { McpConfiguration, ProxyConfiguration } from './read-configuration.ts';
+import { hasBody } from './request-body.ts';
+import { routeApproval } from './route-approval.ts';
+import { type Upstream, upstreamAt } from './upstream.ts';
+
+/** How long the rest of a body is read and discarded after the answer. A client that still sends is then cut off. */
+const UNREAD_MS = 2000;
+
+/** What holds for the requests that begin now. */
+interface Rules {
+  readonly toolServer: ToolServer;
+  readonly configuration: ProxyConfiguration;
+  readonly find: (method: string, path: string) => FoundRoute;
+  readonly metadata: ResourceMetadata;
+  readonly sessions: SessionOwnership;
+  /** `undefined` without `mcp` in the file. */
+  readonly mcp: McpRules | undefined;
+  readonly upstream: Upstream;
+  /** The `Host` for the upstream, from that of the client. */
+  readonly hostFor: (sent: string | undefined) => string;
+}
+
+/** @param onError gets one error for each fault of the upstream */
+export function proxyMode({ onError }: { readonly onError: (error: Error) => void }): GuardMode {
+  let rules: Rules | undefined;
+  return {
+    // An upload may take any time. `upstream.ts` ends one whose client sends nothing.
+    requestTimeoutMs: 0,
+    use(toolServer, configuration) {
+      if (configuration.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
+      // Requests under way go to the earlier upstream, also those that are decided now. Its connections end by themselves.
+      rules = rulesOf(toolServer, configuration, onError, rules);
+    },
+    async answer(request, response) {
+      if (rules === undefined) throw new TypeError('The guard has no rules yet.');
+      response.on('finish', () => discardRest(request));
+      await answer(rules, request, response);
+    },
+    isAmbiguous: (request) => plainRequest(request) === undefined,
+    close: () => rules?.upstream.close(),
+  };
+}
+
+/** @throws TypeError for rules that are invalid */
+function rulesOf(
+  toolServer: ToolServer,
+  configuration: ProxyConfiguration,
+  onError: (error: Error) => void,
+  earlier: Rules | undefined,
+): Rules {
+  const { routes, mcp, upstream: origin, upstreamTimeoutMs: timeoutMs } = configuration;
+  const policies = mcp && mcpPolicies(toolServer, mcp);
+  const metadata = resourceMetadata(
+    toolServer,
+    [...routes, ...(policies?.all ?? [])].flatMap(({ scope }) => scope),
+  );
+  const sessions = sessionsOf(toolServer, earlier);
+  return {
+    toolServer,
+    configuration,
+    find: proxyRoutes(toolServer, configuration),
+    metadata,
+    sessions,
+    mcp: policies && { toolServer, policies, metadata, sessions },
+    upstream:
+      earlier?.configuration.upstream === origin && earlier.configuration.upstreamTimeoutMs === timeoutMs
+        ? earlier.upstream
+        : upstreamAt(origin, { timeoutMs, onError }),
+    hostFor: hostAt(origin),
+  };
+}
+
+function mcpPolicies(toolServer: ToolServer, { tools, methods }: McpConfiguration): McpRules['policies'] {
+  const described = Object.entries(tools).map(([name, { approval, ...policy }]) => [
+    name,
+    { ...policy, ...(approval && { approval: describeTool(approval) }) },
+  ]);
+  // No file has a function `authorize`.
+  return toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
+}
+
+/** Sessions outlive other rules, but not another issuer or audience: their persons and agents could be others. */
+function sessionsOf({ issuer, audience }: ToolServer, earlier: Rules | undefined): SessionOwnership {
+  const isSame = earlier?.toolServer.issuer === issuer && earlier.toolServer.audience === audience;
+  return isSame ? earlier.sessions : sessionOwnership();
+}
+
+async function answer(rules: Rules, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { metadata, upstream, hostFor } = rules;
+  const plain = plainRequest(request);
+  if (plain !== undefined && metadata.answer(request, response)) return;
+  const allowed = await decide(rules, plain, request, response);
+  if (allowed === undefined) return;
+  const { claims, ...sent } = allowed;
+  const headers = requestHeaders(request.rawHeaders, hostFor(plain?.host), identityHeaders(claims));
+  // Not awaited: an answer that streams for hours would keep what was needed to decide.
+  upstream.forward(request, response, { headers, ...sent });
+}
+
+/** Answers a refused request. @returns `undefined` if the request is answered */
+async function decide(
+  { toolServer, configuration, find, mcp }: Rules,
+  plain: PlainRequest | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AllowedRequest | undefined> {
+  let found = plain === undefined ? MALFORMED : find(plain.method, plain.path);
+  if (plain !== undefined && mcp !== undefined && plain.path === configuration.mcp?.path) {
+    if (plain.method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response);
+    // Only the message of a POST is read. A server could take another body for a message.
+    found = MALFORMED;
+  }
+  if (found === 'open') return { claims: undefined };
+  const { rawHeaders, headers } = request;
+  const { describe, ...needed } = found;
+  const approval = describe && routeApproval(toolServer, describe, request, response);
+  const access = await toolServer.authorize({
+    ...needed,
+    ...(approval && { approval: approval.check }),
+    authorization: authorizationHeaders(rawHeaders, headers),
+    headers,
+  });
+  if (access.kind === 'allowed') return { claims: access.claims, body: approval?.bytes() };
+  answerRefusal(response, access);
+  return undefined;
+}
+
+/**
+ * A server on loopback gets the client's `Host`, as without the guard: some compare it, and some make links of it. A server
+ * behind https gets its own, by which such servers choose the site and the certificate.
+ */
+function hostAt(upstream: string): Rules['hostFor'] {
+  const { protocol, host } = new URL(upstream);
+  return protocol === 'https:' ? () => host : (sent = host) => sent;
+}
+
+/** Closing at once would reset the connection, and the client could lose the answer. */
+function discardRest(request: IncomingMessage): void {
+  if (request.complete) return;
+  request.resume();
+  const timer = setTimeout(() => request.socket.destroy(), UNREAD_MS);
+  request.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,60 @@
+/**
+ * The routes of the proxy. A server can answer more paths than `mcp.path` as its MCP endpoint: in other letter case, with a
+ * slash or `.json` at the end, or below it. There a tool would be called under the policy of a wildcard. So only a pattern
+ * that names such a path allows it. In the same way no later wildcard allows a path that a server could take for one of a
+ * route with an approval.
+ */
+
+import type { ToolServer } from '../core/tool-server.ts';
+import { type FoundRoute, guardRoutes, UNKNOWN } from './guard-routes.ts';
+import { folded } from './lookalikes.ts';
+import type { ProxyConfiguration } from './read-configuration.ts';
+import { matchesRoute, type RouteMatch } from './route-match.ts';
+
+type FindRoute = (method: string, path: string) => FoundRoute;
+
+export function proxyRoutes(
+  toolServer: Pick<ToolServer, 'policy'>,
+  { routes, open, mcp }: Pick<ProxyConfiguration, 'routes' | 'open' | 'mcp'>,
+): FindRoute {
+  const everywhere = aroundApprovals({ routes, open }, guardRoutes(toolServer, { routes, open }));
+  if (mcp === undefined) return everywhere;
+  const endpoint = careless(mcp.path);
+  const isThere = (path: string) => isTakenFor(path, endpoint, /^(?:$|[/.])/);
+  const there = guardRoutes(toolServer, {
+    routes: routes.filter(({ match }) => isThere(match.path)),
+    open: open.filter(({ path }) => isThere(path)),
+  });
+  return (method, path) => (isThere(path) ? there : everywhere)(method, path);
+}
+
+/** Lets no wildcard allow a path that a server could take for one of an earlier route with an approval. */
+function aroundApprovals({ routes, open }: Pick<ProxyConfiguration, 'routes' | 'open'>, find: FindRoute): FindRoute {
+  const approved = routes.flatMap(({ match, approval }, at) => (approval === undefined ? [] : [{ at, match }]));
+  if (approved.length === 0) return find;
+  const matches = [...routes.map(({ match }) => match), ...open];
+  const coverings = approved.map(({ at, match }) => ({ at, match, covers: coveredBy(match) }));
+  return (method, path) => {
+    const first = matches.findIndex((match) => matchesRoute(match, method, path));
+    const isAround = coverings.some(({ at, match, covers }) => at < first && match.method === method && covers(path));
+    return isAround && matches[first]?.isPrefix === true ? UNKNOWN : find(method, path);
+  };
+}
+
+function coveredBy({ path, isPrefix }: RouteMatch): (asked: string) => boolean {
+  const named = careless(path);
+  return (asked) => isTakenFor(asked, named, isPrefix ? /^\/./ : /^(?:$|\.[^/]*$)/);
+}
+
+/** @param rest what a server may ignore behind the path, or serve below it */
+function isTakenFor(asked: string, named: string, rest: RegExp): boolean {
+  const read = careless(asked);
+  return read.startsWith(named) && rest.test(read.slice(named.length));
+}
+
+/** The path as the most careless server compares it: without escapes, letter case, parameters, and a slash or spaces at the end. */
+function careless(path: string): string {
+  return folded(decodeURIComponent(path))
+    .replaceAll(/;[^/]*/g, '')
+    .replace(/[/\s]+$/, '');
+}

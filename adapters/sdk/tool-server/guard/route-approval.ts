@@ -1,0 +1,29 @@
+/** The approval of a request at a route of the proxy. The library reads its body, and the upstream gets the same bytes. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
+import { type HttpApproval, httpApproval } from '../core/http-approval.ts';
+import type { ToolServer } from '../core/tool-server.ts';
+import { hasBody, inTime, inviteBody, isUtf8 } from './request-body.ts';
+
+export interface RouteApproval extends Pick<HttpApproval, 'check'> {
+  /** What `check` has read; `undefined` without a body. */
+  bytes(): Buffer | undefined;
+}
+
+export function routeApproval(
+  toolServer: ToolServer,
+  describe: DescribeCall<HttpCall>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): RouteApproval {
+  const { check, body } = httpApproval(toolServer, describe, { request, target: request.url ?? '' });
+  return {
+    async check(claims) {
+      if (!isUtf8(request)) return 'malformed_body';
+      inviteBody(request, response);
+      return inTime(request, check(claims));
+    },
+    bytes: () => (hasBody(request) ? body()?.bytes : undefined),
+  };
+}

@@ -1,0 +1,378 @@
+/** Requests through the proxy that a person has to approve: what the person reads, what goes through, and what is not asked. */
+
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import { mock } from 'node:test';
+import { expect } from 'chai';
+import type { Approval, ProxyConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { eventually } from '../../../../support/eventually.ts';
+import { rawConnection } from '../../../../support/raw-http.ts';
+import { makeSigningKey } from '../../../../support/signing-key.ts';
+import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
+import { AUDIENCE } from '../../../../support/tool-server/control-plane.ts';
+import { matchOf } from '../../../../support/tool-server/decided-app.ts';
+import { call } from '../../../../support/tool-server/guarded-messages.ts';
+import { client1, client2, type PayingMcp, startUnguardedBank } from '../../../../support/tool-server/paying-mcp.ts';
+import { proxyConfiguration, proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
+import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+
+const MIB = 1024 * 1024;
+const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+const PAY: Approval = {
+  title: 'Pay',
+  lines: [
+    { label: 'To', path: ['to'] },
+    { label: 'Amount', path: ['sums', 0, 'of it'] },
+  ],
+};
+const BODY = '{"to": "Bob", "sums": [{"of it": 1.20e1}], "more": {"b": null}}';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
+
+describe('A call that a person approves, through the proxy', () => {
+  const proxy = proxyForEachTest();
+  const { bearer, decided, errors } = proxy;
+  const seen: { readonly line: string; readonly body: string; readonly headers: IncomingHttpHeaders }[] = [];
+  let approvals: FakeApprovals;
+
+  beforeEach(async () => {
+    seen.length = 0;
+    approvals = await fakeApprovals(proxy.plane, () => Math.floor(Date.now() / 1000));
+  });
+
+  const server: RequestListener = async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    seen.push({ line: `${request.method} ${request.url}`, body, headers: request.headers });
+    response.end('{"done": true}');
+  };
+  const approvalKey = () => ({ jwk: { ...approvals.key.privateJwk } });
+  const routes = [
+    { match: matchOf('POST /payments/*'), scope: ['jira:read'], approval: PAY },
+    { match: matchOf('DELETE /payments/*'), scope: ['jira:read'], approval: { title: 'Delete', lines: [] } },
+    { match: matchOf('PUT /payments/*'), scope: ['jira:admin'], approval: PAY },
+    { match: matchOf('PATCH /payments/*'), scope: ['jira:read'] },
+  ];
+  const mcp = { path: '/mcp', tools: { pay: { scope: ['jira:read'], approval: PAY } }, methods: {} };
+  const start = (more: Partial<ProxyConfiguration> = {}) =>
+    proxy.start(server, { routes, mcp, approvalKey: approvalKey(), ...more });
+  const asked = () => approvals.asked.map(({ claims }) => [claims.title, claims.lines]);
+  const digest = () => approvals.asked.at(-1)?.claims.digest ?? '';
+  const reasons = () => decided().map(([, , reason]) => reason);
+
+  it('is asked for with its lines, and goes through once with the bytes that were sent', async () => {
+    const url = await start();
+    const send = () => rawRequest(`${url}/payments/7?dry=no`, 'POST', [bearer(), JSON_TYPE], BODY);
+    const waiting = await send();
+    expect([waiting.status, waiting.headers['retry-after']]).to.deep.equal([403, '5']);
+    expect(JSON.parse(waiting.body)).to.include({
+      reason: 'approval_required',
+      error: 'approval_required',
+      approval_uri: approvals.uri(digest()),
+    });
+    const lines = [
+      { label: 'Request', value: 'POST /payments/7?dry=no' },
+      { label: 'To', value: 'Bob' },
+      { label: 'Amount', value: '12' },
+    ];
+    expect(asked()).to.deep.equal([['Pay', lines]]);
+    const text = `{"audience":"${AUDIENCE}","body":"${sha256(BODY)}","method":"POST","target":"/payments/7?dry=no"}`;
+    expect(digest()).to.equal(sha256(text));
+    expect(seen).to.deep.equal([]);
+
+    approvals.approve(digest());
+    expect((await send()).status).to.equal(200);
+    expect(JSON.parse((await send()).body)).to.include({ reason: 'approval_spent' });
+    expect(seen.map(({ line, body }) => [line, body])).to.deep.equal([['POST /payments/7?dry=no', BODY]]);
+    expect(seen[0]?.headers).to.include({ 'mandate-subject': 'ada', 'content-length': `${BODY.length}` });
+    expect(seen[0]?.headers).not.to.have.property('authorization');
+    expect(decided()).to.deep.equal([
+      ['POST /payments/*', 'deny', 'approval_required'],
+      ['POST /payments/*', 'allow', null],
+      ['POST /payments/*', 'deny', 'approval_spent'],
+    ]);
+    expect([proxy.plane.asked('/oauth2/introspect'), errors]).to.deep.equal([0, []]);
+  });
+
+  it('needs no body and no lines, because its first line is the request', async () => {
+    const url = await start();
+    const send = () => fetch(`${url}/payments/7`, { method: 'DELETE', headers: Object.fromEntries([bearer()]) });
+    expect((await send()).status).to.equal(403);
+    expect(asked()).to.deep.equal([['Delete', [{ label: 'Request', value: 'DELETE /payments/7' }]]]);
+    approvals.approve(digest());
+    expect((await send()).status).to.equal(200);
+    expect(seen.map(({ line, body }) => [line, body])).to.deep.equal([['DELETE /payments/7', '']]);
+  });
+
+  const with_ = (more: string) => BODY.replace('{', `{${more}, `);
+  const notAsked: readonly (readonly [
+    what: string,
+    reason: string,
+    body: string,
+    headers?: readonly (readonly [string, string])[],
+    target?: string,
+  ])[] = [
+    ['without the value of a line', 'arguments_refused', BODY.replace('"to"', '"too"')],
+    ['with that name in other letter case only', 'arguments_refused', BODY.replace('"to"', '"To"')],
+    ['with an empty value', 'arguments_refused', BODY.replace('Bob', ' ')],
+    ['with a value that is too long for its line', 'arguments_refused', BODY.replace('Bob', 'b'.repeat(201))],
+    ['with a line break in a value', 'arguments_refused', BODY.replace('Bob', 'Bob\\nAmount: 1')],
+    ['with a name in two letter cases', 'arguments_refused', with_('"TO": "Eve"')],
+    ['with a name in two letter cases, one of which is not ASCII', 'arguments_refused', with_('"\u017fums": []')],
+    ['with a name that some parsers cut', 'arguments_refused', with_('"to\\u0000": "Eve"')],
+    ['with such names deep inside', 'arguments_refused', with_('"x": [{"a": 1, "A": 2}]')],
+    ['with a whole number that many parsers round', 'arguments_refused', BODY.replace('1.20e1', '9007199254740993')],
+    ['with a target that is too long for a line', 'arguments_refused', BODY, [JSON_TYPE], `7?${'a'.repeat(200)}`],
+    ['with a member twice', 'malformed_body', with_('"to": "Eve"')],
+    ['with a member __proto__', 'malformed_body', with_('"__proto__": {"to": "Eve"}')],
+    ['of another media type', 'malformed_body', BODY, [['Content-Type', 'application/x-www-form-urlencoded']]],
+    ['of two media types', 'malformed_body', BODY, [JSON_TYPE, ['content-type', 'application/x-www-form-urlencoded']]],
+    ['in another charset', 'malformed_body', BODY, [['Content-Type', 'application/json; charset=utf-7']]],
+    ['that is compressed', 'malformed_body', BODY, [JSON_TYPE, ['Content-Encoding', 'gzip']]],
+    ['whose type stays here', 'malformed_body', BODY, [JSON_TYPE, ['Connection', 'Close, Content-Type']]],
+    ['of over 1 MiB', 'body_too_long', BODY.padEnd(MIB + 1)],
+  ];
+  for (const [what, reason, body, headers = [JSON_TYPE], target = '7'] of notAsked) {
+    it(`is refused with ${reason}, and no person is asked, for a body ${what}`, async () => {
+      const url = await start();
+      const answer = await rawRequest(`${url}/payments/${target}`, 'POST', [bearer(), ...headers], body);
+      const status = { arguments_refused: 403, malformed_body: 400, body_too_long: 413 }[reason];
+      expect([answer.status, JSON.parse(answer.body).reason]).to.deep.equal([status, reason]);
+      expect([asked(), seen, decided(), errors]).to.deep.equal([[], [], [['POST /payments/*', 'deny', reason]], []]);
+    });
+  }
+
+  it('is not walked around by a path that a server could take for its own, which only a later wildcard matches', async () => {
+    const wildcards = ['POST /*', 'DELETE /*'].map((pattern) => ({ match: matchOf(pattern), scope: ['jira:read'] }));
+    const exact = { match: matchOf('POST /pay'), scope: ['jira:read'], approval: PAY };
+    const named = { match: matchOf('POST /Pay/'), scope: ['jira:read'] };
+    const url = await start({ routes: [...routes, exact, named, ...wildcards] });
+    const taken = [
+      '/PAY',
+      '/pay/',
+      '/pay;a=b',
+      '/pay.json',
+      '/pay ',
+      '/Payments/7',
+      '/payment\u017f/7',
+      '/payments;a/7',
+    ];
+    const others = ['/Pay/', '/payments/', '/payments', '/pay/7', '/payment/7', '/pays', '/a.pay'];
+    const statuses: unknown[] = [];
+    for (const path of [...taken, ...others].map(encodeURI)) {
+      statuses.push((await rawRequest(`${url}${path}`, 'POST', [bearer(), JSON_TYPE], BODY)).status);
+    }
+    expect(statuses).to.deep.equal([...taken.map(() => 403), ...others.map(() => 200)]);
+    expect(reasons()).to.deep.equal([...taken.map(() => 'unknown_route'), ...others.map(() => null)]);
+    expect(seen.map(({ line }) => line)).to.deep.equal(others.map((path) => `POST ${path}`));
+    expect((await rawRequest(`${url}/Pay`, 'DELETE', [bearer()])).status).to.equal(200);
+    expect(asked()).to.deep.equal([]);
+  });
+
+  it('has its body asked for and read only if token and scope allow the call', async () => {
+    const url = await start();
+    const head = (method: string, token: string) =>
+      `${method} /payments/7 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n${token}\r\n`;
+    const token = `${bearer().join(': ')}\r\n`;
+    for (const [method, own, reason] of [
+      ['POST', '', 'missing_token'],
+      ['PUT', token, 'insufficient_scope'],
+    ] as const) {
+      const client = await rawConnection(url);
+      client.send(head(method, own));
+      expect(await client.until(`"${reason}"`)).to.match(/^HTTP\/1\.1 40[13] /);
+      client.leave();
+    }
+    const client = await rawConnection(url);
+    client.send(head('POST', token));
+    expect(await client.until('\r\n\r\n')).to.equal('HTTP/1.1 100 Continue\r\n\r\n');
+    client.send(BODY);
+    expect(await client.until('approval_uri')).to.match(/\r\n\r\nHTTP\/1\.1 403 /);
+    client.leave();
+    expect([reasons(), seen]).to.deep.equal([['missing_token', 'insufficient_scope', 'approval_required'], []]);
+  });
+
+  for (const [path, route, reason] of [
+    ['/payments/7', 'POST /payments/*', 'malformed_body'],
+    ['/mcp', null, 'unknown_tool'],
+  ] as const) {
+    it(`is cut off at ${path} if its body has not arrived whole in a minute`, async () => {
+      const url = await start();
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const client = await rawConnection(url);
+        client.send(
+          `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n${bearer().join(': ')}\r\n\r\n`,
+        );
+        await client.until('\r\n\r\n');
+        client.send(BODY.slice(0, -1));
+        mock.timers.tick(59_999);
+        expect(client.socket.destroyed).to.equal(false);
+        mock.timers.tick(1);
+        expect(await client.until('never')).to.equal('HTTP/1.1 100 Continue\r\n\r\n');
+      } finally {
+        mock.timers.reset();
+      }
+      await eventually(() => decided().length > 0);
+      expect([decided(), asked(), seen]).to.deep.equal([[[route, 'deny', reason]], [], []]);
+    });
+  }
+
+  it('is refused as the control plane answers, and while it cannot answer', async () => {
+    const url = await start();
+    const send = async () => {
+      const { status, body } = await rawRequest(`${url}/payments/7`, 'POST', [bearer(), JSON_TYPE], BODY);
+      return [status, JSON.parse(body).reason];
+    };
+    await send();
+    const answers: unknown[] = [];
+    for (const state of ['refused', 'expired', 'inactive']) {
+      approvals.answer(digest(), state);
+      answers.push(await send());
+    }
+    proxy.plane.answerApproval = (_, response) => response.socket?.destroy();
+    answers.push(await send());
+    expect(answers).to.deep.equal([
+      [403, 'approval_refused'],
+      [403, 'approval_expired'],
+      [401, 'not_active'],
+      [503, 'approval_unavailable'],
+    ]);
+    expect(reasons().slice(1)).to.deep.equal(answers.map((each) => (each as readonly unknown[])[1]));
+    expect(seen).to.deep.equal([]);
+  });
+
+  it('is asked for with the key of the last reading of the file', async () => {
+    const url = await start();
+    const send = async (method: string) => {
+      const { body } = await rawRequest(`${url}/payments/7`, method, [bearer(), JSON_TYPE], BODY);
+      return body.includes('reason') ? JSON.parse(body).reason : body;
+    };
+    const upstream = await proxy.upstreamOf(server);
+    const reload = (more: Partial<ProxyConfiguration>) =>
+      proxy.guard.reload(proxyConfiguration(proxy.issuer, upstream, { routes, ...more }));
+    const other = await makeSigningKey('ES256');
+    expect(reload({ approvalKey: { jwk: { ...other.privateJwk } } })).to.deep.equal([]);
+    expect(await send('POST')).to.equal('approval_unavailable');
+    expect(reload({ approvalKey: approvalKey() })).to.deep.equal([]);
+    expect(await send('POST')).to.equal('approval_required');
+    expect(reload({ routes: routes.slice(3) })).to.deep.equal([]);
+    expect([await send('POST'), await send('PATCH')]).to.deep.equal(['unknown_route', '{"done": true}']);
+  });
+
+  describe('at mcp.path', () => {
+    const ARGS = { to: 'Bob', sums: [{ 'of it': 12 }] };
+    /** @param isChunked sends no length of the body */
+    async function send(url: string, params: object, { id = 7, isChunked = false, text = (t: string) => t } = {}) {
+      const body = text(JSON.stringify({ ...call('pay', params), id: id < 0 ? undefined : id }));
+      const headers = Object.fromEntries([bearer(), JSON_TYPE]);
+      const stream = new Blob([body]).stream();
+      const init = isChunked ? { body: stream, duplex: 'half' as const } : { body };
+      const answer = await fetch(`${url}/mcp`, { method: 'POST', headers, ...init });
+      return { status: answer.status, text: await answer.text() };
+    }
+
+    for (const isChunked of [false, true]) {
+      it(`gives the server what was approved and no other parameter${isChunked ? ', of a body without length' : ''}`, async () => {
+        const url = await start();
+        const params = { arguments: ARGS, inputResponses: { a: 1 }, requestState: 'mine', _meta: { 'x/y': 1 } };
+        const text = (body: string) => body.replace('12', ' 1.2e1 ');
+        const waiting = await send(url, params, { isChunked, text });
+        expect([waiting.status, JSON.parse(waiting.text).result.isError]).to.deep.equal([200, true]);
+        expect(waiting.text).to.include(approvals.uri(digest()));
+        approvals.approve(digest());
+        expect((await send(url, params, { isChunked, text })).text).to.equal('{"done": true}');
+        const lines = [
+          { label: 'To', value: 'Bob' },
+          { label: 'Amount', value: '12' },
+        ];
+        expect(asked()).to.deep.equal([
+          ['Pay', lines],
+          ['Pay', lines],
+        ]);
+        const [{ body = '', headers = {} } = {}] = seen;
+        const { params: given, ...message } = JSON.parse(body);
+        expect(given).to.deep.equal({ name: 'pay', arguments: ARGS, _meta: { 'x/y': 1 } });
+        expect(message).to.deep.include({ jsonrpc: '2.0', id: 7, method: 'tools/call' });
+        expect(headers).to.include({ 'content-length': `${Buffer.byteLength(body)}`, 'mandate-subject': 'ada' });
+        expect(seen).to.have.lengthOf(1);
+        expect(decided()).to.deep.equal([
+          ['pay', 'deny', 'approval_required'],
+          ['pay', 'allow', null],
+        ]);
+      });
+    }
+
+    for (const [what, args, id] of [
+      ['without the value of a line', { to: 'Bob' }, 7],
+      ['with a name in two letter cases', { ...ARGS, To: 'Eve' }, 7],
+      ['with a whole number that many parsers round', { ...ARGS, more: 2 ** 53 }, 7],
+      ['without an id', ARGS, -1],
+    ] as const) {
+      it(`is refused, and no person is asked, for a call ${what}`, async () => {
+        const { status, text } = await send(await start(), { arguments: args }, { id });
+        expect([status, JSON.parse(text).reason]).to.deep.equal([403, 'arguments_refused']);
+        expect([asked(), seen, reasons()]).to.deep.equal([[], [], ['arguments_refused']]);
+      });
+    }
+
+    describe('with an MCP server that knows nothing of Mandate', () => {
+      let bank: PayingMcp;
+      const closing: (() => Promise<unknown>)[] = [];
+      beforeEach(async () => {
+        bank = await startUnguardedBank();
+        closing.push(() => bank.stop());
+      });
+      afterEach(async () => {
+        for (const close of closing.splice(0).reverse()) await close().catch(() => undefined);
+      });
+      const tools = {
+        pay: {
+          scope: ['jira:read'],
+          approval: { title: 'Pay', lines: [{ label: 'Whole', path: [] }] },
+        },
+      };
+      const CALL = { to: 'Bob', amount: 12 };
+      const PAID = { text: 'Paid 12 to Bob', isError: false };
+      const token = async () => bearer()[1].replace('Bearer ', '');
+      const startIn = (path: string) =>
+        proxy.start(new URL(bank.endpoint).origin, {
+          routes: [],
+          mcp: { path, tools, methods: {} },
+          approvalKey: approvalKey(),
+        });
+
+      for (const [what, path, connect] of [
+        ['SDK 2', '/mcp', (url: string) => client2(url, token)],
+        ['SDK 2 in a session', '/sessions', (url: string) => client2(url, token, undefined, 'legacy')],
+        ['SDK 1', '/mcp', (url: string) => client1(url, token)],
+        ['SDK 1 in a session', '/sessions', (url: string) => client1(url, token)],
+      ] as const) {
+        it(`is answered to ${what} with the address of the page, and goes through once`, async () => {
+          const client = await connect(`${await startIn(path)}${path}`);
+          closing.push(() => client.close());
+          const waiting = await client.call(CALL);
+          expect([waiting.isError, waiting.text.includes(approvals.uri(digest()))]).to.deep.equal([true, true]);
+          expect(asked()).to.deep.equal([['Pay', [{ label: 'Whole', value: '{"amount":12,"to":"Bob"}' }]]]);
+          approvals.approve(digest());
+          expect(await client.call({ amount: 12, to: 'Bob' })).to.deep.equal(PAID);
+          expect(await client.call(CALL)).to.include({ isError: true });
+          expect(bank.paid).to.deep.equal([{ args: CALL, input: undefined }]);
+        });
+      }
+
+      it('makes a client that opens URLs open the page, and repeat the call when the person has answered', async () => {
+        const opened: string[] = [];
+        const open = async (uri: string) => {
+          opened.push(uri);
+          approvals.approve(digest());
+          return 'accept' as const;
+        };
+        const client = await client2(`${await startIn('/mcp')}/mcp`, token, open);
+        closing.push(() => client.close());
+        expect(await client.call(CALL)).to.deep.equal(PAID);
+        expect(opened).to.deep.equal([approvals.uri(digest())]);
+        expect(bank.paid).to.deep.equal([{ args: CALL, input: undefined }]);
+      });
+    });
+  });
+});

@@ -1,0 +1,77 @@
+/** The headers for the upstream. */
+
+import { execFileSync } from 'node:child_process';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { TaskTokenClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
+import { identityHeaders } from '../../../../../adapters/sdk/tool-server/guard/identity-headers.ts';
+import { PYTHON } from '../../../../support/other-languages/languages.ts';
+
+const claims: TaskTokenClaims = {
+  iss: 'https://mandate.example',
+  sub: 'ada',
+  aud: 'https://jira.example',
+  exp: 1_789_654_061,
+  iat: 1_789_653_821,
+  jti: 'tok_01M31S7W68TMK7WDX8YKPSYTES',
+  scope: ['jira:read', 'jira:comment'],
+  clientId: 'agent:other',
+  act: { sub: 'agent:triage', depth: 1 },
+  task: { id: 'task_01M31S7W68TMK7WDX8YKPSYTES', exp: 1_789_654_721, sponsor: 'ada' },
+  introspectRequired: false,
+};
+
+describe('The headers of an allowed request', () => {
+  it('name the person, the agent that acts, the task and the scope', () => {
+    expect(identityHeaders(claims)).to.deep.equal({
+      'Mandate-Subject': 'ada',
+      'Mandate-Agent': 'agent:triage',
+      'Mandate-Task': 'task_01M31S7W68TMK7WDX8YKPSYTES',
+      'Mandate-Scope': 'jira:read jira:comment',
+    });
+  });
+
+  it('are all four, empty where the token has nothing', () => {
+    const bare = { ...claims, scope: [], act: undefined, task: undefined };
+    expect(identityHeaders(bare)).to.deep.equal({
+      'Mandate-Subject': 'ada',
+      'Mandate-Agent': '',
+      'Mandate-Task': '',
+      'Mandate-Scope': '',
+    });
+  });
+
+  const subjects: readonly (readonly [string, string])[] = [
+    ['Ada Lovelace', 'Ada Lovelace'],
+    [' ada  ', '%20ada%20%20'],
+    ['100%', '100%25'],
+    ['Zoë', 'Zo%C3%AB'],
+    ['a\r\nMandate-Agent: b', 'a%0D%0AMandate-Agent: b'],
+    ['😀', '%F0%9F%98%80'],
+    ['a\ud800', 'a%EF%BF%BD'],
+    ['a\u007f\u00a0"\\', 'a%7F%C2%A0"\\'],
+  ];
+  it('are percent-encoded but for printable ASCII', () => {
+    const encoded = subjects.map(([sub]) => [sub, identityHeaders({ ...claims, sub })['Mandate-Subject']]);
+    expect(encoded).to.deep.equal(subjects);
+  });
+
+  it('give every text back to the decoder of paths in Python, also a plus sign', () => {
+    const texts = ['ada+test@example.com', ...subjects.map(([sub]) => sub.toWellFormed())];
+    const sent = texts.map((sub) => identityHeaders({ ...claims, sub })['Mandate-Subject']);
+    const program =
+      'import json, sys, urllib.parse as u; print(json.dumps([u.unquote(s) for s in json.load(sys.stdin)]))';
+    const decoded = execFileSync(PYTHON, ['-c', program], { input: JSON.stringify(sent), encoding: 'utf8' });
+    expect(JSON.parse(decoded)).to.deep.equal(texts);
+  });
+
+  it('give every text back to a decoder, and survive HTTP', () => {
+    const run = fc.property(fc.string({ unit: 'binary' }), (sub) => {
+      const header = identityHeaders({ ...claims, sub })['Mandate-Subject'];
+      expect(decodeURIComponent(header)).to.equal(sub);
+      expect(header).to.match(/^[ -~]*$/);
+      expect(header.trim()).to.equal(header);
+    });
+    fc.assert(run, { numRuns: 500 });
+  });
+});

@@ -1,0 +1,144 @@
+/** The reading of the guard's file, from its bytes to what it says. */
+
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readGuardFile } from '../../../composition/guard/read-guard-file.ts';
+import { makeSigningKey } from '../../support/signing-key.ts';
+
+const HEAD = 'issuer: https://mandate.example\naudience: https://jira.example\nmode: decide\n';
+const route = (match: string) => `  - {match: ${match}, scope: [jira:read]}\n`;
+
+describe("The reading of the guard's file", () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-guard-'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  async function read(content: string | Uint8Array) {
+    const file = join(folder, 'guard.yaml');
+    writeFileSync(file, content);
+    const found = await readGuardFile(file);
+    const lines = found.kind === 'usable' ? found.remarks : found.faults;
+    return { ...found, lines: lines.map((line) => line.replace(`${folder}/`, '')) };
+  }
+
+  it('gives the configuration of a file that can be used', async () => {
+    const found = await read(`${HEAD}routes:\n${route('GET /a')}`);
+    expect(found).to.deep.include({ kind: 'usable', lines: [] });
+    expect(found).to.have.nested.property('configuration.listen.port', 8099);
+  });
+
+  it('names each overlap with its lines', async () => {
+    const text = `${HEAD}routes:\n${route('GET /a/*')}${route('GET /a/b')}open: [GET /a/c, GET /d]\n`;
+    expect(await read(text)).to.deep.include({
+      kind: 'usable',
+      lines: [
+        'guard.yaml:6: GET /a/b overlaps GET /a/* in line 5, which wins.',
+        'guard.yaml:7: GET /a/c overlaps GET /a/* in line 5, which wins.',
+      ],
+    });
+  });
+
+  it('names what reads like a placeholder', async () => {
+    const mcp =
+      'upstream: https://a.example\nmcp: {path: /mcp, tools: {"*": {scope: [a]}, read_issue: {scope: [a]}}}\n';
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${route('GET /a/:key/b')}${route('POST /v1/a:cancel')}`;
+    expect(await read(text)).to.deep.include({
+      kind: 'usable',
+      lines: [
+        'guard.yaml:7: GET /a/:key/b has no placeholder: :key matches only itself.',
+        'guard.yaml:5: mcp.tools has no placeholder: * matches only itself.',
+      ],
+    });
+  });
+
+  it('names each pattern that loses mcp.path to the tools, whatever its method, and no other', async () => {
+    const mcp = 'upstream: https://a.example\nmcp:\n  path: /mcp/%c3%a9\n  tools: {read: {scope: [jira:read]}}\n';
+    const routes = ['GET /mcp/*', 'DELETE /mcp/%C3%A9', 'GET /MCP/%C3%A9', 'GET /mcp/%C3%A9/*', 'POST /a'];
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${routes.map(route).join('')}open: [POST /*]\n`;
+    expect((await read(text)).lines).to.deep.equal([
+      'guard.yaml:9: GET /mcp/* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:10: DELETE /mcp/%C3%A9 overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:14: POST /* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:12: GET /mcp/%C3%A9/* overlaps GET /mcp/* in line 9, which wins.',
+      'guard.yaml:14: POST /* overlaps POST /a in line 13, which wins.',
+    ]);
+  });
+
+  it('names every fault with its line', async () => {
+    const { kind, lines } = await read(`${HEAD}rout: 1\nroutes:\n${route('get /a')}`);
+    expect(kind).to.equal('unusable');
+    expect(lines.map((line) => line.slice(0, 36))).to.deep.equal([
+      'guard.yaml:4: rout is not an option ',
+      'guard.yaml:6: routes[0].match must b',
+    ]);
+  });
+
+  const approval = 'approval: {title: Pay, lines: {Amount: $.amount}}';
+  const asking = `${HEAD.replace('decide', 'proxy')}upstream: https://a.example\napproval_key: key.pem\nroutes:\n- {match: POST /a, scope: [a], ${approval}}\n`;
+  const pemOf = (namedCurve: string) =>
+    generateKeyPairSync('ec', { namedCurve }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+
+  it('has the key that approval_key names beside it, with its thumbprint as kid', async () => {
+    const key = await makeSigningKey('ES256');
+    writeFileSync(join(folder, 'key.pem'), key.privateKey.export({ type: 'sec1', format: 'pem' }));
+    const found = await read(asking);
+    if (found.kind !== 'usable' || found.configuration.mode !== 'proxy') return expect.fail(found.lines.join());
+    const { approvalKey } = found.configuration;
+    if (approvalKey === undefined || !('sign' in approvalKey)) return expect.fail('The key does not sign.');
+    expect(approvalKey.kid).to.equal(key.kid);
+    const { d: _, ...half } = key.privateKey.export({ format: 'jwk' });
+    expect(found.approvalJwk).to.deep.equal({ ...half, kid: key.kid, use: 'sig', alg: 'ES256' });
+    const signature = await approvalKey.sign(Buffer.from('text'));
+    const publicKey = { key: createPublicKey(key.privateKey), dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', Buffer.from('text'), publicKey, signature)).to.equal(true);
+  });
+
+  const badKeys: readonly (readonly [what: string, content: string | Buffer | undefined, problem: string])[] = [
+    ['that does not exist', undefined, 'does not exist'],
+    ['on another curve', pemOf('P-384'), 'is not an EC key on P-256'],
+    ['that is no key', 'secret text', 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'],
+    [
+      'without its private part',
+      createPublicKey(pemOf('P-256')).export({ type: 'spki', format: 'pem' }),
+      'holds only a public key',
+    ],
+  ];
+  for (const [what, content, problem] of badKeys) {
+    it(`refuses a key ${what}, with all other faults`, async () => {
+      rmSync(join(folder, 'key.pem'), { force: true });
+      if (content !== undefined) writeFileSync(join(folder, 'key.pem'), content);
+      const { kind, lines } = await read(asking.replace('[a]', '[]'));
+      expect(kind).to.equal('unusable');
+      expect(lines).to.deep.equal([
+        `guard.yaml:5: approval_key names a file that ${problem}`,
+        'guard.yaml:7: routes[0].scope must be a list of at least one scope',
+      ]);
+    });
+  }
+
+  const unusable: readonly (readonly [string, string | Uint8Array, string])[] = [
+    ['of 10 MB', `${HEAD}#${'a'.repeat(10_000_000)}`, 'guard.yaml: Is longer than 4194304 bytes.'],
+    ['that is empty', '# nothing\n', 'guard.yaml: Is empty.'],
+    ['that is not UTF-8', Buffer.from([0x61, 0x3a, 0xff]), 'guard.yaml: Is not text in UTF-8.'],
+    ['with an anchor', `${HEAD}routes: &a []\n`, 'guard.yaml:4: Has an anchor or an alias: this file may have none.'],
+  ];
+  for (const [what, content, line] of unusable) {
+    it(`refuses a file ${what}`, async () => {
+      expect(await read(content)).to.deep.include({ kind: 'unusable', lines: [line] });
+    });
+  }
+
+  it('refuses a file that does not exist, and a folder', async () => {
+    for (const [file, sentence] of [
+      ['/nowhere/guard.yaml', 'Does not exist.'],
+      [folder, 'Is a directory.'],
+    ] as const) {
+      expect(await readGuardFile(file)).to.deep.equal({ kind: 'unusable', faults: [`${file}: ${sentence}`] });
+    }
+  });
+});
