@@ -60,10 +60,10 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
       const fixed = Object.entries(FIXED).filter(([member]) => !isSame(used, next, member as keyof typeof FIXED));
       if (fixed.length > 0) return fixed.map(([, field]) => field);
       const isKept = isSame(used, next, 'issuer') && isSame(used, next, 'audience');
-      const server = isKept ? toolServer : toolServerOf(next, surroundings);
-      mode.use(server, next);
-      changeToolServer(server, changeableOf(next));
-      [used, toolServer] = [next, server];
+      const nextServer = isKept ? toolServer : toolServerOf(next, surroundings);
+      mode.use(nextServer, next);
+      changeToolServer(nextServer, changeableOf(next));
+      [used, toolServer] = [next, nextServer];
       return [];
     },
     async stop() {

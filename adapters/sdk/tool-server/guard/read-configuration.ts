@@ -156,18 +156,18 @@ function approvalOf({ title, lines = {} }: NonNullable<FilePolicy['approval']>):
   return { title, lines: Object.entries(lines).map(([label, path]) => ({ label, path: pathOf(path) })) };
 }
 
-/** @throws Error for a path that `guardFileFaults` would have refused */
 function pathOf(written: string): ArgumentPath {
-  const path = readArgumentPath(written);
-  if (path === undefined) throw new Error('The guard read a file with a fault.');
-  return path;
+  return checked(readArgumentPath(written));
 }
 
-/** @throws Error for a pattern that `guardFileFaults` would have refused */
 function matchOf(pattern: string): RouteMatch {
-  const match = readRouteMatch(pattern);
-  if (match === undefined) throw new Error('The guard read a file with a fault.');
-  return match;
+  return checked(readRouteMatch(pattern));
+}
+
+/** @throws Error for a text that `guardFileFaults` would have refused */
+function checked<Read>(read: Read | undefined): Read {
+  if (read === undefined) throw new Error('The guard read a file with a fault.');
+  return read;
 }
 
 function addressOf(listen: string): ListenAddress {
