@@ -44,9 +44,8 @@ const FIXED = { listen: 'listen', mode: 'mode', metricsPort: 'metrics_port' } as
 export async function startGuard(configuration: GuardConfiguration, surroundings: GuardSurroundings): Promise<Guard> {
   let used = configuration;
   let toolServer = toolServerOf(configuration, surroundings);
-  const mode = modeOf(configuration, surroundings);
-  mode.use(toolServer, configuration);
   const { onError, stopping } = surroundings;
+  const mode = guardMode(toolServer, configuration, onError);
   const server = await startGuardServer(configuration.listen, {
     answer: (request, response) => mode.answer(request, response),
     isAmbiguous: (request) => mode.isAmbiguous(request),
@@ -73,12 +72,22 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
   };
 }
 
-function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): GuardMode {
-  switch (mode) {
+/**
+ * The mode that the configuration names.
+ *
+ * @param onError gets one error for each fault of the upstream
+ * @throws TypeError for rules that are invalid
+ */
+export function guardMode(
+  toolServer: ToolServer,
+  configuration: GuardConfiguration,
+  onError: (error: Error) => void,
+): GuardMode {
+  switch (configuration.mode) {
     case 'decide':
-      return decideMode();
+      return decideMode(toolServer, configuration);
     case 'proxy':
-      return proxyMode({ onError });
+      return proxyMode(toolServer, configuration, onError);
   }
 }
 

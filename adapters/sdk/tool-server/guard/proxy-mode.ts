@@ -44,24 +44,30 @@ interface Rules {
   readonly hostFor: (sent: string | undefined) => string;
 }
 
-/** @param onError gets one error for each fault of the upstream */
-export function proxyMode({ onError }: { readonly onError: (error: Error) => void }): GuardMode {
-  let rules: Rules | undefined;
+/**
+ * @param onError gets one error for each fault of the upstream
+ * @throws TypeError for rules that are invalid
+ */
+export function proxyMode(
+  toolServer: ToolServer,
+  configuration: ProxyConfiguration,
+  onError: (error: Error) => void,
+): GuardMode {
+  let rules = rulesOf(toolServer, configuration, onError, undefined);
   return {
     // An upload may take any time. `upstream.ts` ends one whose client sends nothing.
     requestTimeoutMs: 0,
-    use(toolServer, configuration) {
-      if (configuration.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
+    use(nextServer, next) {
+      if (next.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
       // Requests under way go to the earlier upstream, also those that are decided now. Its connections end by themselves.
-      rules = rulesOf(toolServer, configuration, onError, rules);
+      rules = rulesOf(nextServer, next, onError, rules);
     },
     async answer(request, response) {
-      if (rules === undefined) throw new TypeError('The guard has no rules yet.');
       response.on('finish', () => discardRest(request));
       await answer(rules, request, response);
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
-    close: () => rules?.upstream.close(),
+    close: () => rules.upstream.close(),
   };
 }
 

@@ -10,8 +10,9 @@ import { byLength } from '../../../../support/length.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
-import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { decideConfiguration } from '../../../../support/tool-server/decided-app.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+import { STOPPING } from '../../../../support/tool-server/served-guard.ts';
 import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 
 /** Of each of ten clients. */
