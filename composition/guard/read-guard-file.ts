@@ -1,12 +1,7 @@
 /** Reads the file of the guard, and the key that it names. */
 
 import { dirname, resolve } from 'node:path';
-import {
-  describeFileProblem,
-  FILE_LIMITS,
-  readYamlFile,
-  type YamlContent,
-} from '../../adapters/cli/agent-files/yaml-file.ts';
+import { describeFileProblem, FILE_LIMITS, readYamlFile, type YamlContent } from '../../adapters/cli/yaml/yaml-file.ts';
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
