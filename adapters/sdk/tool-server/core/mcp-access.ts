@@ -111,7 +111,7 @@ function endWithToken(response: ServerResponse, ms: number): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/** The tool or method of a request whose body the guard does not read: from a parsed body, or from headers. */
+/** The tool or method of a request whose body stays unread: from a parsed body, or from headers. */
 function namedBefore(request: IncomingMessage, { parsed }: McpBody): Asked | undefined {
   if (request.method !== 'POST') return undefined;
   if (parsed === undefined) return messageOfHeaders(request.headers);

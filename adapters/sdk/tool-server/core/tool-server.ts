@@ -95,10 +95,9 @@ export type AccessRequest = {
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
   /**
-   * The caller's last check, for a request that all other checks allow, including introspection, but without the approval,
-   * which an allowed request uses up. A reason that it
-   * returns refuses the request. An error refuses it as `policy_unavailable`, and goes to `onError`, so it must hold no
-   * arguments.
+   * The caller's last check, for a request that all other checks allow, including introspection. Only the approval comes
+   * later: an allowed request uses it up. A reason that it returns refuses the request. An error refuses it as
+   * `policy_unavailable`, and goes to `onError`, so it must hold no arguments.
    */
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
   /**
@@ -238,7 +237,8 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
 }
 
 async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
-  const { options, plane, keys, listing, report } = parts;
+  // Read before anything is awaited: a reload of the guard changes the parts, and not a request under way.
+  const { options, plane, keys, listing, approvals: asking, report } = parts;
   const { issuer, audience, clockSkewSeconds, now } = options;
   const policy = policyOf(parts, request);
   if (policy === 'malformed_request') return { kind: 'refused', reason: policy };
@@ -291,9 +291,8 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
   }
 
   // 6. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
-  const fault =
-    request.approval &&
-    (await approvalFault(parts, { describe: request.approval, headers: request.headers }, claims, text));
+  const { approval: describe, headers } = request;
+  const fault = describe && (await approvalFault({ asking, report }, { describe, headers }, claims, text));
   return fault === undefined ? { kind: 'allowed', claims, signed } : refused(fault.reason, fault.detail);
 }
 

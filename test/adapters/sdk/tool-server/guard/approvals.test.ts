@@ -259,6 +259,26 @@ describe('A call that a person approves, through the proxy', () => {
     expect([await send('POST'), await send('PATCH')]).to.deep.equal(['unknown_route', '{"done": true}']);
   });
 
+  it('is asked for under the rules under which its request began', async () => {
+    const url = await start();
+    let answerKeys = (): void => undefined;
+    const asksForKeys = new Promise<void>((resolve) => {
+      const { answerKeys: answer } = proxy.plane;
+      proxy.plane.answerKeys = (request, response) => {
+        answerKeys = () => answer(request, response);
+        resolve();
+      };
+    });
+    const sent = rawRequest(`${url}/payments/7`, 'POST', [bearer(), JSON_TYPE], BODY);
+    await asksForKeys;
+    const upstream = await proxy.upstreamOf(server);
+    expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, upstream, { routes: [] }))).to.deep.equal([]);
+    answerKeys();
+    expect((await sent).status).to.equal(403);
+    expect(decided()).to.deep.equal([['POST /payments/*', 'deny', 'approval_required']]);
+    expect(asked()).to.have.lengthOf(1);
+  });
+
   describe('at mcp.path', () => {
     const ARGS = { to: 'Bob', sums: [{ 'of it': 12 }] };
     /** @param isChunked sends no length of the body */
