@@ -1,6 +1,6 @@
 /**
- * The guard in its mode `decide`, and a small gateway in front of a service: it asks the guard about each request, as nginx
- * and Caddy do, and answers with what the service would learn from the headers.
+ * The guard in its mode `decide`, and a small gateway in front of a service. As nginx and Caddy do, the gateway asks the guard
+ * about each request. It answers with what the service would learn from the headers.
  */
 
 import { createServer } from 'node:http';

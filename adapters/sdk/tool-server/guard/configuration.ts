@@ -126,7 +126,7 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
     for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
   } else if (approvals.length > 0 && !has('approval_key')) at(['approval_key'], 'must be given with an approval');
   if (!has('mcp') && (!has('routes') || isEmptyList(value('routes')))) {
-    faults.push({ line, clause: 'routes or mcp must be given: otherwise every request is refused' });
+    faults.push({ line, clause: 'routes or mcp must be given: otherwise no token allows any request' });
   }
   const mcp = value('mcp');
   const methods = isJsonObject(mcp) ? member(mcp, 'methods') : undefined;

@@ -169,7 +169,7 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
   [
     'no route',
     decide.replace(/routes:.*/s, 'routes: []\n'),
-    ['1: routes or mcp must be given: otherwise every request is refused'],
+    ['1: routes or mcp must be given: otherwise no token allows any request'],
   ],
   [
     'a policy of every tool among those of methods',

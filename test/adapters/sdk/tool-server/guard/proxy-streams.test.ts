@@ -433,7 +433,7 @@ describe('The proxy of the guard', () => {
       });
     }
 
-    it('resets the connection of a client of HTTP/1.0 if it dies in a body: an end would look like that of the body', async () => {
+    it('resets the connection of an HTTP/1.0 client if it dies in a body: an end would look like that of the body', async () => {
       const origin = await proxy.upstreamOfBytes((socket) => {
         socket.once('data', () => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`));
       });
