@@ -6,6 +6,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { Approval, ProxyConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { eventually } from '../../../../support/eventually.ts';
+import { heldAnswer } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { makeSigningKey } from '../../../../support/signing-key.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
@@ -261,19 +262,13 @@ describe('A call that a person approves, through the proxy', () => {
 
   it('is asked for under the rules under which its request began', async () => {
     const url = await start();
-    let answerKeys = (): void => undefined;
-    const asksForKeys = new Promise<void>((resolve) => {
-      const { answerKeys: answer } = proxy.plane;
-      proxy.plane.answerKeys = (request, response) => {
-        answerKeys = () => answer(request, response);
-        resolve();
-      };
-    });
+    const keys = heldAnswer(proxy.plane.answerKeys);
+    proxy.plane.answerKeys = keys.handler;
     const sent = rawRequest(`${url}/payments/7`, 'POST', [bearer(), JSON_TYPE], BODY);
-    await asksForKeys;
+    await keys.asked;
     const upstream = await proxy.upstreamOf(server);
     expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, upstream, { routes: [] }))).to.deep.equal([]);
-    answerKeys();
+    keys.release();
     expect((await sent).status).to.equal(403);
     expect(decided()).to.deep.equal([['POST /payments/*', 'deny', 'approval_required']]);
     expect(asked()).to.have.lengthOf(1);

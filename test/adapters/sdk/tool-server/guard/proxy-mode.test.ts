@@ -4,6 +4,7 @@ import { request as httpRequest, type RequestListener, type ServerResponse } fro
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
 import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
+import { heldAnswer } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
@@ -308,16 +309,14 @@ describe('The guard in its mode proxy', () => {
   });
 
   it('sends a request to the upstream of the rules under which it began, also if it is decided after a reload', async () => {
-    let answerKeys: (() => void) | undefined;
-    proxy.plane.answerKeys = (_, response) => {
-      answerKeys = () => response.end(JSON.stringify({ keys: proxy.plane.published.map((key) => key.publicJwk) }));
-    };
+    const keys = heldAnswer(proxy.plane.answerKeys);
+    proxy.plane.answerKeys = keys.handler;
     const url = await proxy.start((_, response) => response.end('first'));
     const begun = rawRequest(`${url}/a`, 'GET', [bearer()]);
-    await eventually(() => answerKeys !== undefined);
+    await keys.asked;
     const second = await proxy.upstreamOf((_, response) => response.end('second'));
     expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, second))).to.deep.equal([]);
-    answerKeys?.();
+    keys.release();
     expect((await begun).body).to.equal('first');
     expect((await rawRequest(`${url}/a`, 'GET', [bearer()])).body).to.equal('second');
     expect(errors).to.deep.equal([]);
