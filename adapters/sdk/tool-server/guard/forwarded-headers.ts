@@ -9,17 +9,17 @@ import type { IdentityHeaders } from './identity-headers.ts';
 
 /** RFC 9110 §7.6.1, §11.7 and §6.6.2. The guard passes no trailers on. */
 const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
-  ...[
-    'connection',
-    'proxy-connection',
-    'keep-alive',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-    'http2-settings',
-  ],
-  ...['proxy-authenticate', 'proxy-authentication-info', 'proxy-authorization'],
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
 ]);
 
 /** The guard checks the token, answers `Expect`, and sends a `Host` that it knows. */
@@ -27,7 +27,10 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set(['authorization', 'expect', '
 
 /** Checked under exactly these names: the session, and the form and the length of the body. */
 const CHECKED_HERE: ReadonlySet<string> = new Set([
-  ...['mcp-session-id', 'content-encoding', 'content-length', 'content-type'],
+  'mcp-session-id',
+  'content-encoding',
+  'content-length',
+  'content-type',
 ]);
 
 /**
@@ -35,10 +38,15 @@ const CHECKED_HERE: ReadonlySet<string> = new Set([
  * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is.
  */
 const REPLACES_REQUEST: ReadonlySet<string> = new Set([
-  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-rewrite-url'],
-  ...['script-name', 'x-script-name', 'path-info'],
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-rewrite-url',
+  'script-name',
+  'x-script-name',
+  'path-info',
 ]);
-/** So does this one. But some gateways send it to the guard themselves. */
+/** Some frameworks take the path from this header too. But some gateways send it to the guard themselves. */
 const NAMES_REQUEST = 'x-original-url';
 
 /**
