@@ -1,5 +1,5 @@
 /**
- * Reads files of agents. Each document in a file is one registration. Reports all errors together. yaml-documents.ts
+ * Reads files of agents. Each document in a file is one registration. Reports all errors together. ../yaml/yaml-documents.ts
  * parses a file into fields with their line numbers. The rules of a field are those of the API, in `domain/agents`. So
  * an error has the API's sentence, and its line.
  */

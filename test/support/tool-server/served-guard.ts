@@ -1,4 +1,4 @@
-/** The guard on its port, with a tool server of the test in place of its own. */
+/** The guard on its port, with a tool server that the test made. */
 
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { guardMode } from '../../../adapters/sdk/tool-server/guard/guard.ts';
