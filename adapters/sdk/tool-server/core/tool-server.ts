@@ -176,7 +176,7 @@ interface Parts {
 /** @throws TypeError that lists every wrong option */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
-  const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey: key } = options;
+  const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey } = options;
   const report = reporter(options);
   const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
@@ -190,7 +190,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     plane,
     keys,
     listing: statusList && listingOf(statusList),
-    approvals: askedWith(key),
+    approvals: askedWith(approvalKey),
     enforced,
     report,
   };
@@ -227,11 +227,11 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
   };
-  keepChange(toolServer, (given) => {
-    const next = given.statusList && withStatusListDefaults(given.statusList);
+  keepChange(toolServer, (changed) => {
+    const next = changed.statusList && withStatusListDefaults(changed.statusList);
     const before = parts.listing;
     parts.listing = next && (before?.maxAgeMs === next.maxAgeMs ? { ...before, ...next } : listingOf(next));
-    parts.approvals = askedWith(given.approvalKey);
+    parts.approvals = askedWith(changed.approvalKey);
   });
   return toolServer;
 }
