@@ -5,7 +5,8 @@ import { describeFileProblem, FILE_LIMITS, readYamlFile, type YamlContent } from
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
-import { guardFileFaults, literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { guardFileFaults } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/file-remarks.ts';
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 

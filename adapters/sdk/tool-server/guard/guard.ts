@@ -1,10 +1,10 @@
 /**
  * The guard: the tool-server library as a separate process, in front of a service in any language.
  *
- * configuration.ts checks the file, whose text `composition/guard` reads, and read-configuration.ts makes typed members of
- * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks, and proxy-mode.ts
- * passes on what is allowed. Both modes find the policy of a request with guard-routes.ts, and let the library decide
- * (`../core/tool-server.ts`).
+ * `composition/guard` reads the text of the file. configuration.ts checks it, file-remarks.ts names what may be unintended in
+ * it, and read-configuration.ts makes typed members of it. guard-server.ts accepts requests. The mode answers them:
+ * decide-mode.ts answers a gateway that asks, and proxy-mode.ts passes on what is allowed. Both modes find the policy of a
+ * request with guard-routes.ts, and let the library decide (`../core/tool-server.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util';
