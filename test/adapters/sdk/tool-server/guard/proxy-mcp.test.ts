@@ -134,6 +134,19 @@ describe('The MCP endpoint of the proxy', () => {
     expect(seen.map(([line]) => line)).to.deep.equal(['POST /other', 'GET /mcp/health']);
   });
 
+  it('has none of the sessions of an earlier guard, and clients begin new ones', async () => {
+    const send = (url: string, body: object, ...session: readonly (readonly [string, string])[]) =>
+      rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE, ...session], JSON.stringify(body));
+    const first = await start();
+    const session = ['Mcp-Session-Id', String((await send(first, initialize)).headers['mcp-session-id'])] as const;
+    expect((await send(first, rpc('ping'), session)).status).to.equal(200);
+    await proxy.stop();
+    const second = await start();
+    expect((await send(second, rpc('ping'), session)).status).to.equal(404);
+    expect(decided().at(-1)).to.deep.equal(['MCP ping', 'deny', 'unknown_tool']);
+    expect((await send(second, initialize)).status).to.equal(200);
+  });
+
   it('keeps the sessions at a reload, with its new policies, but not for another audience or control plane', async () => {
     const url = await start();
     const send = async (body: object, headers: readonly (readonly [string, string])[], claims = {}) =>
