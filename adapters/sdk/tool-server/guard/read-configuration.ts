@@ -70,7 +70,7 @@ export interface Approval {
 const DEFAULT_UPSTREAM_TIMEOUT_MS = 60_000;
 
 /** The fields as written. `guardFileFaults` has checked their types, and which of them the mode needs. */
-interface GuardFile {
+interface WrittenFile {
   readonly issuer: string;
   readonly audience: string;
   readonly listen?: string;
@@ -106,7 +106,7 @@ interface FileRoute extends FilePolicy {
  * @param approvalKey the key that `approval_key` names
  */
 export function readConfiguration({ fields }: PlacedMapping, approvalKey?: ApprovalKey): GuardConfiguration {
-  const file = Object.fromEntries([...fields].map(([name, { value }]) => [name, value])) as unknown as GuardFile;
+  const file = Object.fromEntries([...fields].map(([name, { value }]) => [name, value])) as unknown as WrittenFile;
   const { issuer, audience, routes = [], open = [], status_list: list } = file;
   const common: CommonConfiguration = {
     issuer,
