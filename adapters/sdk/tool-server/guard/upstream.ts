@@ -11,6 +11,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
@@ -102,6 +103,9 @@ export function upstreamAt(
     });
     // Beyond a number of headers Node drops the rest. Their bytes are limited.
     sent.maxHeadersCount = 0;
+    // Between two requests, `keeping` has the connection.
+    sent.on('socket', (socket) => socket.off('data', closeAtBytes));
+    sent.on('close', () => sent.socket?.on('data', closeAtBytes));
     const waiting = passBack(sent, request, response, {
       timeoutMs,
       onFault: (why) => onError(new UpstreamFault(origin, response.headersSent, why)),
@@ -120,6 +124,11 @@ export function upstreamAt(
   };
 }
 
+/** Bytes that answer no request would be taken for the answer to the next one, which can be of another client. */
+function closeAtBytes(this: Socket): void {
+  this.destroy();
+}
+
 interface PassBackOptions {
   readonly timeoutMs: number;
   /** Gets the kind of the upstream's fault, before the client gets an answer. */
@@ -129,7 +138,7 @@ interface PassBackOptions {
 /** Answers the client with the upstream's answer to `sent`, or for its fault. */
 function passBack(
   sent: ClientRequest,
-  { socket }: IncomingMessage,
+  { socket, method }: IncomingMessage,
   response: ServerResponse,
   { timeoutMs, onFault }: PassBackOptions,
 ): Patience {
@@ -180,12 +189,19 @@ function passBack(
     }
     waiting.end();
     answerHead(response, status, responseHeaders(rawHeaders, status));
-    received.on('error', fail).on('data', (chunk) => {
-      if (!response.write(chunk)) received.pause();
-    });
-    received.on('end', () => {
+    const finish = (): void => {
       response.end();
       end();
+    };
+    received.on('error', fail);
+    // Some servers send a body all the same. It would be taken for the answer to the next request.
+    if (method === 'HEAD' || status === 204 || status === 304) {
+      finish();
+      sent.destroy();
+      return;
+    }
+    received.on('end', finish).on('data', (chunk) => {
+      if (!response.write(chunk)) received.pause();
     });
   });
   return waiting;

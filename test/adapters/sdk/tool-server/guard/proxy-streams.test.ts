@@ -128,6 +128,42 @@ describe('The proxy of the guard', () => {
       });
     }
 
+    for (const [method, head] of [
+      ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'],
+      ['GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
+      ['GET', 'HTTP/1.1 304 Not Modified\r\n\r\n'],
+    ] as const) {
+      it(`sends no request behind a ${method} that got ${head.slice(9, 12)}, whose body can still come`, async () => {
+        const origin = await proxy.upstreamOfBytes((socket) => {
+          let asked = 0;
+          socket.on('data', (bytes) => {
+            asked += 1;
+            const isFirst = String(bytes).includes(' /first ');
+            const body = asked === 1 ? 'own' : 'other';
+            socket.write(isFirst ? head : `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+          });
+        });
+        const url = await proxy.start(origin);
+        expect((await rawRequest(`${url}/first`, method, [bearer()])).body).to.equal('');
+        expect((await rawRequest(`${url}/second`, 'GET', [bearer()])).body).to.equal('own');
+        expect(errors).to.deep.equal([]);
+      });
+    }
+
+    it('sends no request on a connection that got bytes after an answer', async () => {
+      const sockets: Socket[] = [];
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        sockets.push(socket.setNoDelay());
+        socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nown'));
+      });
+      const url = await proxy.start(origin);
+      const ask = async () => (await rawRequest(`${url}/a`, 'GET', [bearer()])).body;
+      expect([await ask(), await ask(), sockets.length]).to.deep.equal(['own', 'own', 1]);
+      await new Promise((sent) => sockets[0]?.write('HTTP/1.1 200 O', sent));
+      expect([await ask(), sockets.length]).to.deep.equal(['own', 2]);
+      expect(errors).to.deep.equal([]);
+    });
+
     it('ends the request of a client that leaves before the head', async () => {
       let isAsked = false;
       let isLeft = false;
