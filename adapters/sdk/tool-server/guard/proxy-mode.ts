@@ -59,6 +59,9 @@ export function proxyMode({ onError }: { readonly onError: (error: Error) => voi
       if (rules === undefined) throw new TypeError('The guard has no rules yet.');
       response.on('finish', () => discardRest(request));
       await answer(rules, request, response);
+      // Behind an earlier answer of its connection, a refusal is finished late. Node notices no client that leaves while it
+      // reads nothing.
+      if (response.writableEnded) request.resume();
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
     close: () => rules?.upstream.close(),

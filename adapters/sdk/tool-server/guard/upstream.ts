@@ -223,11 +223,16 @@ function framing(headers: readonly string[], { method, body, isWithBody }: Frame
 async function* bodyOf(request: IncomingMessage, response: ServerResponse, waiting: Patience): AsyncGenerator<Buffer> {
   inviteBody(request, response);
   waiting.waitFor('client');
-  // The connection stays open for the answer, which can come before the end of the body.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    waiting.waitFor('upstream');
-    yield chunk;
-    waiting.waitFor('client');
+  try {
+    // The connection stays open for the answer, which can come before the end of the body.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      waiting.waitFor('upstream');
+      yield chunk;
+      waiting.waitFor('client');
+    }
+  } finally {
+    // Node notices no client that leaves while it reads nothing. Behind an earlier answer, this one can end late.
+    request.resume();
   }
   waiting.waitFor('upstream');
 }

@@ -226,6 +226,31 @@ describe('The proxy of the guard', () => {
       expect([warned, errors]).to.deep.equal([[], []]);
     });
 
+    for (const [what, isRefused] of [
+      ['is refused', true],
+      ['the upstream answers early', false],
+    ] as const) {
+      it(`notices that a client leaves a stream, also behind a body of it that ${what}`, async () => {
+        const ends: string[] = [];
+        let isStreaming = false;
+        const url = await proxy.start((request, response) => {
+          response.once('close', () => ends.push(request.url ?? ''));
+          if (request.url === '/early') response.writeHead(413, { Connection: 'close' }).end();
+          else isStreaming = response.write('begun');
+        });
+        const client = await rawConnection(url);
+        const token = `${bearer().join(': ')}\r\n`;
+        client.send(`GET /stream HTTP/1.1\r\nHost: x\r\n${token}\r\n`);
+        await eventually(() => isStreaming);
+        client.send(`POST /early HTTP/1.1\r\nHost: x\r\n${isRefused ? '' : token}Content-Length: ${LARGE}\r\n\r\n`);
+        await eventually(() => decided().length === 2);
+        client.socket.write(Buffer.alloc(4 * MIB));
+        await eventually(() => client.socket.bytesWritten > 4 * MIB && client.socket.writableLength === 0);
+        client.leave();
+        await eventually(() => ends.includes('/stream'));
+      });
+    }
+
     it('reads the answer only as fast as the client does', async () => {
       let written = 0;
       const url = await proxy.start(async (_, response) => {
