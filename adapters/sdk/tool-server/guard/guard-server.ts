@@ -132,8 +132,8 @@ export async function startGuardServer(
   };
 }
 
-/** Nothing can be added to an answer that has begun: it is cut. */
+/** Nothing can be added to an answer that has begun: its connection is cut, also if the answer waits for an earlier one. */
 function answerFault(response: ServerResponse): void {
-  if (response.headersSent) response.destroy();
+  if (response.headersSent) response.req.socket.destroy();
   else answerRefusal(response, refusal('internal_error', ''));
 }

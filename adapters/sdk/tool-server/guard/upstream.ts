@@ -190,6 +190,8 @@ function passBack(
     waiting.end();
     answerHead(response, status, responseHeaders(rawHeaders, status));
     const finish = (): void => {
+      // Node also ends an answer without a length after a reset.
+      if (isOver) return;
       response.end();
       end();
     };
@@ -243,12 +245,16 @@ function answerHead(response: ServerResponse, status: number, headers: string[])
   if (!headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length')) response.flushHeaders();
 }
 
-/** Nothing can be added to an answer that has begun: it is cut. */
+/**
+ * Nothing can be added to an answer that has begun: its connection is cut. From Node 24 on, `response.destroy` would not cut
+ * it for an answer that waits for an earlier one.
+ */
 function answerFault(response: ServerResponse, { status, error, sentence }: Fault): void {
   if (response.headersSent) {
+    const { httpVersion, socket } = response.req;
     // To a client of HTTP/1.0 the end of the connection is that of the answer. Only a reset says that it is not whole.
-    if (response.req.httpVersion === '1.0') response.socket?.resetAndDestroy();
-    else response.destroy();
+    if (httpVersion === '1.0') socket.resetAndDestroy();
+    else socket.destroy();
     return;
   }
   // After a body that was cut off, the connection has no next request.

@@ -463,7 +463,7 @@ describe('The proxy of the guard', () => {
       ['ends too early', `Content-Length: ${2 * PART.length}\r\n`, (socket: Socket) => socket.end(), false],
       ['resets the connection', '', (socket: Socket) => socket.resetAndDestroy(), false],
     ] as const) {
-      it(`survives an answer that ${what} while it waits for an earlier one of its client`, async () => {
+      it(`survives an answer that ${what} while it waits for an earlier one of its client, and cuts the client off if it is not whole`, async () => {
         const waiting: Socket[] = [];
         let isEnded = false;
         const origin = await proxy.upstreamOfBytes((socket) => {
@@ -487,12 +487,24 @@ describe('The proxy of the guard', () => {
           client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n${bearer().join(': ')}\r\n\r\n`);
         }
         await eventually(() => isEnded);
-        waiting[0]?.write(`${head}Content-Length: 5\r\n\r\nfirst`);
+        if (isWhole) waiting[0]?.write(`${head}Content-Length: 5\r\n\r\nfirst`);
         const [, second = ''] = (await client.until('never sent')).split('\r\n\r\nfirst');
         expect(second.split('x').length - 1 === PART.length).to.equal(isWhole);
         expect(errors).to.have.lengthOf(isWhole ? 0 : 1);
       });
     }
+
+    it('cuts a client of HTTP/1.0 off too, whose second answer dies while it waits', async () => {
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', (request) => {
+          if (String(request).startsWith('GET /second ')) socket.end(`${head}Content-Length: 10\r\n\r\nhalf`);
+        });
+      });
+      const keptOpen = `HTTP/1.0\r\nConnection: keep-alive\r\n${bearer().join(': ')}\r\n\r\n`;
+      const { end } = await sendBytes(await proxy.start(origin), `GET /first ${keptOpen}GET /second ${keptOpen}`);
+      expect(end).to.equal('reset');
+      expect(errors).to.have.lengthOf(1);
+    });
 
     it('resets the connection of a client of HTTP/1.0 if it dies in a body: an end would look like that of the body', async () => {
       const origin = await proxy.upstreamOfBytes((socket) => {
