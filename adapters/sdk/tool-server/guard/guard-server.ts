@@ -70,7 +70,7 @@ export async function startGuardServer(
     if (isLast || isStopping) response.setHeader('Connection', 'close');
     answer(request, response).catch((error: unknown) => {
       onError(error);
-      answerFault(response);
+      answerFault(response, socket);
     });
   };
   const server = createServer(
@@ -133,7 +133,7 @@ export async function startGuardServer(
 }
 
 /** Nothing can be added to an answer that has begun: its connection is cut, also if the answer waits for an earlier one. */
-function answerFault(response: ServerResponse): void {
-  if (response.headersSent) response.req.socket.destroy();
+function answerFault(response: ServerResponse, socket: Socket): void {
+  if (response.headersSent) socket.destroy();
   else answerRefusal(response, refusal('internal_error', ''));
 }

@@ -153,7 +153,7 @@ function passBack(
     if (fault === undefined) return;
     sent.destroy();
     if (why !== undefined) onFault(why);
-    answerFault(response, fault);
+    answerFault(response, socket, fault);
   };
   // The client has left, or its token has expired.
   const leave = (): void => {
@@ -249,11 +249,10 @@ function answerHead(response: ServerResponse, status: number, headers: string[])
  * Nothing can be added to an answer that has begun: its connection is cut. From Node 24 on, `response.destroy` would not cut
  * it for an answer that waits for an earlier one.
  */
-function answerFault(response: ServerResponse, { status, error, sentence }: Fault): void {
+function answerFault(response: ServerResponse, socket: Socket, { status, error, sentence }: Fault): void {
   if (response.headersSent) {
-    const { httpVersion, socket } = response.req;
     // To a client of HTTP/1.0 the end of the connection is that of the answer. Only a reset says that it is not whole.
-    if (httpVersion === '1.0') socket.resetAndDestroy();
+    if (response.req.httpVersion === '1.0') socket.resetAndDestroy();
     else socket.destroy();
     return;
   }
