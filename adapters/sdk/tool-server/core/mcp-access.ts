@@ -104,9 +104,17 @@ export async function decideMcp(
   return { claims, approved: args && approvedMessage(message, args) };
 }
 
-/** Closes a stream when its token expires. A client with a newer token opens another. */
+/**
+ * Closes the connection of a stream when its token expires, also if the stream waits there for an earlier answer. A client
+ * with a newer token opens another.
+ */
 function endWithToken(response: ServerResponse, ms: number): void {
-  const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
+  const cut = () => {
+    response.destroy();
+    // A response that waits has no connection yet. A request that Node has destroyed has none any more.
+    response.req.socket?.destroy();
+  };
+  const timer = setTimeout(cut, Math.min(ms, MAX_TIMER_MS));
   timer.unref();
   response.once('close', () => clearTimeout(timer));
 }

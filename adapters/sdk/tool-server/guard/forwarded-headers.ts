@@ -1,6 +1,7 @@
 /**
  * The headers that the proxy passes on. Those of one connection stay there (RFC 9110 §7.6.1). All others keep their order,
- * their letter case and their repetitions.
+ * their letter case and their repetitions, but `Content-Length` is the last: of a `Content-Disposition` behind it, Node
+ * decodes the bytes as UTF-8. Then it throws, or writes a line end in place of some letters.
  */
 
 import { trimOws } from '../../../../domain/trim-ows.ts';
@@ -88,10 +89,12 @@ function passedOn(raw: readonly string[], isDropped: (name: string) => boolean):
     headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => trimOws(name).toLowerCase())),
   );
   const kept: string[] = [];
+  const length: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const { [at]: name = '', [at + 1]: value = '' } = raw;
     const lower = name.toLowerCase();
-    if (!OF_ONE_CONNECTION.has(lower) && !named.has(lower) && !isDropped(lower)) kept.push(name, value);
+    if (OF_ONE_CONNECTION.has(lower) || named.has(lower) || isDropped(lower)) continue;
+    (lower === 'content-length' ? length : kept).push(name, value);
   }
-  return kept;
+  return [...kept, ...length];
 }

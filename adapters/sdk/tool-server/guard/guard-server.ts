@@ -63,7 +63,7 @@ export async function startGuardServer(
     if (isLast || isStopping) response.setHeader('Connection', 'close');
     answer(request, response).catch((error: unknown) => {
       onError(error);
-      answerFault(response);
+      answerFault(response, socket);
     });
   };
   // The mode invites the body, if it reads it. Node closes the connection after an answer without that: the client may or
@@ -156,8 +156,8 @@ async function closeServer(server: Server, connections: ReadonlySet<Socket>, dra
   clearTimeout(cutting);
 }
 
-/** Nothing can be added to an answer that has begun: it is cut. */
-function answerFault(response: ServerResponse): void {
-  if (response.headersSent) response.destroy();
+/** Nothing can be added to an answer that has begun: its connection is cut, also if the answer waits for an earlier one. */
+function answerFault(response: ServerResponse, socket: Socket): void {
+  if (response.headersSent) socket.destroy();
   else answerRefusal(response, refusal('internal_error', ''));
 }

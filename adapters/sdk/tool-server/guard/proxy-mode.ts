@@ -7,6 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import type { McpRules } from '../core/mcp-access.ts';
 import { answerRefusal } from '../core/refusal.ts';
@@ -63,8 +64,12 @@ export function proxyMode(
       rules = rulesOf(nextServer, next, onError, rules);
     },
     async answer(request, response) {
-      response.on('finish', () => discardRest(request));
+      const { socket } = request;
+      response.on('finish', () => discardRest(request, socket));
       await answer(rules, request, response);
+      // Behind an earlier answer of its connection, a refusal is finished late. Node notices no client that leaves while it
+      // reads nothing.
+      if (response.writableEnded) request.resume();
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
     close: () => rules.upstream.close(),
@@ -165,9 +170,9 @@ function hostAt(upstream: string): Rules['hostFor'] {
 }
 
 /** Closing at once would reset the connection, and the client could lose the answer. */
-function discardRest(request: IncomingMessage): void {
+function discardRest(request: IncomingMessage, socket: Socket): void {
   if (request.complete) return;
   request.resume();
-  const timer = setTimeout(() => request.socket.destroy(), UNREAD_MS);
+  const timer = setTimeout(() => socket.destroy(), UNREAD_MS);
   request.once('close', () => clearTimeout(timer));
 }

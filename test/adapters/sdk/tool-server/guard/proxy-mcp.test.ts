@@ -5,6 +5,7 @@
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
+import { eventually } from '../../../../support/eventually.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, startFakeControlPlane } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
@@ -179,5 +180,28 @@ describe('The MCP endpoint of the proxy', () => {
     } finally {
       await other.stop();
     }
+  });
+
+  it('cuts a stream at the expiry of its token also while it waits for an earlier answer of its client', async () => {
+    const open = new Set<string>();
+    const streaming: RequestListener = ({ url = '' }, response) => {
+      open.add(url);
+      response.on('close', () => open.delete(url)).write('begun');
+    };
+    const client = await rawConnection(await proxy.start(streaming, { routes: readable('GET /*'), mcp }));
+    // With the clock skew the token is accepted for less than a second more.
+    const late = bearer({ exp: Math.floor(Date.now() / 1000) - 59 });
+    for (const [path, token] of [
+      ['/first', bearer()],
+      ['/mcp', late],
+    ] as const) {
+      client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n${token.join(': ')}\r\n\r\n`);
+    }
+    await client.until('never sent');
+    expect(decided()).to.deep.equal([
+      ['GET /*', 'allow', null],
+      ['MCP GET', 'allow', null],
+    ]);
+    await eventually(() => open.size === 0);
   });
 });
