@@ -2,7 +2,7 @@
 
 import { flag, once } from '../../adapters/cli/argument.ts';
 import { type Command, command } from '../../adapters/cli/command.ts';
-import { exitCode } from '../../adapters/cli/exit-code.ts';
+import { EXIT_CODES, OPTIONS } from '../guard/guard-help.ts';
 import { readProbe, refuseTogether, runGuard } from '../guard/run-guard.ts';
 
 export function guardCommand(run = runGuard): Command {
@@ -15,28 +15,20 @@ export function guardCommand(run = runGuard): Command {
         meaning: 'The public key of approval_key, for Service:Approvals:Resources:N:Jwks',
       },
     ],
-    exitCodes: {
-      [exitCode.done]:
-        'stopped by SIGTERM or SIGINT; with --check the file can be used; with --approval-jwks the key is printed',
-      [exitCode.failed]: 'could not start: standard error says why',
-      [exitCode.usage]: 'an argument is malformed, or the file has faults: standard error names each with its line',
-    },
+    exitCodes: EXIT_CODES,
     options: (parser) =>
       parser
         .option('config', {
           type: 'string',
           demandOption: true,
-          describe: 'The file of the guard, in YAML',
+          describe: OPTIONS.config,
           coerce: once('--config', (text) => text),
         })
-        .option('check', { ...flag, describe: 'Check the file, name overlapping routes, and end' })
-        .option('approval-jwks', {
-          ...flag,
-          describe: 'Print the public key of approval_key as a key set, for the operator of Mandate, and end',
-        })
+        .option('check', { ...flag, describe: OPTIONS.check })
+        .option('approval-jwks', { ...flag, describe: OPTIONS['approval-jwks'] })
         .option('probe', {
           type: 'string',
-          describe: 'Warn if this address answers a request without a token: where others would reach the upstream',
+          describe: OPTIONS.probe,
           coerce: once('--probe', readProbe),
         })
         .check(({ check, 'approval-jwks': approvalJwks }) => {

@@ -18,7 +18,7 @@ export async function loadScopeWords(path: string): Promise<ScopeWords> {
   const text = await readFile(path, 'utf8').catch(() => {
     throw refused('names a file that cannot be read');
   });
-  const { readYaml } = await import('../../adapters/cli/agent-files/yaml-documents.ts');
+  const { readYaml } = await import('../../adapters/cli/yaml/yaml-documents.ts');
   const { mappings, problems } = readYaml(text);
   const [mapping, ...others] = mappings;
   const fields = [...(mapping?.fields ?? [])];

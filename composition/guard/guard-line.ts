@@ -3,21 +3,24 @@
 import { parseArgs } from 'node:util';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
+import { EXIT_CODES, OPTIONS } from './guard-help.ts';
 import { type GuardRequest, readProbe, refuseTogether, runGuard } from './run-guard.ts';
+
+const SWITCHES = Object.entries({ ...OPTIONS, version: 'Print the version, and end' });
 
 const USAGE = `Usage: mandate-guard --config guard.yaml [--check] [--approval-jwks] [--probe URL]
 
-  --config         The file of the guard, in YAML
-  --check          Check the file, name overlapping routes, and end
-  --approval-jwks  Print the public key of approval_key as a key set, for the operator of Mandate, and end
-  --probe          Warn if this address answers a request without a token: where others would reach the upstream
-  --version        Print the version, and end
+${column(SWITCHES.map(([name, meaning]) => [`--${name}`, meaning]))}
 
 Exit codes:
-  0  stopped by SIGTERM or SIGINT; with --check the file can be used; with --approval-jwks the key is printed
-  1  could not start: standard error says why
-  2  an argument is malformed, or the file has faults: standard error names each with its line
+${column(Object.entries(EXIT_CODES))}
 `;
+
+/** A line for each name and its meaning. */
+function column(rows: readonly (readonly [name: string, meaning: string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`).join('\n');
+}
 
 /** @returns the request, or what to print. @throws Error for an argument that is malformed */
 function readLine(line: string[]): GuardRequest | string {

@@ -1,16 +1,12 @@
 /** Reads the file of the guard, and the key that it names. */
 
 import { dirname, resolve } from 'node:path';
-import {
-  describeFileProblem,
-  FILE_LIMITS,
-  readYamlFile,
-  type YamlContent,
-} from '../../adapters/cli/agent-files/yaml-file.ts';
+import { describeFileProblem, FILE_LIMITS, readYamlFile, type YamlContent } from '../../adapters/cli/yaml/yaml-file.ts';
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
-import { guardFileFaults, literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { guardFileFaults } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/file-remarks.ts';
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 

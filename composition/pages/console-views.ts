@@ -1,7 +1,7 @@
 /** Binds the console's reads to their ports. Its screens also use the use cases of the API. */
 
 import { findExcessIn, readAgentBytes } from '../../adapters/cli/agent-files/read-agent-files.ts';
-import { describeFileProblem } from '../../adapters/cli/agent-files/yaml-file.ts';
+import { describeFileProblem } from '../../adapters/cli/yaml/yaml-file.ts';
 import type { ViewsSurface } from '../../adapters/http/console/context.ts';
 import { nearest } from '../../adapters/platform/nearest.ts';
 import { compareDeclarations } from '../../application/admin/compare-declarations.ts';

@@ -1,6 +1,6 @@
 /**
- * The memory of the guard with idle streams of server-sent events, each with its own client, token and connection to the
- * upstream, and after all have been closed and opened again. Beside it, that of a bare proxy with the same library:
+ * The memory of the guard with idle streams of server-sent events, also after all have been closed and opened again. Each
+ * stream has its own client, token and connection to the upstream. Beside it, the memory of a bare proxy:
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/guard-streams.ts [streams]
  *

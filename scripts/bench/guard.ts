@@ -1,6 +1,6 @@
 /**
- * What the guard adds to a request: its mode `proxy` beside a bare proxy with the same library (bare-proxy.ts), and its mode
- * `decide` beside a server that gives a short answer (guarded-upstream.ts):
+ * What the guard adds to a request. Its mode `proxy` is compared with a bare proxy that also uses Node's client
+ * (bare-proxy.ts). Its mode `decide` is compared with a server that gives a short answer (guarded-upstream.ts):
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/guard.ts [rounds] [seconds]
  *

@@ -38,7 +38,7 @@ const LIMITS: Readonly<Record<string, { readonly packages: number; readonly byte
 /** What the program of a library gets of the service: its wiring, and what that imports. */
 const OF_PROGRAM: Readonly<Record<string, RegExp>> = {
   '@mandate/tool-server':
-    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|on-supported-node|until-told-to-stop)|adapters\/cli\/(?:exit-code|agent-files\/yaml-[a-z]+)|adapters\/jose\/(?:signature|signing-key)|adapters\/platform\/(?:key-file|package-version|sync-folder)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
+    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|on-supported-node|until-told-to-stop)|adapters\/cli\/(?:exit-code|yaml\/yaml-[a-z]+)|adapters\/jose\/(?:signature|signing-key)|adapters\/platform\/(?:key-file|package-version|sync-folder)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
 };
 /** This many lines fit on one screen. */
 const MAX_README_LINES = 40;

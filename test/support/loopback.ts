@@ -91,6 +91,31 @@ export function answering(body: unknown, status = 200): Handler {
   };
 }
 
+interface HeldAnswer {
+  readonly handler: Handler;
+  /** Resolves when a request waits for the answer. */
+  readonly asked: Promise<void>;
+  /** Answers the request that waits. */
+  release(): void;
+}
+
+/** An answer that waits until the test releases it. */
+export function heldAnswer(answer: Handler): HeldAnswer {
+  let release = (): void => undefined;
+  let tell = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return {
+    handler(request, response) {
+      release = () => answer(request, response);
+      tell();
+    },
+    asked,
+    release: () => release(),
+  };
+}
+
 /** Statuses of responses without the requested document: other successes, redirects and errors. */
 export const STATUSES_BESIDE_200 = [
   201, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 410, 500, 503,

@@ -1,5 +1,5 @@
 /**
- * Reads files of agents. Each document in a file is one registration. Reports all errors together. yaml-documents.ts
+ * Reads files of agents. Each document in a file is one registration. Reports all errors together. ../yaml/yaml-documents.ts
  * parses a file into fields with their line numbers. The rules of a field are those of the API, in `domain/agents`. So
  * an error has the API's sentence, and its line.
  */
@@ -21,8 +21,8 @@ import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registra
 import { parseIsoDuration } from '../../../domain/duration.ts';
 import type { PlacedMapping } from '../../../domain/placed-mapping.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { findExcess, type YamlLimits } from './yaml-documents.ts';
-import { FILE_LIMITS, type FileProblem, readYamlBytes, readYamlFile, type YamlContent } from './yaml-file.ts';
+import { findExcess, type YamlLimits } from '../yaml/yaml-documents.ts';
+import { FILE_LIMITS, type FileProblem, readYamlBytes, readYamlFile, type YamlContent } from '../yaml/yaml-file.ts';
 
 const CONTENT: YamlContent = { limits: FILE_LIMITS, mapping: 'the fields of one registration' };
 

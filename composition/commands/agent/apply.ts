@@ -3,11 +3,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { keyGivenAsSetting, readAdminKey, withoutKeyOption } from '../../../adapters/cli/admin-key.ts';
 import { readAgentFiles } from '../../../adapters/cli/agent-files/read-agent-files.ts';
-import { describeFileProblem, type FileProblem } from '../../../adapters/cli/agent-files/yaml-file.ts';
 import { flag, SERVER } from '../../../adapters/cli/argument.ts';
 import { type Command, command, counted } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
+import { describeFileProblem, type FileProblem } from '../../../adapters/cli/yaml/yaml-file.ts';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
 import { adminApiAgents } from '../../../adapters/outbound/agent-registry.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';

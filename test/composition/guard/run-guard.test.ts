@@ -11,7 +11,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { calculateJwkThumbprint } from 'jose';
-import { probe } from '../../../composition/guard/probe.ts';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
@@ -411,7 +410,7 @@ ${more}`,
     expect([code, err.includes('"error"')]).to.deep.equal([0, false]);
   });
 
-  it('warns of an upstream that answers without the guard', async () => {
+  it('warns at --check of an upstream that answers without the guard', async () => {
     write('GET /a');
     upstream.answer = answering({}, 200);
     const { code, err } = await run(['--config', file, '--check', '--probe', `${upstream.url}/a`]).ended;
@@ -419,54 +418,5 @@ ${more}`,
     expect(err).to.equal(
       'The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n',
     );
-    expect(upstream.received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal([
-      ['/a', undefined],
-    ]);
-    const probed = (url: string) => probe(new URL(url));
-    upstream.answer = (_, response) => response.writeHead(302, { location: '/login' }).end();
-    expect(await probed(upstream.url))
-      .to.deep.include({ isOpen: true })
-      .and.property('sentence')
-      .to.include('with 302');
-    for (const status of [401, 403]) {
-      upstream.answer = answering({}, status);
-      expect(await probed(upstream.url)).to.deep.equal({
-        isOpen: false,
-        sentence: `The address of --probe refuses a request without a token with ${status}.`,
-      });
-    }
-    expect(await probed(`http://127.0.0.1:${await freePort()}`)).to.deep.equal({
-      isOpen: false,
-      sentence: 'The address of --probe cannot be reached from here (ECONNREFUSED).',
-    });
-    // A server that closes the connection is there, as one with a certificate that this program does not know.
-    upstream.answer = (_, response) => response.destroy();
-    expect(await probed(upstream.url)).to.deep.equal({
-      isOpen: true,
-      sentence: 'The address of --probe gave no answer that tells (UND_ERR_SOCKET): check it by hand.',
-    });
-  });
-
-  it('asks the upstream at its start too, and logs the warning', async () => {
-    write('GET /a');
-    upstream.answer = answering({}, 200);
-    running = run(['--config', file, '--probe', upstream.url]);
-    const text = await running.complained('The address of --probe answers');
-    const warning = text.split('\n').find((line) => line.includes('--probe')) ?? '';
-    expect(JSON.parse(warning)).to.include({ level: 'warn' });
-    expect(await ask('/a')).to.equal(204);
-  });
-
-  it('warns of an upstream that it could not ask', async () => {
-    const secure = await startLoopback(answering({}, 200), { tls: true });
-    try {
-      expect(await probe(new URL(secure.url))).to.deep.equal({
-        isOpen: true,
-        sentence:
-          'The address of --probe gave no answer that tells (UNABLE_TO_VERIFY_LEAF_SIGNATURE): check it by hand.',
-      });
-    } finally {
-      await secure.close();
-    }
   });
 });

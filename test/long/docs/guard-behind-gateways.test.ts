@@ -8,21 +8,19 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { describeRefusal } from '../../../adapters/sdk/tool-server/core/refusal.ts';
 import type { ToolServerOptions } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { decideMode } from '../../../adapters/sdk/tool-server/guard/decide-mode.ts';
-import { startGuardServer } from '../../../adapters/sdk/tool-server/guard/guard-server.ts';
-import { proxyMode } from '../../../adapters/sdk/tool-server/guard/proxy-mode.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Gateway, gateways, isInstalled, type StartedGateway, startGateway } from '../../support/gateways.ts';
 import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
 import { rawConnection } from '../../support/raw-http.ts';
 import { planeForEachTest } from '../../support/tool-server/control-plane.ts';
-import { decideConfiguration, patternOf, STOPPING } from '../../support/tool-server/decided-app.ts';
+import { decideConfiguration, patternOf } from '../../support/tool-server/decided-app.ts';
 import { GUARDED } from '../../support/tool-server/guarded-apps.ts';
 import { proxyConfiguration } from '../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../support/tool-server/raw-request.ts';
 import { NOBODY, NOW, VERIFIED } from '../../support/tool-server/refusal-case.ts';
 import { makeCaseKeys, refusalCases } from '../../support/tool-server/refusal-cases.ts';
+import { serveGuard } from '../../support/tool-server/served-guard.ts';
 
 const fileOf = (name: string) => fileURLToPath(new URL(`../../../docs/examples/guard/${name}`, import.meta.url));
 
@@ -79,19 +77,13 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
     });
 
     async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
-      const onError = () => undefined;
-      const mode = passesOn ? proxyMode({ onError }) : decideMode();
-      const toolServer = fixture.toolServer({ now: () => NOW * 1000 + 250, onError, ...options });
-      const decided = decideConfiguration(toolServer.issuer);
-      const { routes, open } = decided;
-      mode.use(toolServer, passesOn ? proxyConfiguration(toolServer.issuer, upstream.url, { routes, open }) : decided);
-      const server = await startGuardServer({ host: '127.0.0.1', port }, { ...mode, onError, stopping: STOPPING });
-      guard = {
-        async stop() {
-          await server.stop();
-          await mode.close();
-        },
-      };
+      const toolServer = fixture.toolServer({ now: () => NOW * 1000 + 250, onError: () => undefined, ...options });
+      const decided = decideConfiguration(toolServer.issuer, { listen: { host: '127.0.0.1', port } });
+      const { routes, open, listen } = decided;
+      guard = await serveGuard(
+        toolServer,
+        passesOn ? proxyConfiguration(toolServer.issuer, upstream.url, { routes, open, listen }) : decided,
+      );
     }
 
     const bearer = () => [['Authorization', `Bearer ${fixture.plane.token()}`]] as const;

@@ -1,18 +1,17 @@
 /**
- * The guard in its mode `decide`, and a small gateway in front of a service: it asks the guard about each request, as nginx
- * and Caddy do, and answers with what the service would learn from the headers.
+ * The guard in its mode `decide`, and a small gateway in front of a service. As nginx and Caddy do, the gateway asks the guard
+ * about each request. It answers with what the service would learn from the headers.
  */
 
 import { createServer } from 'node:http';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { decideMode } from '../../../adapters/sdk/tool-server/guard/decide-mode.ts';
-import { startGuardServer } from '../../../adapters/sdk/tool-server/guard/guard-server.ts';
 import type { GuardConfiguration } from '../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { readRouteMatch } from '../../../adapters/sdk/tool-server/guard/route-match.ts';
 import { closeServer, listen } from '../listening.ts';
 import { AUDIENCE } from './control-plane.ts';
 import { type GuardedApp, POLICIES, presentedHeaders } from './guarded-apps.ts';
 import { rawRequest } from './raw-request.ts';
+import { serveGuard } from './served-guard.ts';
 
 /** The pattern of the guard's file for a route of `POLICIES`. */
 export const patternOf = (route: string) => route.replace(/:.*$/, '*');
@@ -39,23 +38,11 @@ export function decideConfiguration(issuer: string, more: Partial<GuardConfigura
   } as GuardConfiguration;
 }
 
-/** Stops without a wait for load balancers. */
-export const STOPPING = { lingerMs: 0, drainMs: 2000 };
-
 export async function startDecidedApp(toolServer: ToolServer): Promise<GuardedApp> {
-  const mode = decideMode();
-  mode.use(toolServer, decideConfiguration(toolServer.issuer));
-  const guard = await startGuardServer(
-    { host: '127.0.0.1', port: 0 },
-    {
-      ...mode,
-      onError: () => undefined,
-      stopping: STOPPING,
-    },
-  );
+  const guard = await serveGuard(toolServer, decideConfiguration(toolServer.issuer));
   const gateway = createServer(async ({ method = '', url = '', rawHeaders }, response) => {
     const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as const] : []));
-    const answer = await rawRequest(`http://127.0.0.1:${guard.address.port}/decide`, 'GET', [
+    const answer = await rawRequest(`${guard.url}/decide`, 'GET', [
       ['X-Original-Method', method],
       ['X-Original-URI', url],
       ...pairs.filter(([name]) => name.toLowerCase() === 'authorization'),

@@ -19,7 +19,8 @@ import {
 import { closeServer, listen } from '../listening.ts';
 import { type GuardedApp, type POLICIES, presented, presentedHeaders } from './guarded-apps.ts';
 import { inSessions } from './mcp-sessions.ts';
-import { proxyConfiguration, serveProxy } from './proxied-upstream.ts';
+import { proxyConfiguration } from './proxied-upstream.ts';
+import { serveGuard } from './served-guard.ts';
 
 /** For each route of the web frameworks, the MCP tool with the same policy. */
 export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
@@ -114,7 +115,7 @@ async function startProxiedMcp(
   const server = createServer(app);
   const upstream = `http://127.0.0.1:${await listen(server)}`;
   const mcp = { path: '/mcp', tools: ofFile(tools), methods };
-  const guard = await serveProxy(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp }));
+  const guard = await serveGuard(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp }));
   return {
     url: guard.url,
     called,

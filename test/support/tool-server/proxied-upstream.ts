@@ -4,8 +4,6 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { type Guard, startGuard } from '../../../adapters/sdk/tool-server/guard/guard.ts';
-import { startGuardServer } from '../../../adapters/sdk/tool-server/guard/guard-server.ts';
-import { proxyMode } from '../../../adapters/sdk/tool-server/guard/proxy-mode.ts';
 import type {
   GuardConfiguration,
   GuardRoute,
@@ -13,8 +11,9 @@ import type {
 } from '../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { closeServer, listen } from '../listening.ts';
 import { AUDIENCE, planeForEachTest } from './control-plane.ts';
-import { decideConfiguration, matchOf, STOPPING } from './decided-app.ts';
+import { decideConfiguration, matchOf } from './decided-app.ts';
 import { type GuardedApp, presentedHeaders } from './guarded-apps.ts';
+import { STOPPING, serveGuard } from './served-guard.ts';
 
 /** Every one of these needs the scope `jira:read`. */
 export const readable = (...patterns: readonly string[]): readonly GuardRoute[] =>
@@ -49,30 +48,12 @@ export async function startProxiedApp(toolServer: ToolServer): Promise<GuardedAp
   });
   const upstream = `http://127.0.0.1:${await listen(server)}`;
   const { routes, open } = decideConfiguration(toolServer.issuer);
-  const guard = await serveProxy(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes, open }));
+  const guard = await serveGuard(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes, open }));
   return {
     url: guard.url,
     async stop() {
       await guard.stop();
       await closeServer(server);
-    },
-  };
-}
-
-/** The proxy with a tool server of the test. */
-export async function serveProxy(toolServer: ToolServer, configuration: GuardConfiguration): Promise<GuardedApp> {
-  const mode = proxyMode({ onError: () => undefined });
-  mode.use(toolServer, configuration);
-  const server = await startGuardServer(configuration.listen, {
-    ...mode,
-    onError: () => undefined,
-    stopping: STOPPING,
-  });
-  return {
-    url: `http://127.0.0.1:${server.address.port}`,
-    async stop() {
-      await server.stop();
-      await mode.close();
     },
   };
 }

@@ -107,12 +107,15 @@ function retryAfterOf(interval: Json | undefined): string {
   return String(Math.min(seconds, MAX_RETRY_AFTER_SECONDS));
 }
 
-/** Why the call lacks the person's approval; `undefined` if the person approved it. */
+/**
+ * Asks for the person's approval, and uses it up.
+ *
+ * @param text the token
+ * @returns why the call lacks the approval; `undefined` if the person approved it
+ * @throws TypeError without an `approvalKey`
+ */
 export async function approvalFault(
-  {
-    approvals: asking,
-    report,
-  }: { readonly approvals: Approvals | undefined; readonly report: (error: unknown) => void },
+  { asking, report }: { readonly asking: Approvals | undefined; readonly report: (error: unknown) => void },
   {
     describe,
     headers,

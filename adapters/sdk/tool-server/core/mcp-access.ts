@@ -104,14 +104,22 @@ export async function decideMcp(
   return { claims, approved: args && approvedMessage(message, args) };
 }
 
-/** Closes a stream when its token expires. A client with a newer token opens another. */
+/**
+ * Closes the connection of a stream when its token expires, also if the stream waits there for an earlier answer. A client
+ * with a newer token opens another.
+ */
 function endWithToken(response: ServerResponse, ms: number): void {
-  const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
+  const cut = () => {
+    response.destroy();
+    // A response that waits has no connection yet. A request that Node has destroyed has none any more.
+    response.req.socket?.destroy();
+  };
+  const timer = setTimeout(cut, Math.min(ms, MAX_TIMER_MS));
   timer.unref();
   response.once('close', () => clearTimeout(timer));
 }
 
-/** The tool or method of a request whose body the guard does not read: from a parsed body, or from headers. */
+/** The tool or method of a request whose body stays unread: from a parsed body, or from headers. */
 function namedBefore(request: IncomingMessage, { parsed }: McpBody): Asked | undefined {
   if (request.method !== 'POST') return undefined;
   if (parsed === undefined) return messageOfHeaders(request.headers);

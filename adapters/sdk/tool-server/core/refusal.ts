@@ -1,6 +1,6 @@
 /**
- * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals", plus
- * reasons for a tool's own policy, for status lists, for calls that a person approves, and for the guard). A reason that is
+ * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals"). It adds
+ * reasons for a tool's own policy, for status lists, for calls that a person approves, and for the guard. A reason that is
  * missing here does not compile.
  */
 

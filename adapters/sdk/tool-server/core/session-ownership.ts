@@ -1,7 +1,7 @@
 /**
  * Binds an MCP session to the person and agent that started it. Protocol revisions before 2026-07-28 have sessions, and
- * servers accept any client that sends the session id. So the guard appends an HMAC of id, person and agent to the id.
- * Its key belongs to the process, as the SDK's sessions do, so nothing is stored.
+ * servers accept any client that sends the session id. So clients get the id with an HMAC of id, person and agent behind
+ * it. The key belongs to the process, so nothing is stored. After a restart clients begin new sessions.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { TaskTokenClaims } from './claims.ts';
 import { replaceHeader } from './raw-headers.ts';
 
 export interface SessionOwnership {
-  /** The SDK's id, if this person and agent started the session. Token and task may differ. */
+  /** The server's own id, if this person and agent started the session. Token and task may differ. */
   idOf(presented: string, claims: TaskTokenClaims): string | undefined;
   /** Appends the HMAC to the session id in the response headers, if there is one. */
   mark(response: ServerResponse, claims: TaskTokenClaims): void;

@@ -95,10 +95,9 @@ export type AccessRequest = {
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
   /**
-   * The caller's last check, for a request that all other checks allow, including introspection, but without the approval,
-   * which an allowed request uses up. A reason that it
-   * returns refuses the request. An error refuses it as `policy_unavailable`, and goes to `onError`, so it must hold no
-   * arguments.
+   * The caller's last check, for a request that all other checks allow, including introspection. Only the approval comes
+   * later: an allowed request uses it up. A reason that it returns refuses the request. An error refuses it as
+   * `policy_unavailable`, and goes to `onError`, so it must hold no arguments.
    */
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
   /**
@@ -177,7 +176,7 @@ interface Parts {
 /** @throws TypeError that lists every wrong option */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
-  const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey: key } = options;
+  const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey } = options;
   const report = reporter(options);
   const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
@@ -191,7 +190,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     plane,
     keys,
     listing: statusList && listingOf(statusList),
-    approvals: askedWith(key),
+    approvals: askedWith(approvalKey),
     enforced,
     report,
   };
@@ -228,17 +227,18 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
   };
-  keepChange(toolServer, (given) => {
-    const next = given.statusList && withStatusListDefaults(given.statusList);
+  keepChange(toolServer, (changed) => {
+    const next = changed.statusList && withStatusListDefaults(changed.statusList);
     const before = parts.listing;
     parts.listing = next && (before?.maxAgeMs === next.maxAgeMs ? { ...before, ...next } : listingOf(next));
-    parts.approvals = askedWith(given.approvalKey);
+    parts.approvals = askedWith(changed.approvalKey);
   });
   return toolServer;
 }
 
 async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
-  const { options, plane, keys, listing, report } = parts;
+  // Read before anything is awaited: a reload of the guard changes the parts, and not a request under way.
+  const { options, plane, keys, listing, approvals: asking, report } = parts;
   const { issuer, audience, clockSkewSeconds, now } = options;
   const policy = policyOf(parts, request);
   if (policy === 'malformed_request') return { kind: 'refused', reason: policy };
@@ -291,9 +291,8 @@ async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
   }
 
   // 6. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
-  const fault =
-    request.approval &&
-    (await approvalFault(parts, { describe: request.approval, headers: request.headers }, claims, text));
+  const { approval: describe, headers } = request;
+  const fault = describe && (await approvalFault({ asking, report }, { describe, headers }, claims, text));
   return fault === undefined ? { kind: 'allowed', claims, signed } : refused(fault.reason, fault.detail);
 }
 

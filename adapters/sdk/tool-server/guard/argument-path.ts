@@ -1,4 +1,4 @@
-/** Paths in the guard's file to a value of a call, as `$.items[0].price`: a JSONPath that names one value (RFC 9535 §2.3). */
+/** Paths in the guard's file to a value of a call, as `$.items[0]`: a JSONPath that names one value (RFC 9535 §2.3). */
 
 export type ArgumentPath = readonly (string | number)[];
 

@@ -12,6 +12,7 @@ import type { GuardMode } from './guard-mode.ts';
 import { guardRoutes, MALFORMED } from './guard-routes.ts';
 import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
 import { originalRequest } from './original-request.ts';
+import type { GuardConfiguration } from './read-configuration.ts';
 import { hasBody } from './request-body.ts';
 
 /** Some gateways append the query of the request that they ask about. */
@@ -20,17 +21,14 @@ const QUESTION = /^\/decide(?:\?|$)/;
 /** A body is neither needed nor read. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-export function decideMode(): GuardMode {
-  let rules: Rules | undefined;
+export function decideMode(toolServer: ToolServer, configuration: GuardConfiguration): GuardMode {
+  let rules = rulesOf(toolServer, configuration);
   return {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    use(toolServer, configuration) {
-      rules = { toolServer, find: guardRoutes(toolServer, configuration) };
+    use(nextServer, next) {
+      rules = rulesOf(nextServer, next);
     },
-    async answer(request, response) {
-      if (rules === undefined) throw new Error('The mode has no rules yet.');
-      await decide(rules, request, response);
-    },
+    answer: (request, response) => decide(rules, request, response),
     // A gateway that keeps the body back, but not its length, sends its next question where the body would be.
     isAmbiguous: hasBody,
     close: () => undefined,
@@ -40,6 +38,10 @@ export function decideMode(): GuardMode {
 interface Rules {
   readonly toolServer: ToolServer;
   readonly find: ReturnType<typeof guardRoutes>;
+}
+
+function rulesOf(toolServer: ToolServer, configuration: GuardConfiguration): Rules {
+  return { toolServer, find: guardRoutes(toolServer, configuration) };
 }
 
 async function decide(

@@ -41,8 +41,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Whether some parsers read another value. They do so for a whole number from 2^53, which this process may have rounded, and
- * for an object with two names that differ only in letter case, or behind a NUL.
+ * Whether some parsers read another value. They round a whole number from 2^53, as this process may have done. They also take
+ * one of two names for the other that differ only in letter case, or behind a NUL.
  */
 function isReadDifferently(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);

@@ -1,6 +1,7 @@
 /**
  * The headers that the proxy passes on. Those of one connection stay there (RFC 9110 §7.6.1). All others keep their order,
- * their letter case and their repetitions.
+ * their letter case and their repetitions, but `Content-Length` is the last: of a `Content-Disposition` behind it, Node
+ * decodes the bytes as UTF-8. Then it throws, or writes a line end in place of some letters.
  */
 
 import { trimOws } from '../../../../domain/trim-ows.ts';
@@ -9,17 +10,17 @@ import type { IdentityHeaders } from './identity-headers.ts';
 
 /** RFC 9110 §7.6.1, §11.7 and §6.6.2. The guard passes no trailers on. */
 const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
-  ...[
-    'connection',
-    'proxy-connection',
-    'keep-alive',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-    'http2-settings',
-  ],
-  ...['proxy-authenticate', 'proxy-authentication-info', 'proxy-authorization'],
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
 ]);
 
 /** The guard checks the token, answers `Expect`, and sends a `Host` that it knows. */
@@ -27,7 +28,10 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set(['authorization', 'expect', '
 
 /** Checked under exactly these names: the session, and the form and the length of the body. */
 const CHECKED_HERE: ReadonlySet<string> = new Set([
-  ...['mcp-session-id', 'content-encoding', 'content-length', 'content-type'],
+  'mcp-session-id',
+  'content-encoding',
+  'content-length',
+  'content-type',
 ]);
 
 /**
@@ -35,10 +39,15 @@ const CHECKED_HERE: ReadonlySet<string> = new Set([
  * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is.
  */
 const REPLACES_REQUEST: ReadonlySet<string> = new Set([
-  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-rewrite-url'],
-  ...['script-name', 'x-script-name', 'path-info'],
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-rewrite-url',
+  'script-name',
+  'x-script-name',
+  'path-info',
 ]);
-/** So does this one. But some gateways send it to the guard themselves. */
+/** Some frameworks take the path from this header too. But some gateways send it to the guard themselves. */
 const NAMES_REQUEST = 'x-original-url';
 
 /**
@@ -80,10 +89,12 @@ function passedOn(raw: readonly string[], isDropped: (name: string) => boolean):
     headerValues(raw, 'connection').flatMap((value) => value.split(',').map((name) => trimOws(name).toLowerCase())),
   );
   const kept: string[] = [];
+  const length: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const { [at]: name = '', [at + 1]: value = '' } = raw;
     const lower = name.toLowerCase();
-    if (!OF_ONE_CONNECTION.has(lower) && !named.has(lower) && !isDropped(lower)) kept.push(name, value);
+    if (OF_ONE_CONNECTION.has(lower) || named.has(lower) || isDropped(lower)) continue;
+    (lower === 'content-length' ? length : kept).push(name, value);
   }
-  return kept;
+  return [...kept, ...length];
 }

@@ -5,7 +5,7 @@ import type { ToolServer } from '../core/tool-server.ts';
 import type { GuardConfiguration } from './read-configuration.ts';
 
 export interface GuardMode {
-  /** From now on these rules hold. Requests under way end under the earlier ones. @throws TypeError and changes nothing */
+  /** From now on these rules hold. Requests under way end under the earlier ones. @throws TypeError, and changes nothing */
   use(toolServer: ToolServer, configuration: GuardConfiguration): void;
   /** Answers the request, with one access event unless its route is open. Rejects for an unexpected fault. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;

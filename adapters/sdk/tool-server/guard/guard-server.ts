@@ -1,7 +1,7 @@
 /** The HTTP server of the guard, for both modes: its limits, and its stop. What Node's parser refuses has no event. */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerRefusal, refusal } from '../core/refusal.ts';
@@ -49,47 +49,23 @@ export async function startGuardServer(
 ): Promise<GuardServer> {
   let isStopping = false;
   const ending = new WeakSet<Socket>();
-  const unanswered = new WeakMap<Socket, number>();
-  const count = (socket: Socket, more: 1 | -1): number => {
-    const many = (unanswered.get(socket) ?? 0) + more;
-    unanswered.set(socket, many);
-    return many;
-  };
+  const isTooMany = pipelineLimit();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     if (ending.has(socket)) return;
-    // Node parses every request that it has received, also behind one whose answer takes long.
-    if (count(socket, 1) > 1 + MAX_PIPELINED) {
+    if (isTooMany(socket, response)) {
       ending.add(socket);
       socket.destroy();
       return;
     }
-    response.on('close', () => count(socket, -1));
     const isLast = isAmbiguous(request);
     if (isLast) ending.add(socket);
     if (isLast || isStopping) response.setHeader('Connection', 'close');
     answer(request, response).catch((error: unknown) => {
       onError(error);
-      answerFault(response);
+      answerFault(response, socket);
     });
   };
-  const server = createServer(
-    {
-      headersTimeout: HEAD_TIMEOUT_MS,
-      requestTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      maxHeaderSize: MAX_HEAD_BYTES,
-      // A silent stream has no time limit. Its client may vanish without closing it, as a machine that loses its power.
-      keepAlive: true,
-      keepAliveInitialDelay: PROBE_AFTER_MS,
-      // Node's flag --insecure-http-parser must not change this.
-      insecureHTTPParser: false,
-    },
-    serve,
-  );
-  // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
-  server.maxHeadersCount = 0;
   // The mode invites the body, if it reads it. Node closes the connection after an answer without that: the client may or
   // may not send the body. Node's own 417 would leave the connection open.
   const meet = (request: IncomingMessage, response: ServerResponse): void => {
@@ -99,14 +75,9 @@ export async function startGuardServer(
       response.writeHead(417, { Connection: 'close' }).end();
     }
   };
-  server.on('checkContinue', meet).on('checkExpectation', meet);
-  const connections = new Set<Socket>();
-  server.on('connection', (socket) => {
-    // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
-    socket.setMaxListeners(0);
-    connections.add(socket);
-    socket.once('close', () => connections.delete(socket));
-  });
+  const server = limitedServer(requestTimeoutMs);
+  server.on('request', serve).on('checkContinue', meet).on('checkExpectation', meet);
+  const connections = connectionsOf(server);
   server.listen(port, host);
   await once(server, 'listening');
   // The system may fail to accept one connection (ENFILE). The server continues to listen.
@@ -116,24 +87,77 @@ export async function startGuardServer(
     async stop() {
       isStopping = true;
       await pause(stopping.lingerMs);
-      const closed = once(server, 'close');
-      server.close();
-      // A response that began before the stop keeps its connection open.
-      const polling = setInterval(() => {
-        server.closeIdleConnections();
-        // Node does not count a connection as idle that has received no bytes.
-        for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-      }, POLL_MS);
-      const cutting = setTimeout(() => server.closeAllConnections(), stopping.drainMs);
-      await closed;
-      clearInterval(polling);
-      clearTimeout(cutting);
+      await closeServer(server, connections, stopping.drainMs);
     },
   };
 }
 
-/** Nothing can be added to an answer that has begun: it is cut. */
-function answerFault(response: ServerResponse): void {
-  if (response.headersSent) response.destroy();
+function limitedServer(requestTimeoutMs: number): Server {
+  const server = createServer({
+    headersTimeout: HEAD_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: CHECKING_INTERVAL_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // A silent stream has no time limit. Its client may vanish without closing it, as a machine that loses its power.
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
+    // Node's flag --insecure-http-parser must not change this.
+    insecureHTTPParser: false,
+  });
+  // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
+  server.maxHeadersCount = 0;
+  return server;
+}
+
+/**
+ * Counts the requests of each connection whose responses are not closed. Node parses every request that it has received,
+ * also behind one whose answer takes long.
+ *
+ * @returns whether a new request exceeds the limit of its connection
+ */
+function pipelineLimit(): (socket: Socket, response: ServerResponse) => boolean {
+  const unanswered = new WeakMap<Socket, number>();
+  const add = (socket: Socket, more: 1 | -1): number => {
+    const count = (unanswered.get(socket) ?? 0) + more;
+    unanswered.set(socket, count);
+    return count;
+  };
+  return (socket, response) => {
+    response.on('close', () => add(socket, -1));
+    return add(socket, 1) > 1 + MAX_PIPELINED;
+  };
+}
+
+/** @returns the open connections, from now on */
+function connectionsOf(server: Server): ReadonlySet<Socket> {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    // Each of many pipelined requests waits for the end of its connection. Node would warn of a leak.
+    socket.setMaxListeners(0);
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  return connections;
+}
+
+async function closeServer(server: Server, connections: ReadonlySet<Socket>, drainMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  // A response that began before the stop keeps its connection open.
+  const polling = setInterval(() => {
+    server.closeIdleConnections();
+    // Node does not count a connection as idle that has received no bytes.
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+  }, POLL_MS);
+  const cutting = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearInterval(polling);
+  clearTimeout(cutting);
+}
+
+/** Nothing can be added to an answer that has begun: its connection is cut, also if the answer waits for an earlier one. */
+function answerFault(response: ServerResponse, socket: Socket): void {
+  if (response.headersSent) socket.destroy();
   else answerRefusal(response, refusal('internal_error', ''));
 }

@@ -1,10 +1,10 @@
 /**
  * The guard: the tool-server library as a separate process, in front of a service in any language.
  *
- * configuration.ts checks the file, whose text `composition/guard` reads, and read-configuration.ts makes typed members of
- * it. guard-server.ts accepts requests. The mode answers them: decide-mode.ts answers a gateway that asks, and proxy-mode.ts
- * passes on what is allowed. Both modes find the policy of a request with guard-routes.ts, and let the library decide
- * (`../core/tool-server.ts`).
+ * `composition/guard` reads the text of the file. configuration.ts checks it, file-remarks.ts names what may be unintended in
+ * it, and read-configuration.ts makes typed members of it. guard-server.ts accepts requests. The mode answers them:
+ * decide-mode.ts answers a gateway that asks, and proxy-mode.ts passes on what is allowed. Both modes find the policy of a
+ * request with guard-routes.ts, and let the library decide (`../core/tool-server.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -44,9 +44,8 @@ const FIXED = { listen: 'listen', mode: 'mode', metricsPort: 'metrics_port' } as
 export async function startGuard(configuration: GuardConfiguration, surroundings: GuardSurroundings): Promise<Guard> {
   let used = configuration;
   let toolServer = toolServerOf(configuration, surroundings);
-  const mode = modeOf(configuration, surroundings);
-  mode.use(toolServer, configuration);
   const { onError, stopping } = surroundings;
+  const mode = guardMode(toolServer, configuration, onError);
   const server = await startGuardServer(configuration.listen, {
     answer: (request, response) => mode.answer(request, response),
     isAmbiguous: (request) => mode.isAmbiguous(request),
@@ -60,10 +59,10 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
       const fixed = Object.entries(FIXED).filter(([member]) => !isSame(used, next, member as keyof typeof FIXED));
       if (fixed.length > 0) return fixed.map(([, field]) => field);
       const isKept = isSame(used, next, 'issuer') && isSame(used, next, 'audience');
-      const server = isKept ? toolServer : toolServerOf(next, surroundings);
-      mode.use(server, next);
-      changeToolServer(server, changeableOf(next));
-      [used, toolServer] = [next, server];
+      const nextServer = isKept ? toolServer : toolServerOf(next, surroundings);
+      mode.use(nextServer, next);
+      changeToolServer(nextServer, changeableOf(next));
+      [used, toolServer] = [next, nextServer];
       return [];
     },
     async stop() {
@@ -73,12 +72,22 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
   };
 }
 
-function modeOf({ mode }: GuardConfiguration, { onError }: GuardSurroundings): GuardMode {
-  switch (mode) {
+/**
+ * The mode that the configuration names.
+ *
+ * @param onError gets one error for each fault of the upstream
+ * @throws TypeError for rules that are invalid
+ */
+export function guardMode(
+  toolServer: ToolServer,
+  configuration: GuardConfiguration,
+  onError: (error: Error) => void,
+): GuardMode {
+  switch (configuration.mode) {
     case 'decide':
-      return decideMode();
+      return decideMode(toolServer, configuration);
     case 'proxy':
-      return proxyMode({ onError });
+      return proxyMode(toolServer, configuration, onError);
   }
 }
 

@@ -37,7 +37,8 @@ export function plainRequest({
   const codings = headerValues(rawHeaders, 'transfer-encoding');
   const isChunked = codings.length === 1 && /^chunked$/i.test(codings[0] ?? '') && httpVersion === '1.1';
   const isPlainBody = codings.length === 0 || isChunked;
-  // 3. The protocol. Node's parser also accepts 0.9 and 2.0. `h2c` is an offer that a server may ignore (RFC 9113 §3.1). A client that asks for any other waits.
+  // 3. The protocol. Node's parser also accepts 0.9 and 2.0. `h2c` is an offer that a server may ignore (RFC 9113 §3.1). A
+  //    client that asks for any other waits.
   const isHttp =
     /^1\.[01]$/.test(httpVersion) && headerValues(rawHeaders, 'upgrade').every((protocol) => /^h2c$/i.test(protocol));
   // 4. The upstream must see every header.

@@ -7,6 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import type { McpRules } from '../core/mcp-access.ts';
 import { answerRefusal } from '../core/refusal.ts';
@@ -44,24 +45,34 @@ interface Rules {
   readonly hostFor: (sent: string | undefined) => string;
 }
 
-/** @param onError gets one error for each fault of the upstream */
-export function proxyMode({ onError }: { readonly onError: (error: Error) => void }): GuardMode {
-  let rules: Rules | undefined;
+/**
+ * @param onError gets one error for each fault of the upstream
+ * @throws TypeError for rules that are invalid
+ */
+export function proxyMode(
+  toolServer: ToolServer,
+  configuration: ProxyConfiguration,
+  onError: (error: Error) => void,
+): GuardMode {
+  let rules = rulesOf(toolServer, configuration, onError, undefined);
   return {
     // An upload may take any time. `upstream.ts` ends one whose client sends nothing.
     requestTimeoutMs: 0,
-    use(toolServer, configuration) {
-      if (configuration.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
+    use(nextServer, next) {
+      if (next.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
       // Requests under way go to the earlier upstream, also those that are decided now. Its connections end by themselves.
-      rules = rulesOf(toolServer, configuration, onError, rules);
+      rules = rulesOf(nextServer, next, onError, rules);
     },
     async answer(request, response) {
-      if (rules === undefined) throw new TypeError('The guard has no rules yet.');
-      response.on('finish', () => discardRest(request));
+      const { socket } = request;
+      response.on('finish', () => discardRest(request, socket));
       await answer(rules, request, response);
+      // Behind an earlier answer of its connection, a refusal is finished late. Node notices no client that leaves while it
+      // reads nothing.
+      if (response.writableEnded) request.resume();
     },
     isAmbiguous: (request) => plainRequest(request) === undefined,
-    close: () => rules?.upstream.close(),
+    close: () => rules.upstream.close(),
   };
 }
 
@@ -159,9 +170,9 @@ function hostAt(upstream: string): Rules['hostFor'] {
 }
 
 /** Closing at once would reset the connection, and the client could lose the answer. */
-function discardRest(request: IncomingMessage): void {
+function discardRest(request: IncomingMessage, socket: Socket): void {
   if (request.complete) return;
   request.resume();
-  const timer = setTimeout(() => request.socket.destroy(), UNREAD_MS);
+  const timer = setTimeout(() => socket.destroy(), UNREAD_MS);
   request.once('close', () => clearTimeout(timer));
 }

@@ -1,8 +1,8 @@
 /**
  * The routes of the proxy. A server can answer more paths than `mcp.path` as its MCP endpoint: in other letter case, with a
  * slash or `.json` at the end, or below it. There a tool would be called under the policy of a wildcard. So only a pattern
- * that names such a path allows it. In the same way no later wildcard allows a path that a server could take for one of a
- * route with an approval.
+ * that names such a path allows it. A server could also take a path for one of a route with an approval. No later wildcard
+ * allows such a path.
  */
 
 import type { ToolServer } from '../core/tool-server.ts';
@@ -52,7 +52,10 @@ function isTakenFor(asked: string, named: string, rest: RegExp): boolean {
   return read.startsWith(named) && rest.test(read.slice(named.length));
 }
 
-/** The path as the most careless server compares it: without escapes, letter case, parameters, and a slash or spaces at the end. */
+/**
+ * The path as the most careless server compares it: without escapes, letter case and parameters, and without a slash or
+ * spaces at the end.
+ */
 function careless(path: string): string {
   return folded(decodeURIComponent(path))
     .replaceAll(/;[^/]*/g, '')

@@ -70,7 +70,7 @@ export interface Approval {
 const DEFAULT_UPSTREAM_TIMEOUT_MS = 60_000;
 
 /** The fields as written. `guardFileFaults` has checked their types, and which of them the mode needs. */
-interface GuardFile {
+interface WrittenFile {
   readonly issuer: string;
   readonly audience: string;
   readonly listen?: string;
@@ -106,7 +106,7 @@ interface FileRoute extends FilePolicy {
  * @param approvalKey the key that `approval_key` names
  */
 export function readConfiguration({ fields }: PlacedMapping, approvalKey?: ApprovalKey): GuardConfiguration {
-  const file = Object.fromEntries([...fields].map(([name, { value }]) => [name, value])) as unknown as GuardFile;
+  const file = Object.fromEntries([...fields].map(([name, { value }]) => [name, value])) as unknown as WrittenFile;
   const { issuer, audience, routes = [], open = [], status_list: list } = file;
   const common: CommonConfiguration = {
     issuer,
@@ -156,18 +156,18 @@ function approvalOf({ title, lines = {} }: NonNullable<FilePolicy['approval']>):
   return { title, lines: Object.entries(lines).map(([label, path]) => ({ label, path: pathOf(path) })) };
 }
 
-/** @throws Error for a path that `guardFileFaults` would have refused */
 function pathOf(written: string): ArgumentPath {
-  const path = readArgumentPath(written);
-  if (path === undefined) throw new Error('The guard read a file with a fault.');
-  return path;
+  return checked(readArgumentPath(written));
 }
 
-/** @throws Error for a pattern that `guardFileFaults` would have refused */
 function matchOf(pattern: string): RouteMatch {
-  const match = readRouteMatch(pattern);
-  if (match === undefined) throw new Error('The guard read a file with a fault.');
-  return match;
+  return checked(readRouteMatch(pattern));
+}
+
+/** @throws Error for a text that `guardFileFaults` would have refused */
+function checked<Read>(read: Read | undefined): Read {
+  if (read === undefined) throw new Error('The guard read a file with a fault.');
+  return read;
 }
 
 function addressOf(listen: string): ListenAddress {

@@ -11,6 +11,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
@@ -102,6 +103,9 @@ export function upstreamAt(
     });
     // Beyond a number of headers Node drops the rest. Their bytes are limited.
     sent.maxHeadersCount = 0;
+    // Between two requests, `keeping` has the connection.
+    sent.on('socket', (socket) => socket.off('data', closeAtBytes));
+    sent.on('close', () => sent.socket?.on('data', closeAtBytes));
     const waiting = passBack(sent, request, response, {
       timeoutMs,
       onFault: (why) => onError(new UpstreamFault(origin, response.headersSent, why)),
@@ -120,6 +124,11 @@ export function upstreamAt(
   };
 }
 
+/** Bytes that answer no request would be taken for the answer to the next one, which can be of another client. */
+function closeAtBytes(this: Socket): void {
+  this.destroy();
+}
+
 interface PassBackOptions {
   readonly timeoutMs: number;
   /** Gets the kind of the upstream's fault, before the client gets an answer. */
@@ -129,7 +138,7 @@ interface PassBackOptions {
 /** Answers the client with the upstream's answer to `sent`, or for its fault. */
 function passBack(
   sent: ClientRequest,
-  { socket }: IncomingMessage,
+  { socket, method }: IncomingMessage,
   response: ServerResponse,
   { timeoutMs, onFault }: PassBackOptions,
 ): Patience {
@@ -144,7 +153,7 @@ function passBack(
     if (fault === undefined) return;
     sent.destroy();
     if (why !== undefined) onFault(why);
-    answerFault(response, fault);
+    answerFault(response, socket, fault);
   };
   // The client has left, or its token has expired.
   const leave = (): void => {
@@ -180,12 +189,21 @@ function passBack(
     }
     waiting.end();
     answerHead(response, status, responseHeaders(rawHeaders, status));
-    received.on('error', fail).on('data', (chunk) => {
-      if (!response.write(chunk)) received.pause();
-    });
-    received.on('end', () => {
+    const finish = (): void => {
+      // Node also ends an answer without a length after a reset.
+      if (isOver) return;
       response.end();
       end();
+    };
+    received.on('error', fail);
+    // Some servers send a body all the same. It would be taken for the answer to the next request.
+    if (method === 'HEAD' || status === 204 || status === 304) {
+      finish();
+      sent.destroy();
+      return;
+    }
+    received.on('end', finish).on('data', (chunk) => {
+      if (!response.write(chunk)) received.pause();
     });
   });
   return waiting;
@@ -207,11 +225,16 @@ function framing(headers: readonly string[], { method, body, isWithBody }: Frame
 async function* bodyOf(request: IncomingMessage, response: ServerResponse, waiting: Patience): AsyncGenerator<Buffer> {
   inviteBody(request, response);
   waiting.waitFor('client');
-  // The connection stays open for the answer, which can come before the end of the body.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    waiting.waitFor('upstream');
-    yield chunk;
-    waiting.waitFor('client');
+  try {
+    // The connection stays open for the answer, which can come before the end of the body.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      waiting.waitFor('upstream');
+      yield chunk;
+      waiting.waitFor('client');
+    }
+  } finally {
+    // Node notices no client that leaves while it reads nothing. Behind an earlier answer, this one can end late.
+    request.resume();
   }
   waiting.waitFor('upstream');
 }
@@ -222,12 +245,15 @@ function answerHead(response: ServerResponse, status: number, headers: string[])
   if (!headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length')) response.flushHeaders();
 }
 
-/** Nothing can be added to an answer that has begun: it is cut. */
-function answerFault(response: ServerResponse, { status, error, sentence }: Fault): void {
+/**
+ * Nothing can be added to an answer that has begun: its connection is cut. From Node 24 on, `response.destroy` would not cut
+ * it for an answer that waits for an earlier one.
+ */
+function answerFault(response: ServerResponse, socket: Socket, { status, error, sentence }: Fault): void {
   if (response.headersSent) {
     // To a client of HTTP/1.0 the end of the connection is that of the answer. Only a reset says that it is not whole.
-    if (response.req.httpVersion === '1.0') response.socket?.resetAndDestroy();
-    else response.destroy();
+    if (response.req.httpVersion === '1.0') socket.resetAndDestroy();
+    else socket.destroy();
     return;
   }
   // After a body that was cut off, the connection has no next request.

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
-import { describeFileProblem } from '../../../../adapters/cli/agent-files/yaml-file.ts';
+import { describeFileProblem } from '../../../../adapters/cli/yaml/yaml-file.ts';
 import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, type Declaration, draftOf } from '../../../../domain/agents/declaration.ts';
 import { P256_KEY } from '../../../support/registrations.ts';

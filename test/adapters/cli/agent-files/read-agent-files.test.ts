@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
-import { describeFileProblem } from '../../../../adapters/cli/agent-files/yaml-file.ts';
+import { describeFileProblem } from '../../../../adapters/cli/yaml/yaml-file.ts';
 import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, draftOf } from '../../../../domain/agents/declaration.ts';
 import { CLEARED } from '../../../../domain/agents/registration-patch.ts';

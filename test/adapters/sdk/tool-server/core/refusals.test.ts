@@ -263,7 +263,7 @@ for (const surface of [...frameworks.map(web), decided, proxied, mcp, proxiedMcp
       expect([...new Set(surface.cases.map(({ reason }) => reason))]).to.have.members(expected);
     });
 
-    // The guard has tests of its own for what follows.
+    // test/adapters/sdk/tool-server/guard tests the guard for what follows.
     if (!frameworks.some(({ name }) => name === surface.name)) return;
 
     it('refuses a request without a token before it shows whether the route exists', async () => {

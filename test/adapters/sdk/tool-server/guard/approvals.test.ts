@@ -6,6 +6,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { Approval, ProxyConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { eventually } from '../../../../support/eventually.ts';
+import { heldAnswer } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { makeSigningKey } from '../../../../support/signing-key.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
@@ -257,6 +258,20 @@ describe('A call that a person approves, through the proxy', () => {
     expect(await send('POST')).to.equal('approval_required');
     expect(reload({ routes: routes.slice(3) })).to.deep.equal([]);
     expect([await send('POST'), await send('PATCH')]).to.deep.equal(['unknown_route', '{"done": true}']);
+  });
+
+  it('is asked for under the rules under which its request began', async () => {
+    const url = await start();
+    const keys = heldAnswer(proxy.plane.answerKeys);
+    proxy.plane.answerKeys = keys.handler;
+    const sent = rawRequest(`${url}/payments/7`, 'POST', [bearer(), JSON_TYPE], BODY);
+    await keys.asked;
+    const upstream = await proxy.upstreamOf(server);
+    expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, upstream, { routes: [] }))).to.deep.equal([]);
+    keys.release();
+    expect((await sent).status).to.equal(403);
+    expect(decided()).to.deep.equal([['POST /payments/*', 'deny', 'approval_required']]);
+    expect(asked()).to.have.lengthOf(1);
   });
 
   describe('at mcp.path', () => {

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { findExcess, readYaml } from '../../../../../adapters/cli/agent-files/yaml-documents.ts';
+import { findExcess, readYaml } from '../../../../../adapters/cli/yaml/yaml-documents.ts';
 import { guardFileFaults } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
 import { readConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 
@@ -169,7 +169,7 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
   [
     'no route',
     decide.replace(/routes:.*/s, 'routes: []\n'),
-    ['1: routes or mcp must be given: otherwise every request is refused'],
+    ['1: routes or mcp must be given: otherwise no token allows any request'],
   ],
   [
     'a policy of every tool among those of methods',

@@ -5,8 +5,9 @@ import { type Guard, startGuard } from '../../../../../adapters/sdk/tool-server/
 import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
-import { decideConfiguration, matchOf, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { decideConfiguration, matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+import { STOPPING } from '../../../../support/tool-server/served-guard.ts';
 
 type Headers = readonly (readonly [string, string])[];
 

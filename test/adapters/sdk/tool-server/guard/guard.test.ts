@@ -7,11 +7,12 @@ import { type StopTimes, startGuardServer } from '../../../../../adapters/sdk/to
 import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { byLength } from '../../../../support/length.ts';
-import { answering } from '../../../../support/loopback.ts';
+import { answering, heldAnswer } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
-import { decideConfiguration, STOPPING } from '../../../../support/tool-server/decided-app.ts';
+import { decideConfiguration } from '../../../../support/tool-server/decided-app.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+import { STOPPING } from '../../../../support/tool-server/served-guard.ts';
 import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 
 /** Of each of ten clients. */
@@ -128,18 +129,13 @@ describe('A running guard', () => {
   it('ends requests under the rules under which they began', async () => {
     const { reload } = await start();
     await ask('/issues/7');
-    let answer = (): void => undefined;
-    const asked = new Promise<void>((resolve) => {
-      fixture.plane.answerIntrospection = (request, response) => {
-        answer = () => answering({ active: false })(request, response);
-        resolve();
-      };
-    });
+    const introspection = heldAnswer(answering({ active: false }));
+    fixture.plane.answerIntrospection = introspection.handler;
     const open = ask('/issues/7', 'DELETE');
-    await asked;
+    await introspection.asked;
     reload(configuration({ routes: [] }));
     expect(await ask('/issues/7')).to.equal('403 unknown_route');
-    answer();
+    introspection.release();
     expect(await open).to.equal('401 not_active');
     expect(events.at(-1)).to.include({ route: 'DELETE /issues/*', reason: 'not_active' });
   });
@@ -165,21 +161,16 @@ describe('A running guard', () => {
   it('finishes running requests at a stop, tells clients to close, and then accepts none', async () => {
     const running = await start({ lingerMs: 300, drainMs: 5000 });
     await ask('/issues/7');
-    let answer = (): void => undefined;
-    const asked = new Promise<void>((resolve) => {
-      fixture.plane.answerIntrospection = (request, response) => {
-        answer = () => answering({ active: false })(request, response);
-        resolve();
-      };
-    });
+    const introspection = heldAnswer(answering({ active: false }));
+    fixture.plane.answerIntrospection = introspection.handler;
     const slow = ask('/issues/7', 'DELETE');
-    await asked;
+    await introspection.asked;
     const idle = await rawConnection(`http://127.0.0.1:${running.address.port}`);
     const stopped = running.stop();
     guard = undefined;
     idle.send('GET /decide HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(await idle.until('never sent')).to.match(/\r\nConnection: close\r\n/i);
-    answer();
+    introspection.release();
     expect(await slow).to.equal('401 not_active');
     await stopped;
     const refused = await rawConnection(`http://127.0.0.1:${running.address.port}`).catch(({ code }) => code);
@@ -278,11 +269,10 @@ describe('A running guard', () => {
   it('cuts what is still running at the end of a stop', async () => {
     const running = await start({ lingerMs: 0, drainMs: 100 });
     await ask('/issues/7');
-    const asked = new Promise<void>((resolve) => {
-      fixture.plane.answerIntrospection = () => resolve();
-    });
+    const introspection = heldAnswer(answering({ active: false }));
+    fixture.plane.answerIntrospection = introspection.handler;
     const slow = ask('/issues/7', 'DELETE').catch(({ code }) => code);
-    await asked;
+    await introspection.asked;
     await running.stop();
     guard = undefined;
     expect(await slow).to.equal('ECONNRESET');

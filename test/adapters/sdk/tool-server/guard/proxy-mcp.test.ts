@@ -5,6 +5,7 @@
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
+import { eventually } from '../../../../support/eventually.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, startFakeControlPlane } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
@@ -134,6 +135,19 @@ describe('The MCP endpoint of the proxy', () => {
     expect(seen.map(([line]) => line)).to.deep.equal(['POST /other', 'GET /mcp/health']);
   });
 
+  it('has none of the sessions of an earlier guard, and clients begin new ones', async () => {
+    const send = (url: string, body: object, ...session: readonly (readonly [string, string])[]) =>
+      rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE, ...session], JSON.stringify(body));
+    const first = await start();
+    const session = ['Mcp-Session-Id', String((await send(first, initialize)).headers['mcp-session-id'])] as const;
+    expect((await send(first, rpc('ping'), session)).status).to.equal(200);
+    await proxy.stop();
+    const second = await start();
+    expect((await send(second, rpc('ping'), session)).status).to.equal(404);
+    expect(decided().at(-1)).to.deep.equal(['MCP ping', 'deny', 'unknown_tool']);
+    expect((await send(second, initialize)).status).to.equal(200);
+  });
+
   it('keeps the sessions at a reload, with its new policies, but not for another audience or control plane', async () => {
     const url = await start();
     const send = async (body: object, headers: readonly (readonly [string, string])[], claims = {}) =>
@@ -166,5 +180,28 @@ describe('The MCP endpoint of the proxy', () => {
     } finally {
       await other.stop();
     }
+  });
+
+  it('cuts a stream at the expiry of its token also while it waits for an earlier answer of its client', async () => {
+    const open = new Set<string>();
+    const streaming: RequestListener = ({ url = '' }, response) => {
+      open.add(url);
+      response.on('close', () => open.delete(url)).write('begun');
+    };
+    const client = await rawConnection(await proxy.start(streaming, { routes: readable('GET /*'), mcp }));
+    // With the clock skew the token is accepted for less than a second more.
+    const late = bearer({ exp: Math.floor(Date.now() / 1000) - 59 });
+    for (const [path, token] of [
+      ['/first', bearer()],
+      ['/mcp', late],
+    ] as const) {
+      client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n${token.join(': ')}\r\n\r\n`);
+    }
+    await client.until('never sent');
+    expect(decided()).to.deep.equal([
+      ['GET /*', 'allow', null],
+      ['MCP GET', 'allow', null],
+    ]);
+    await eventually(() => open.size === 0);
   });
 });

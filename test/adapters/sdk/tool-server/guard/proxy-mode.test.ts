@@ -4,6 +4,7 @@ import { request as httpRequest, type RequestListener, type ServerResponse } fro
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
 import { sendBytes } from '../../../../support/hostile/send-bytes.ts';
+import { heldAnswer } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
@@ -59,22 +60,8 @@ describe('The guard in its mode proxy', () => {
       {
         line: 'POST /issues/7;a=b?q=%20//../%2e&Q=%E9',
         headers: [
-          ...[
-            'Host',
-            host,
-            ...IDENTITY,
-            'Content-Length',
-            '8',
-            'X-One',
-            '1',
-            'x-one',
-            '2',
-            'Cookie',
-            'a=b',
-            'X_Id',
-            'a',
-          ],
-          ...['X-Forwarded-For', '192.0.2.1'],
+          ...['Host', host, ...IDENTITY, 'X-One', '1', 'x-one', '2', 'Cookie', 'a=b', 'X_Id', 'a'],
+          ...['X-Forwarded-For', '192.0.2.1', 'Content-Length', '8'],
         ],
         body: 'the body',
       },
@@ -155,9 +142,35 @@ describe('The guard in its mode proxy', () => {
     });
     expect(raw.line).to.equal('418');
     expect(connection(raw.headers)).to.deep.equal([
-      ...['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Latin', '\u00e9', 'Content-Length', '3', 'Date', 'yesterday'],
+      ...['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Latin', '\u00e9', 'Date', 'yesterday', 'Content-Length', '3'],
     ]);
   });
+
+  for (const isStopping of [false, true]) {
+    it(`passes a Content-Disposition on in both directions byte for byte${isStopping ? ' during a stop' : ''}`, async () => {
+      // The bytes of U+010A in UTF-8, and one of ISO 8859-1. Written as one byte, U+010A is a line feed.
+      const sent = 'Content-Disposition: form-data; filename="\u00c4\u008a\u00e9\u00c4\u008aX-Injected: 1"';
+      let got = '';
+      let answer: (() => void) | undefined;
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', (bytes) => {
+          got = bytes.toString('latin1');
+          answer = () => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n${sent}\r\n\r\nok`, 'latin1');
+        });
+      });
+      const client = await rawConnection(await proxy.start(origin));
+      const stopped = isStopping && proxy.stop();
+      const head = `POST /a HTTP/1.1\r\nHost: x\r\n${bearer().join(': ')}\r\nContent-Length: 4\r\n${sent}\r\n\r\n`;
+      client.socket.write(`${head}body`, 'latin1');
+      await eventually(() => answer !== undefined);
+      answer?.();
+      expect(await client.until('\r\n\r\nok')).to.include(`\r\n${sent}\r\n`);
+      expect(got).to.include(`\r\n${sent}\r\n`);
+      expect(errors).to.deep.equal([]);
+      client.leave();
+      await stopped;
+    });
+  }
 
   it('passes answers without a body on, and serves the next request of the connection', async () => {
     const url = await proxy.start((request, response) => {
@@ -308,16 +321,14 @@ describe('The guard in its mode proxy', () => {
   });
 
   it('sends a request to the upstream of the rules under which it began, also if it is decided after a reload', async () => {
-    let answerKeys: (() => void) | undefined;
-    proxy.plane.answerKeys = (_, response) => {
-      answerKeys = () => response.end(JSON.stringify({ keys: proxy.plane.published.map((key) => key.publicJwk) }));
-    };
+    const keys = heldAnswer(proxy.plane.answerKeys);
+    proxy.plane.answerKeys = keys.handler;
     const url = await proxy.start((_, response) => response.end('first'));
     const begun = rawRequest(`${url}/a`, 'GET', [bearer()]);
-    await eventually(() => answerKeys !== undefined);
+    await keys.asked;
     const second = await proxy.upstreamOf((_, response) => response.end('second'));
     expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, second))).to.deep.equal([]);
-    answerKeys?.();
+    keys.release();
     expect((await begun).body).to.equal('first');
     expect((await rawRequest(`${url}/a`, 'GET', [bearer()])).body).to.equal('second');
     expect(errors).to.deep.equal([]);

@@ -128,6 +128,42 @@ describe('The proxy of the guard', () => {
       });
     }
 
+    for (const [method, head] of [
+      ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'],
+      ['GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
+      ['GET', 'HTTP/1.1 304 Not Modified\r\n\r\n'],
+    ] as const) {
+      it(`sends no request behind a ${method} that got ${head.slice(9, 12)}, whose body can still come`, async () => {
+        const origin = await proxy.upstreamOfBytes((socket) => {
+          let asked = 0;
+          socket.on('data', (bytes) => {
+            asked += 1;
+            const isFirst = String(bytes).includes(' /first ');
+            const body = asked === 1 ? 'own' : 'other';
+            socket.write(isFirst ? head : `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+          });
+        });
+        const url = await proxy.start(origin);
+        expect((await rawRequest(`${url}/first`, method, [bearer()])).body).to.equal('');
+        expect((await rawRequest(`${url}/second`, 'GET', [bearer()])).body).to.equal('own');
+        expect(errors).to.deep.equal([]);
+      });
+    }
+
+    it('sends no request on a connection that got bytes after an answer', async () => {
+      const sockets: Socket[] = [];
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        sockets.push(socket.setNoDelay());
+        socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nown'));
+      });
+      const url = await proxy.start(origin);
+      const ask = async () => (await rawRequest(`${url}/a`, 'GET', [bearer()])).body;
+      expect([await ask(), await ask(), sockets.length]).to.deep.equal(['own', 'own', 1]);
+      await new Promise((sent) => sockets[0]?.write('HTTP/1.1 200 O', sent));
+      expect([await ask(), sockets.length]).to.deep.equal(['own', 2]);
+      expect(errors).to.deep.equal([]);
+    });
+
     it('ends the request of a client that leaves before the head', async () => {
       let isAsked = false;
       let isLeft = false;
@@ -189,6 +225,31 @@ describe('The proxy of the guard', () => {
       process.off('warning', warn);
       expect([warned, errors]).to.deep.equal([[], []]);
     });
+
+    for (const [what, isRefused] of [
+      ['is refused', true],
+      ['the upstream answers early', false],
+    ] as const) {
+      it(`notices that a client leaves a stream, also behind a body of it that ${what}`, async () => {
+        const ends: string[] = [];
+        let isStreaming = false;
+        const url = await proxy.start((request, response) => {
+          response.once('close', () => ends.push(request.url ?? ''));
+          if (request.url === '/early') response.writeHead(413, { Connection: 'close' }).end();
+          else isStreaming = response.write('begun');
+        });
+        const client = await rawConnection(url);
+        const token = `${bearer().join(': ')}\r\n`;
+        client.send(`GET /stream HTTP/1.1\r\nHost: x\r\n${token}\r\n`);
+        await eventually(() => isStreaming);
+        client.send(`POST /early HTTP/1.1\r\nHost: x\r\n${isRefused ? '' : token}Content-Length: ${LARGE}\r\n\r\n`);
+        await eventually(() => decided().length === 2);
+        client.socket.write(Buffer.alloc(4 * MIB));
+        await eventually(() => client.socket.bytesWritten > 4 * MIB && client.socket.writableLength === 0);
+        client.leave();
+        await eventually(() => ends.includes('/stream'));
+      });
+    }
 
     it('reads the answer only as fast as the client does', async () => {
       let written = 0;
@@ -402,7 +463,7 @@ describe('The proxy of the guard', () => {
       ['ends too early', `Content-Length: ${2 * PART.length}\r\n`, (socket: Socket) => socket.end(), false],
       ['resets the connection', '', (socket: Socket) => socket.resetAndDestroy(), false],
     ] as const) {
-      it(`survives an answer that ${what} while it waits for an earlier one of its client`, async () => {
+      it(`survives an answer that ${what} while it waits for an earlier one of its client, and cuts the client off if it is not whole`, async () => {
         const waiting: Socket[] = [];
         let isEnded = false;
         const origin = await proxy.upstreamOfBytes((socket) => {
@@ -426,14 +487,26 @@ describe('The proxy of the guard', () => {
           client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n${bearer().join(': ')}\r\n\r\n`);
         }
         await eventually(() => isEnded);
-        waiting[0]?.write(`${head}Content-Length: 5\r\n\r\nfirst`);
+        if (isWhole) waiting[0]?.write(`${head}Content-Length: 5\r\n\r\nfirst`);
         const [, second = ''] = (await client.until('never sent')).split('\r\n\r\nfirst');
         expect(second.split('x').length - 1 === PART.length).to.equal(isWhole);
         expect(errors).to.have.lengthOf(isWhole ? 0 : 1);
       });
     }
 
-    it('resets the connection of a client of HTTP/1.0 if it dies in a body: an end would look like that of the body', async () => {
+    it('cuts a client of HTTP/1.0 off too, whose second answer dies while it waits', async () => {
+      const origin = await proxy.upstreamOfBytes((socket) => {
+        socket.once('data', (request) => {
+          if (String(request).startsWith('GET /second ')) socket.end(`${head}Content-Length: 10\r\n\r\nhalf`);
+        });
+      });
+      const keptOpen = `HTTP/1.0\r\nConnection: keep-alive\r\n${bearer().join(': ')}\r\n\r\n`;
+      const { end } = await sendBytes(await proxy.start(origin), `GET /first ${keptOpen}GET /second ${keptOpen}`);
+      expect(end).to.equal('reset');
+      expect(errors).to.have.lengthOf(1);
+    });
+
+    it('resets the connection of an HTTP/1.0 client if it dies in a body: an end would look like that of the body', async () => {
       const origin = await proxy.upstreamOfBytes((socket) => {
         socket.once('data', () => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`));
       });

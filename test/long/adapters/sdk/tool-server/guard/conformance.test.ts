@@ -15,7 +15,8 @@ import {
   startConformanceServer,
 } from '../../../../../support/tool-server/conformance-server.ts';
 import { planeForEachTest } from '../../../../../support/tool-server/control-plane.ts';
-import { proxyConfiguration, serveProxy } from '../../../../../support/tool-server/proxied-upstream.ts';
+import { proxyConfiguration } from '../../../../../support/tool-server/proxied-upstream.ts';
+import { serveGuard } from '../../../../../support/tool-server/served-guard.ts';
 
 const PROGRAM = packageProgram('@modelcontextprotocol/conformance');
 const LIMIT_MS = 240_000;
@@ -78,7 +79,7 @@ describe('The scenarios of the MCP conformance suite', function () {
     const toolServer = fixture.toolServer();
     const mcp = { path: '/mcp', tools, methods };
     const guard = kept(
-      await serveProxy(toolServer, proxyConfiguration(toolServer.issuer, bare.url, { routes: [], mcp })),
+      await serveGuard(toolServer, proxyConfiguration(toolServer.issuer, bare.url, { routes: [], mcp })),
     );
     expect(await outcomeAt(await withToken(guard.url))).to.deep.equal(alone);
     expect(denied()).to.deep.equal([]);

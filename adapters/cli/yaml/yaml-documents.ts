@@ -20,8 +20,8 @@ import type { PlacedDocuments, PlacedField, PlacedProblem } from '../../../domai
 import type { Json } from '../../../domain/tokens/strict-json.ts';
 
 /**
- * The limits of a text. The library reads everything into memory, its time grows with the square of the names in a
- * mapping and with the aliases of a document, and its recursion ends the process where the stack is nearly full.
+ * The limits of a text. The library reads everything into memory. Its time grows with the square of the names in a mapping,
+ * and with the aliases of a document. Its recursion ends the process where the stack is nearly full.
  */
 export interface YamlLimits {
   /** Names, values, punctuation and the spaces between them, in the whole text. */
