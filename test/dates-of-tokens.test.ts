@@ -1,8 +1,7 @@
 /** Every reader of a JWT honours `exp` and `nbf` if they are there (supplement "Shared Signals"), with the skew of 60 s. */
 
 import { createPublicKey } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { signIn } from '../adapters/identity-provider/sign-in.ts';
 import { sha256, systemRandomness } from '../adapters/platform/system-crypto.ts';
@@ -29,6 +28,7 @@ import { capturedLog } from './support/captured-log.ts';
 import { anAgent, aTask } from './support/domain-fixtures.ts';
 import { agreeing } from './support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
+import { sourceFiles } from './support/source-files.ts';
 import { digestOf } from './support/tool-server/approval-request.ts';
 import { compressed } from './support/tool-server/status-lists.ts';
 
@@ -310,11 +310,8 @@ describe('The dates of a token', () => {
   }
 
   it('are checked here for every file that reads a JWT', () => {
-    const reading = ['adapters', 'application', 'composition', 'domain']
-      .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
-      .filter(
-        (file) => file.endsWith('.ts') && !file.includes('node_modules') && READS.test(readFileSync(file, 'utf8')),
-      )
+    const reading = sourceFiles(['adapters', 'application', 'composition', 'domain'])
+      .filter((file) => READS.test(readFileSync(file, 'utf8')))
       .toSorted();
     const known = Object.values(readers).map(({ file }) => file);
     expect(reading.filter((file) => !known.includes(file))).to.deep.equal(DECIDE_NOTHING);

@@ -1,8 +1,9 @@
 /** Checks that comments name only files that exist: a file of the same folder, or a path from that folder or the root. */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import { sourceFiles } from '../support/source-files.ts';
 
 const FOLDERS = ['domain', 'application', 'adapters', 'composition', 'scripts', 'test'];
 const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/)/;
@@ -10,10 +11,7 @@ const FILE = /(?<![\w*/.-])(?:\.{1,2}\/)*(?:[\w-]+\/)*[\w.-]+\.ts\b/g;
 
 describe('The comments', () => {
   it('name only files that exist', () => {
-    const sources = FOLDERS.flatMap((folder) =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
-    ).filter((path) => path.endsWith('.ts') && !path.includes('node_modules'));
-    const named = sources.flatMap((source) =>
+    const named = sourceFiles(FOLDERS).flatMap((source) =>
       readFileSync(source, 'utf8')
         .split('\n')
         .filter((line) => COMMENT_LINE.test(line))

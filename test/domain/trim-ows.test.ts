@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { trimOws } from '../../domain/trim-ows.ts';
+import { sourceFiles } from '../support/source-files.ts';
 
 /** What `trim()` and `\s` take for white space, and HTTP does not. */
 const NOT_OWS = ['\u00a0', '\u000b', '\u000c', '\n', '\r', '\ufeff', '\u2028', '\u3000', '\0', '\u0085'];
@@ -37,9 +38,9 @@ const OTHER_TEXTS: Readonly<Record<string, string>> = {
 
 describe('The files that read headers', () => {
   it('strip and match no white space but that of HTTP: they name neither trim() nor \\s', () => {
-    const files = readdirSync('adapters', { recursive: true, encoding: 'utf8' }).filter(
-      (path) => path.endsWith('.ts') && !NO_HEADERS.test(path),
-    );
+    const files = sourceFiles(['adapters'])
+      .map((path) => path.slice('adapters/'.length))
+      .filter((path) => !NO_HEADERS.test(path));
     const sources = files.map((path) => [path, readFileSync(`adapters/${path}`, 'utf8')] as const);
     const readers = sources.filter(([, source]) => /header|cookie/i.test(source));
     expect(readers.length).to.be.greaterThan(30);
