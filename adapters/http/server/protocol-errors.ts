@@ -10,8 +10,8 @@ type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' 
 
 /** RFC 9110 §4.1 asks for at least 8000. The longest useful target, an audit query, has about 6000. */
 const MAX_TARGET_LENGTH = 8192;
-/** About ten headers are usual, and proxies add a few. Above its own limit Node would silently drop headers. */
-export const MAX_HEADERS = 100;
+/** About ten headers are usual, and proxies add a few. */
+const MAX_HEADERS = 100;
 
 export function shapeFault(
   request: Pick<IncomingMessage, 'rawHeaders' | 'method' | 'url' | 'httpVersion'>,

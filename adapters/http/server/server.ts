@@ -15,13 +15,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { MessageClasses, ServedRequest } from './message-classes.ts';
-import {
-  type ConnectionError,
-  connectionErrorResponse,
-  MAX_HEADERS,
-  parserError,
-  shapeFault,
-} from './protocol-errors.ts';
+import { type ConnectionError, connectionErrorResponse, parserError, shapeFault } from './protocol-errors.ts';
 import { throttledLog } from './throttled-log.ts';
 
 interface Address {
@@ -162,8 +156,8 @@ function createLimitedServer(classes: MessageClasses, limits: TimeLimits): Serve
     requireHostHeader: false,
   });
   server.maxConnections = MAX_CONNECTIONS;
-  // One more than the service accepts, so that it can detect too many.
-  server.maxHeadersCount = MAX_HEADERS + 1;
+  // protocol-errors.ts refuses too many. With a limit, Node drops the rest, or a newer Node calls the head too large.
+  server.maxHeadersCount = 0;
   server.setTimeout(limits.idleMs);
   return server;
 }
