@@ -58,6 +58,8 @@ for (const database of databasesByLength) {
 
     it(`counts ${DENIALS} denials a minute truly, in each of the ten minutes, in under a second of CPU time`, async () => {
       const auditor = await service.signedIn('auditor');
+      // When a minute is over, the page has other ten minutes.
+      service.mandate.clock.standStill();
       await insertDenials(service.mandate, database, DENIALS);
       await auditor.open('/now');
       const times: number[] = [];
