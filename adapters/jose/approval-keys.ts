@@ -27,7 +27,7 @@ export const TOOL_SERVER_KEY_SET: PublishedKeysRules = {
 export interface FetchedApprovalKeys extends ApprovalKeys {
   /** Fetches the keys, so that the first request need not wait. */
   start(): Promise<void>;
-  /** The check `approval_keys` of `/readyz`. Without a key set to fetch there is none. */
+  /** The check `approval_keys` of `/readyz`; `undefined` if no key set has to be fetched. */
   readonly readiness: ReadinessCheck | undefined;
 }
 

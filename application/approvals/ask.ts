@@ -56,7 +56,7 @@ export async function askForApproval(
 ): Promise<Outcome<AskedApproval>> {
   const { sharedTime, clock, randomness, digest } = service;
 
-  // 1. The token. One that is none of ours learns nothing about tool servers.
+  // 1. The token. A client without a task token learns nothing about tool servers.
   const token = await readCurrentToken(service, question.token);
   const about = token && subjectOf(token);
   if (token === undefined || about === undefined) return allowed({ kind: 'inactive' });

@@ -1,6 +1,6 @@
 /**
  * A tool server asks whether an action of a task is approved (`POST /oauth2/approval`). The same decision uses up a yes, and
- * opens an approval if none is open. So asking again is the poll, and a yes is told to a tool server once.
+ * opens an approval if none is open. A tool server polls by asking again. It learns of each yes once.
  */
 
 import { type Approval, approvalDetail, isOpen, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';

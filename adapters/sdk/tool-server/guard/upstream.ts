@@ -13,6 +13,7 @@ import {
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { headerValues } from '../core/raw-headers.ts';
 import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
@@ -216,7 +217,7 @@ interface Framed extends Pick<Forwarded, 'body'> {
 
 /** The header that says where the body ends (RFC 9112 §6), unless there is one. Node would add another one, or none. */
 function framing(headers: readonly string[], { method, body, isWithBody }: Framed): string[] {
-  if (headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length')) return [];
+  if (headerValues(headers, 'content-length').length > 0) return [];
   if (body === undefined && isWithBody) return ['Transfer-Encoding', 'chunked'];
   return body === undefined && WITHOUT_BODY.test(method) ? [] : ['Content-Length', String(body?.length ?? 0)];
 }
@@ -242,7 +243,7 @@ async function* bodyOf(request: IncomingMessage, response: ServerResponse, waiti
 function answerHead(response: ServerResponse, status: number, headers: string[]): void {
   response.writeHead(status, headers);
   // A body without a length may begin late, as one of server-sent events.
-  if (!headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length')) response.flushHeaders();
+  if (headerValues(headers, 'content-length').length === 0) response.flushHeaders();
 }
 
 /**
