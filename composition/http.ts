@@ -93,6 +93,7 @@ type Access = Pick<HttpSurfaces['audit'], 'apiKey' | 'refuse' | 'operators'>;
 
 function oauth(parts: Parts): HttpSurfaces['oauth'] {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, clockWatch, log, randomness } = parts;
+  const { measurements } = parts;
   const issuer = settings['Service:Issuer'];
   const entries = settings['Service:StatusLists:Entries'];
   const tokenService = {
@@ -129,7 +130,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
   };
   const { storage } = parts;
   const { agents, tasks, sponsors } = storage;
-  const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
+  const service = { ...tokenService, decisions: storage, agents, tasks, sponsors, measurements };
   const revocation = {
     ...service,
     agentKeys: agentKeys.anonymous,
@@ -152,7 +153,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
 }
 
 function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
-  const { settings, signingKeys, approvalKeys, clock, clockWatch: sharedTime, randomness } = parts;
+  const { settings, signingKeys, approvalKeys, clock, clockWatch: sharedTime, randomness, measurements } = parts;
   if (approvalKeys === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const rules = {
@@ -162,11 +163,20 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
     maxPendingPerPerson: settings['Service:Approvals:MaxPendingPerPerson'],
     notifies: settings['Service:Approvals:Notify:Url'] !== undefined,
   };
-  const service = { decisions: parts.storage, signingKeys, approvalKeys, clock, sharedTime, randomness };
-  return {
+  const service = {
+    decisions: parts.storage,
+    tasks: parts.storage.tasks,
+    signingKeys,
+    approvalKeys,
+    clock,
+    sharedTime,
+    randomness,
+    measurements,
+    digest: sha256,
     issuer,
-    ask: (question, trace) => askForApproval({ ...service, digest: sha256, issuer, rules }, question, trace),
+    rules,
   };
+  return { issuer, ask: (question, trace) => askForApproval(service, question, trace) };
 }
 
 function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSurfaces['admin'] {

@@ -63,6 +63,14 @@ const signal = { iss: IDP, aud: HERE, jti: 'signal-7', iat: NOW - 5 };
 const anonymous = { record: async () => undefined };
 /** Applies whatever it is asked to. */
 const decisions = { decide: async () => ({ kind: 'applied' }) } as unknown as Decisions;
+const tasks: Pick<Tasks, 'tokenFacts'> = {
+  tokenFacts: async () => ({
+    tokenRevocation: undefined,
+    task,
+    taskState: { kind: 'live' },
+    agentEnabled: true,
+  }),
+};
 const told = (outcome: { kind: string; denial?: { reason: string }; reason?: string }) =>
   outcome.kind === 'denied' || outcome.kind === 'refused'
     ? (outcome.denial?.reason ?? outcome.reason ?? '?')
@@ -222,10 +230,9 @@ describe('The dates of a token', () => {
       type: 'at+jwt',
       claims: taskClaims(),
       read: async (token) => {
-        const facts = { tokenRevocation: undefined, taskState: { kind: 'live' }, agentEnabled: true } as const;
-        const tasks = { tokenFacts: async () => ({ ...facts, taskExpiresAt: task.expiresAt }) } as unknown as Tasks;
         const signingKeys = { verify: async () => true } as unknown as SigningKeys;
-        const { kind } = await introspectToken({ tasks, signingKeys, clock, sharedTime, issuer: HERE }, token);
+        const service = { tasks, signingKeys, clock, sharedTime, issuer: HERE, measurements: undefined };
+        const { kind } = await introspectToken(service, token);
         return kind === 'active' ? 'accepted' : kind;
       },
       expired: 'inactive',
@@ -248,6 +255,8 @@ describe('The dates of a token', () => {
       read: async (request) => {
         const service = {
           decisions: { decide: async () => ({ kind: 'spent' }) } as unknown as Decisions,
+          tasks,
+          measurements: undefined,
           signingKeys: { verify: async () => true } as unknown as SigningKeys,
           approvalKeys: { verify: async () => ({ kind: 'verified' }) as const },
           randomness: systemRandomness(),

@@ -13,7 +13,7 @@ import { type StandingRow, standingColumns, toStanding } from './rows/approval-r
 import { type BlockRow, toBlock } from './rows/block-row.ts';
 import { readScope, storable } from './rows/column.ts';
 import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
-import type { TaskRow } from './rows/task-row.ts';
+import { type TaskRow, type TermsRow, termsColumns, toTerms } from './rows/task-row.ts';
 import { type ColumnType, columnsOf, type Table, tables } from './tables.ts';
 
 export interface RowFact<Name extends FactName = FactName> {
@@ -157,6 +157,13 @@ export const rowFacts = {
     ['sponsor_key'],
     (taskId) => ({ task_id: taskId }),
     ([row]) => row?.sponsor_key,
+  ),
+
+  task_terms: rows<'task_terms', TermsRow>(
+    tables.tasks,
+    termsColumns,
+    (taskId) => ({ task_id: taskId }),
+    ([row]) => row && toTerms(row),
   ),
 
   grant: rows<

@@ -36,6 +36,11 @@ const ADMISSION_REFUSALS: Definition = {
   labelNames: ['reason', 'kind'],
   help: 'Requests refused at admission: rate_limited by their bucket, overloaded by their kind of work.',
 };
+const MISMATCHES: Definition = {
+  name: 'mandate_token_mismatches_total',
+  labelNames: ['surface'],
+  help: 'Task tokens with a valid signature that differ from their stored task. The service made none of them, unless the task was changed in the database.',
+};
 const LISTS_MADE: Definition = {
   name: 'mandate_status_list_builds_total',
   labelNames: ['outcome'],
@@ -51,7 +56,7 @@ const LIST_DURATIONS: Definition = {
 
 /** The metrics of one serving process, as docs/operating.md lists them. */
 export const serviceDefinitions: readonly Definition[] = [
-  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, LISTS_MADE, LIST_DURATIONS],
+  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, MISMATCHES, LISTS_MADE, LIST_DURATIONS],
   ...gauges,
 ];
 
@@ -133,6 +138,8 @@ function countersOf(
   const refusals = counterOf(registry, ADMISSION_REFUSALS);
   // Starts at zero, as below, for the only pair of labels with an alert (docs/operating.md).
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
+  const mismatches = counterOf(registry, MISMATCHES);
+  for (const surface of ['introspection', 'revocation', 'approval']) mismatches.inc({ surface }, 0);
   const durations = histogramOf(registry, DURATIONS);
   const known = new Map(
     measured.map((surface) => {
@@ -151,6 +158,7 @@ function countersOf(
     },
     denied: (event, reason) => denials.inc({ event, reason }),
     notAdmitted: ({ reason, kind }) => refusals.inc({ reason, kind }),
+    tokenMismatch: (surface) => mismatches.inc({ surface }),
   };
 }
 

@@ -13,26 +13,22 @@ import {
   readApprovalRequest,
 } from '../../domain/approvals/approval-request.ts';
 import { commitmentText } from '../../domain/approvals/commitment.ts';
-import { AGENT_PREFIX, makeApprovalId, parseAgentId } from '../../domain/identifiers.ts';
+import { makeApprovalId } from '../../domain/identifiers.ts';
 import { secondsBetween } from '../../domain/instant.ts';
-import { textMember } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
 import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { ApprovalKeys, SigningKeys } from '../ports/keys.ts';
-import type { Clock, Digest, Randomness, SharedTime } from '../ports/runtime.ts';
-import { readCurrentToken, type TaskToken } from '../token/introspect.ts';
+import type { ApprovalKeys } from '../ports/keys.ts';
+import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
+import { findCurrentToken, type Introspection } from '../token/introspect.ts';
 
-export interface ApprovalService {
+export interface ApprovalService extends Introspection {
   readonly decisions: Decisions;
-  readonly signingKeys: SigningKeys;
   readonly approvalKeys: ApprovalKeys;
-  readonly clock: Clock;
   readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'ulid' | 'secret'>;
   readonly digest: Digest;
-  readonly issuer: string;
   readonly rules: ApprovalRules;
 }
 
@@ -56,10 +52,13 @@ export async function askForApproval(
 ): Promise<Outcome<AskedApproval>> {
   const { sharedTime, clock, randomness, digest } = service;
 
-  // 1. The token. A client without a task token learns nothing about tool servers.
-  const token = await readCurrentToken(service, question.token);
-  const about = token && subjectOf(token);
-  if (token === undefined || about === undefined) return allowed({ kind: 'inactive' });
+  // 1. The token, compared with its stored task: the records name the task's person. A client without a task token learns
+  // nothing about tool servers.
+  const found = await findCurrentToken(service, question.token, 'approval');
+  if (found.kind !== 'found') return allowed({ kind: 'inactive' });
+  const { token } = found;
+  const { taskId, agentId, sponsor, audience } = found.facts.task;
+  const about: ApprovalSubject = { taskId, agentId, sponsor, audience };
 
   // 2. The request, and who signed it.
   const request = readApprovalRequest(question.request, service.issuer);
@@ -124,13 +123,4 @@ async function signatureFault(
     default:
       return denied('approval_signature_invalid');
   }
-}
-
-/** What our own token says of its task. `undefined` for a token without an agent. */
-function subjectOf({ taskId, claims }: TaskToken): ApprovalSubject | undefined {
-  const client = textMember(claims.json, 'client_id') ?? '';
-  const agentId = client.startsWith(AGENT_PREFIX) ? parseAgentId(client.slice(AGENT_PREFIX.length)) : undefined;
-  const { subject: sponsor, audience: [audience] = [] } = claims;
-  if (agentId === undefined || sponsor === undefined || audience === undefined) return undefined;
-  return { taskId, agentId, sponsor, audience };
 }

@@ -16,6 +16,7 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
+import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
 export interface Facts {
@@ -61,6 +62,8 @@ export interface Facts {
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
   /** The task's person. */
   task_sponsor: Fact<TaskId, SponsorKey | undefined>;
+  /** The values that the task's tokens repeat. */
+  task_terms: Fact<TaskId, TaskTerms | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /** The agent that the grant was issued to. */
   grant_agent: Fact<GrantHash, AgentId | undefined>;

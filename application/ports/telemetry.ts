@@ -108,6 +108,9 @@ export interface Measurements {
   /** A denial was recorded, or counted for a summary. */
   denied(event: LedgerEvent, reason: DenialReason | AnonymousDenial['reason'] | ConflictReason): void;
 
+  /** A task token with a valid signature differs from its stored task (docs/operating.md). */
+  tokenMismatch(surface: Extract<Surface, 'introspection' | 'revocation' | 'approval'>): void;
+
   /** @param readAt when the read of a list from the tables began @param seconds from then to its end */
   statusListRead(readAt: Instant, seconds: number): void;
 

@@ -1,41 +1,72 @@
 /**
  * Introspection (RFC 7662; specification "POST /oauth2/introspect"): whether a task token is active now. Every request
- * reads storage, so that a revocation takes effect at once.
+ * reads storage, so that a revocation takes effect at once. It also compares the token with its stored task: a valid signature
+ * does not show that the service made it (docs/decisions/0035-introspection-compares-with-the-task.md).
  */
 
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
-import { judgeStanding, type Standing, TASK_TOKEN_TYPE } from '../../domain/tasks/task-token.ts';
+import { judgeStanding, type Standing, TASK_TOKEN_TYPE, type TokenFacts } from '../../domain/tasks/task-token.ts';
+import { isTokenOf } from '../../domain/tasks/token-of-task.ts';
 import type { Claims } from '../../domain/tokens/claims.ts';
 import { CLOCK_SKEW_SECONDS, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
+import type { Measurements } from '../ports/telemetry.ts';
 
-interface Introspection {
-  readonly tasks: Tasks;
+export interface Introspection {
+  readonly tasks: Pick<Tasks, 'tokenFacts'>;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;
   readonly sharedTime: Pick<SharedTime, 'latest'>;
   readonly issuer: string;
+  readonly measurements: MismatchCounter;
 }
+
+/** Nothing else notes a token that differs from its task: a forger must not be able to fill the ledger. */
+export type MismatchCounter = Pick<Measurements, 'tokenMismatch'> | undefined;
 
 export type IntrospectedToken =
   | { readonly kind: 'active'; readonly token: TaskToken }
-  | Exclude<Standing, { kind: 'active' }>;
+  | Exclude<Standing, { kind: 'active' }>
+  | Mismatch;
 
-export async function introspectToken(service: Introspection, text: string): Promise<IntrospectedToken> {
-  const token = await readCurrentToken(service, text);
-  if (token === undefined) return { kind: 'inactive' };
-  const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
-  if (facts === undefined) return { kind: 'inactive' };
-  const standing = judgeStanding(facts, service.clock.now());
-  return standing.kind === 'active' ? { kind: 'active', token } : standing;
+/** The signature is valid, but the token says something else than its stored task. Clients see an inactive token. */
+interface Mismatch {
+  readonly kind: 'mismatch';
 }
 
-/** Reads one of our own task tokens within its time. `undefined` for any other text. Nothing is read from storage. */
-export async function readCurrentToken(
+export async function introspectToken(service: Introspection, text: string): Promise<IntrospectedToken> {
+  const found = await findCurrentToken(service, text, 'introspection');
+  if (found.kind !== 'found') return found;
+  const standing = judgeStanding(found.facts, service.clock.now());
+  return standing.kind === 'active' ? { kind: 'active', token: found.token } : standing;
+}
+
+type FoundToken =
+  | { readonly kind: 'found'; readonly token: TaskToken; readonly facts: TokenFacts }
+  | { readonly kind: 'inactive' }
+  | Mismatch;
+
+/** Reads one of our own task tokens within its time, and its stored task, with which it is compared. */
+export async function findCurrentToken(
+  service: Introspection,
+  text: string,
+  surface: Parameters<Measurements['tokenMismatch']>[0],
+): Promise<FoundToken> {
+  const token = await readCurrentToken(service, text);
+  const facts = token && (await service.tasks.tokenFacts(token.tokenId, token.taskId));
+  if (token === undefined || facts === undefined) return { kind: 'inactive' };
+  // Before the task's state: a forged token does not learn why the task ended.
+  if (isTokenOf(facts.task, token.claims, service.issuer)) return { kind: 'found', token, facts };
+  service.measurements?.tokenMismatch(surface);
+  return { kind: 'mismatch' };
+}
+
+/** `undefined` for any text that is not one of our own task tokens within its time. Nothing is read from storage. */
+async function readCurrentToken(
   service: Pick<Introspection, 'signingKeys' | 'issuer' | 'clock' | 'sharedTime'>,
   text: string,
 ): Promise<TaskToken | undefined> {
@@ -58,7 +89,7 @@ export interface TaskToken {
 
 /**
  * Reads one of our own task tokens: verifies its signature and extracts its ids. The expiry is not checked. `undefined`
- * for any text that is not a task token of this service.
+ * for any text that is not a task token with a signature of this service.
  */
 export async function readTaskToken(
   { signingKeys, issuer }: { readonly signingKeys: SigningKeys; readonly issuer: string },

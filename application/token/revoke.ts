@@ -25,7 +25,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
-import { readTaskToken, type TaskToken } from './introspect.ts';
+import { type MismatchCounter, readTaskToken, type TaskToken } from './introspect.ts';
 
 export interface RevocationRequest {
   readonly token: string;
@@ -39,6 +39,7 @@ interface RevokeToken extends AgentAuthentication {
   readonly signingKeys: SigningKeys;
   readonly digest: Digest;
   readonly issuer: string;
+  readonly measurements: MismatchCounter;
 }
 
 /** The result for the log. The response is the same for all three. */
@@ -98,6 +99,8 @@ async function revokeOne(
   const verdict = await service.decisions.decide(revokeSingleToken, {
     tokenId: token.tokenId,
     taskId: token.taskId,
+    claims: token.claims,
+    issuer: service.issuer,
     forgetAt: overAt,
     at,
     reason: 'client_revoked',
@@ -108,7 +111,12 @@ async function revokeOne(
     case 'revoked':
       return allowed('token_revoked');
     case 'already_revoked':
+    // A deleted task: nothing accepts its tokens.
+    case 'no_task':
       return allowed('nothing_left');
+    case 'mismatch':
+      service.measurements?.tokenMismatch('revocation');
+      return notOwner({ agent, assertion });
     case 'replayed':
       return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
   }
@@ -128,7 +136,7 @@ function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'asse
   return denied('revocation_not_owner', { about: { agentId: agent.agentId }, assertion, unknownGrant });
 }
 
-/** The `token.revoked` entry, from the claims of the token, whose signature has verified. */
+/** The `token.revoked` entry, from the claims of the token, which the decision compares with the stored task. */
 function revokedEntry(at: LedgerEntry['at'], agentId: LedgerEntry['agentId'], token: TaskToken): LedgerEntry {
   const { subject, json: claims } = token.claims;
   const actor = member(claims, 'act');

@@ -7,6 +7,7 @@ import { formatScope, type Scope } from '../scope.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 import { stateAt, tokenEnd } from './lifetime.ts';
 import type { Revocation, Task, TaskState } from './task.ts';
+import type { TaskTerms } from './token-of-task.ts';
 
 /** RFC 9068 §2.1: the `typ` of an access token in JWT form. */
 export const TASK_TOKEN_TYPE = 'at+jwt';
@@ -54,8 +55,8 @@ export function taskTokenClaims(token: {
 /** The stored facts about a token and its task. */
 export interface TokenFacts {
   readonly tokenRevocation: Revocation | undefined;
+  readonly task: TaskTerms;
   readonly taskState: TaskState;
-  readonly taskExpiresAt: Instant;
   readonly agentEnabled: boolean;
 }
 
@@ -68,7 +69,7 @@ export type Standing =
 /** The state of a token that has a valid signature and has not expired. */
 export function judgeStanding(facts: TokenFacts, now: Instant): Standing {
   if (facts.tokenRevocation !== undefined) return { kind: 'revoked', revocation: facts.tokenRevocation };
-  const state = stateAt(facts.taskState, { expiresAt: facts.taskExpiresAt }, now);
+  const state = stateAt(facts.taskState, facts.task, now);
   if (state.kind === 'revoked') return { kind: 'revoked', revocation: state };
   if (state.kind === 'expired') return { kind: 'inactive' };
   return facts.agentEnabled ? { kind: 'active' } : { kind: 'agent_disabled' };

@@ -155,6 +155,13 @@ export const alerts: readonly Alert[] = [
     first: '`GET /audit?decision=deny`; [an agent is compromised](#an-agent-is-compromised)',
   },
   {
+    name: 'MandateTokenMismatch',
+    expression: 'increase(mandate_token_mismatches_total[10m]) > 0',
+    severity: 'critical',
+    why: 'a task token with a valid signature says something else than its stored task: the only sign of a disclosed signing key',
+    first: '[the signing key is disclosed](#the-signing-key-is-disclosed)',
+  },
+  {
     name: 'MandateAdminKeyGuessed',
     expression: 'increase(mandate_denials_total{event="admin.denied",reason="invalid_api_key"}[10m]) > 10',
     severity: 'warning',

@@ -71,6 +71,10 @@ export const rows: readonly Row[] = [
         expression: 'sum by (event, reason) (rate(mandate_denials_total[$__rate_interval]))',
         legend: '{{event}} {{reason}}',
       }),
+      lines('Tokens that differ from their task', 'short', 'Any is a sign of a disclosed signing key.', {
+        expression: 'sum by (surface) (increase(mandate_token_mismatches_total[$__rate_interval]))',
+        legend: '{{surface}}',
+      }),
     ],
   },
   {

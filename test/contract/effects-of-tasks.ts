@@ -7,6 +7,8 @@ import { makeTaskId, makeTokenId, type TaskId } from '../../domain/identifiers.t
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
 import { anApproval, standing } from './effects-of-approvals.ts';
@@ -17,6 +19,11 @@ const seenGrant =
   ({ task, grantHash }: Omit<ReturnType<typeof aTask>, 'given'>): See =>
   ({ tasks }) =>
     tasks.findGrant(task.agentId, grantHash);
+
+/** The values that the tokens of a task repeat. */
+function termsOf({ taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status }: Task): TaskTerms {
+  return { taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status };
+}
 
 export const records: See = async ({ checkpoints }) => {
   const all = await checkpoints.records({ firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER }, 0, 1000);
@@ -75,6 +82,7 @@ export const effectsOfTasks = {
         [fact('grant_agent', grantHash), undefined, agent.agentId],
         [fact('task_state', taskId), undefined, { state: 'live', expiresAt }],
         [fact('task_sponsor', taskId), undefined, task.sponsorKey],
+        [fact('task_terms', taskId), undefined, termsOf(task)],
         [fact('agent_has_tasks', agent.agentId), false, true],
         [fact('agent_has_tasks', newAgentId()), false, false],
         [fact('taken_status_indices', { listId: status.listId, indices: [413, 5] }), [], [413]],
@@ -206,9 +214,9 @@ export const effectsOfTasks = {
 
   revoke_token() {
     const { task, given } = aTask({ status: { listId: randomUUID(), index: 5 } });
-    const { taskId, status, expiresAt } = task;
+    const { taskId, status } = task;
     const [tokenId, another] = [makeTokenId(ulid()), makeTokenId(ulid())];
-    const live = { taskState: { kind: 'live' }, taskExpiresAt: expiresAt, agentEnabled: true };
+    const live = { task: termsOf(task), taskState: { kind: 'live' }, agentEnabled: true };
     const revocation = { at: LATER, reason: 'client_revoked' } as const;
     const unrevoked = { ...live, tokenRevocation: undefined };
     const { listId = '' } = status ?? {};

@@ -5,6 +5,7 @@ import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import { findStatusList } from '../../adapters/storage/queries/status-lists.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
+import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
 import { expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
@@ -214,8 +215,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
       await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at: AT, reason: 'operator_kill_switch' });
     }
     for (const opening of [killed, revokedToo, questioned]) {
-      const { tokenId, taskId, forgetAt, at, reason, assertion, entry } = aTokenRevocation(opening);
-      await storage().tasks.revokeToken({ tokenId, taskId, forgetAt }, { at, reason }, assertion, entry);
+      expect(await storage().decide(revokeSingleToken, aTokenRevocation(opening))).to.equal('revoked');
     }
     await storage().agents.replace({ ...doomed, enabled: false, revision: 2 }, anEntry('agent.updated'));
     const found = await storage().statusLists.find(listId);

@@ -18,11 +18,14 @@ import {
   parseAgentId,
   parseSponsorKey,
   type SponsorKey,
+  type TokenId,
 } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Task } from '../../domain/tasks/task.ts';
+import { taskTokenClaims } from '../../domain/tasks/task-token.ts';
+import { type Claims, readClaims } from '../../domain/tokens/claims.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
@@ -148,11 +151,23 @@ export function aRevocation({ task }: TaskOpening, changes: Partial<GrantRevocat
   return { at: REVOKED_AT, reason: 'client_revoked', taskId, sponsorKey, assertion, ...changes };
 }
 
+const ISSUER = 'https://mandate.example';
+
+/** The claims of a token of the task. */
+function claimsOf(task: Task, tokenId: TokenId): Claims {
+  const made = { issuer: ISSUER, tokenId, task, agent: anAgent(), scope: task.scope, instance: undefined };
+  const claims = readClaims(taskTokenClaims({ ...made, now: task.createdAt }).claims);
+  if (claims === undefined) throw new Error('a date of the claims is unusable');
+  return claims;
+}
+
 export function aTokenRevocation(opening: TaskOpening, changes: Partial<TokenRevocation> = {}): TokenRevocation {
   const tokenId = makeTokenId(ulid());
   return {
     tokenId,
     taskId: opening.task.taskId,
+    claims: claimsOf(opening.task, tokenId),
+    issuer: ISSUER,
     at: REVOKED_AT,
     reason: 'client_revoked',
     forgetAt: plusSeconds(NOON, 420),

@@ -52,6 +52,7 @@ onEveryDatabase('the revocation of a grant that a plain read does not find', ({ 
         findGrant: async (...asked: Parameters<typeof findGrant>) => (isOutdated ? undefined : findGrant(...asked)),
       },
       digest: sha256,
+      measurements: undefined,
     };
     const exit = recordDenials({ decisions: storage(), anonymous: { record: async () => undefined }, clock });
     const revoke = (nth: number, token: string) =>

@@ -13,12 +13,10 @@ import type { ProvisioningEffects } from '../../application/decisions/provisioni
 import { type Refusal, refuse } from '../../application/decisions/refuse.ts';
 import { type Renewal, renewGrant } from '../../application/decisions/renew-grant.ts';
 import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
-import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
 import { addAgent, changeAgent, deleteAgent } from '../../application/decisions/write-agent.ts';
 import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { AgentId, SponsorKey, TaskId, TokenId } from '../../domain/identifiers.ts';
-import type { Instant } from '../../domain/instant.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
@@ -60,12 +58,6 @@ export function withMethods(storage: Product) {
         if (sponsorKey === undefined) return { kind: 'not_found' } as const;
         return decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
       },
-      revokeToken: async (
-        token: { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant },
-        revocation: Revocation,
-        assertion: SpentAssertion,
-        entry: LedgerEntry,
-      ) => ({ kind: await decide(revokeSingleToken, { ...token, ...revocation, assertion, entry }) }),
     },
     sponsors: {
       ...storage.sponsors,

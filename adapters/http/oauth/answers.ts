@@ -77,6 +77,7 @@ export function answerIssued(response: ServedResponse, token: IssuedToken): void
 
 /** Specification "Introspection response". For an inactive token it says at most why the token ended. */
 export function answerIntrospection(response: ServedResponse, outcome: IntrospectedToken): void {
+  if (outcome.kind === 'mismatch') response.reason = 'token_mismatch';
   sendJson(response, 200, introspectionBody(outcome));
 }
 
@@ -85,6 +86,7 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
     case 'active':
       return { active: true, ...outcome.token.claims.json, task_id: outcome.token.taskId };
     case 'inactive':
+    case 'mismatch':
       return { active: false };
     case 'revoked':
       return {

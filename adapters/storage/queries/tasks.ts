@@ -6,7 +6,17 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
 import { readScope, storable } from '../rows/column.ts';
-import { type TaskRow, type TaskStateRow, taskColumns, toRevocation, toTask, toTaskState } from '../rows/task-row.ts';
+import {
+  type TaskRow,
+  type TaskStateRow,
+  type TermsRow,
+  taskColumns,
+  termsColumns,
+  toRevocation,
+  toTask,
+  toTaskState,
+  toTerms,
+} from '../rows/task-row.ts';
 import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks } from './own-tasks.ts';
 import type { Ask, Query } from './query.ts';
 import { findListedTask, listTasks } from './task-list.ts';
@@ -48,15 +58,14 @@ export const findSponsor: Query<TaskId, SponsorKey | undefined> = {
   read: ([row]: readonly { readonly sponsor_key: SponsorKey }[]) => row?.sponsor_key,
 };
 
-interface TokenFactsRow extends TaskStateRow {
-  readonly expires_at: Instant;
+interface TokenFactsRow extends TaskStateRow, TermsRow {
   readonly enabled: boolean | number | null;
   readonly token_revoked_at: Instant | null;
   readonly token_reason: RevocationReason | null;
 }
 
-const TOKEN_FACTS =
-  't.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason';
+const TOKEN_FACTS = `${termsColumns.map((column) => `t.${column}`).join(', ')}, t.state, t.ended_at, t.end_reason, a.enabled,
+      r.revoked_at as token_revoked_at, r.reason as token_reason`;
 
 interface TokenName {
   readonly tokenId: TokenId;
@@ -72,8 +81,8 @@ export const tokenFacts: Query<TokenName, TokenFacts | undefined> = {
   read: ([row]: readonly TokenFactsRow[]) =>
     row && {
       tokenRevocation: toRevocation(row.token_revoked_at, row.token_reason),
+      task: toTerms(row),
       taskState: toTaskState(row),
-      taskExpiresAt: row.expires_at,
       agentEnabled: Boolean(row.enabled),
     },
 };

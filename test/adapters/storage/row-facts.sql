@@ -82,6 +82,12 @@ select sponsor_key from tasks t where t.task_id = q.task_id;
 -- sqlite
 select sponsor_key from tasks where task_id = ?;
 
+-- task_terms
+-- postgres
+select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at::text, status_list, status_index from tasks t where t.task_id = q.task_id;
+-- sqlite
+select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at, status_list, status_index from tasks where task_id = ?;
+
 -- grant
 -- postgres
 select task_id, scope, renewals, unrecorded, revoked_at::text from task_grants g where g.grant_hash = q.grant_hash;

@@ -19,6 +19,7 @@ describe('introspecting a token', () => {
   let facts: TokenFacts | undefined;
   let now: Instant;
   let asked: unknown[];
+  let mismatches: string[];
   before(async () => {
     signingKeys = await newKeys();
     const task = aTask();
@@ -29,12 +30,13 @@ describe('introspecting a token', () => {
   beforeEach(() => {
     facts = {
       tokenRevocation: undefined,
+      task: aTask(),
       taskState: { kind: 'live' },
-      taskExpiresAt: aTask().expiresAt,
       agentEnabled: true,
     };
     now = plusSeconds(NOON, 10);
     asked = [];
+    mismatches = [];
   });
 
   const tasks: Pick<Tasks, 'tokenFacts'> = {
@@ -43,9 +45,9 @@ describe('introspecting a token', () => {
       return facts;
     },
   };
-  const introspect = (text = token) =>
-    introspectToken({ ...service(), tasks: tasks as Tasks, signingKeys, issuer: ISSUER }, text);
-  const service = () => ({ clock: { now: () => now }, sharedTime: agreeing({ now: () => now }) });
+  const introspect = (text = token) => introspectToken({ ...service(), tasks, signingKeys, issuer: ISSUER }, text);
+  const service = () => ({ clock: { now: () => now }, sharedTime: agreeing({ now: () => now }), measurements });
+  const measurements = { tokenMismatch: (surface: string) => mismatches.push(surface) };
 
   it('returns the claims of a token that storage considers valid', async () => {
     const answer = await introspect();
@@ -79,6 +81,26 @@ describe('introspecting a token', () => {
     expect(asked).to.deep.equal([]);
   });
 
+  it('reports a token that differs from its task as inactive, whatever the state, and counts it', async () => {
+    const live = facts;
+    if (live === undefined) throw new Error('there are facts');
+    const revocation = { at: NOON, reason: 'client_revoked' } as const;
+    const forged = await signingKeys.sign('at+jwt', { ...claims, sub: 'ceo' });
+    for (const state of [
+      live,
+      { ...live, tokenRevocation: revocation },
+      { ...live, taskState: { kind: 'revoked', ...revocation } as const },
+      { ...live, agentEnabled: false },
+    ]) {
+      facts = state;
+      expect(await introspect(forged)).to.deep.equal({ kind: 'mismatch' });
+    }
+    expect(mismatches).to.deep.equal(Array(4).fill('introspection'));
+    facts = undefined;
+    expect(await introspect(forged), 'an unknown task shows nothing').to.deep.equal({ kind: 'inactive' });
+    expect(mismatches).to.have.lengthOf(4);
+  });
+
   it('reports a revoked task with time and reason, an expired task as inactive, and a disabled agent', async () => {
     const revocation = { at: NOON, reason: 'client_revoked' } as const;
     const live = facts;
@@ -87,7 +109,7 @@ describe('introspecting a token', () => {
     expect(await introspect()).to.deep.equal({ kind: 'revoked', revocation });
     facts = { ...live, taskState: { kind: 'revoked', ...revocation } };
     expect(await introspect()).to.deep.nested.include({ kind: 'revoked', 'revocation.reason': 'client_revoked' });
-    facts = { ...live, taskExpiresAt: now };
+    facts = { ...live, taskState: { kind: 'expired', at: now } };
     expect(await introspect()).to.deep.equal({ kind: 'inactive' });
     facts = { ...live, agentEnabled: false };
     expect(await introspect()).to.deep.equal({ kind: 'agent_disabled' });

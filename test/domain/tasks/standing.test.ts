@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { judgeStanding, type TokenFacts } from '../../../domain/tasks/task-token.ts';
-import { NOON } from '../../support/domain-fixtures.ts';
+import { aTask, NOON } from '../../support/domain-fixtures.ts';
 
 const facts: TokenFacts = {
   tokenRevocation: undefined,
+  task: aTask({ expiresAt: plusSeconds(NOON, 60) }),
   taskState: { kind: 'live' },
-  taskExpiresAt: plusSeconds(NOON, 60),
   agentEnabled: true,
 };
 const byClient = { at: NOON, reason: 'client_revoked' } as const;
@@ -29,7 +29,7 @@ describe('the state of a token', () => {
   });
 
   it('is inactive once the task has expired, before and after the expiry is recorded', () => {
-    expect(judgeStanding({ ...facts, taskExpiresAt: NOON }, NOON)).to.deep.equal({ kind: 'inactive' });
+    expect(judgeStanding({ ...facts, task: aTask({ expiresAt: NOON }) }, NOON)).to.deep.equal({ kind: 'inactive' });
     expect(judgeStanding({ ...facts, taskState: { kind: 'expired', at: NOON } }, NOON)).to.deep.equal({
       kind: 'inactive',
     });
@@ -37,7 +37,7 @@ describe('the state of a token', () => {
 
   it('reports a disabled agent only for an otherwise valid token', () => {
     expect(judgeStanding({ ...facts, agentEnabled: false }, NOON)).to.deep.equal({ kind: 'agent_disabled' });
-    expect(judgeStanding({ ...facts, agentEnabled: false, taskExpiresAt: NOON }, NOON)).to.deep.equal({
+    expect(judgeStanding({ ...facts, agentEnabled: false, task: aTask({ expiresAt: NOON }) }, NOON)).to.deep.equal({
       kind: 'inactive',
     });
     expect(judgeStanding({ ...facts, agentEnabled: false, tokenRevocation: byClient }, NOON)).to.include({

@@ -76,6 +76,7 @@ const FIRED_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   MandateSuspiciousDenials: {
     [`mandate_denials_total{${REPLICA},event="token.denied",reason="actor_replayed"}`]: '0+12x120',
   },
+  MandateTokenMismatch: { [`mandate_token_mismatches_total{${REPLICA},surface="introspection"}`]: '0+1x120' },
   MandateAdminKeyGuessed: {
     [`mandate_denials_total{${REPLICA},event="admin.denied",reason="invalid_api_key"}`]: '0+2x120',
   },

@@ -19,6 +19,7 @@ import { answerApproval } from '../../../../application/decisions/answer-approva
 import { askApproval } from '../../../../application/decisions/ask-approval.ts';
 import { endSomeTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
+import { revokeSingleToken } from '../../../../application/decisions/revoke-single-token.ts';
 import { expireDueApprovals } from '../../../../application/decisions/sweep.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/tasks.ts';
@@ -27,10 +28,10 @@ import { type Instant, plusSeconds } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
 import {
   anAssertion,
-  anEntry,
   anOpening,
   aRefusal,
   aRenewal,
+  aTokenRevocation,
   openedTask,
   registeredAgent,
 } from '../../../contract/storage-fixtures.ts';
@@ -153,10 +154,10 @@ describe('SQLite', () => {
       expect(await storage.approvals.find(approvalId)).to.include({ state: 'used', agentId: task.agentId });
       expect(await storage.approvals.ofTask(task.taskId, 9)).to.have.lengthOf(1);
     },
-    'a revocation of a token': ({ task, entry }) => {
-      if (entry.jti === undefined) throw new Error('the token has no jti');
-      const token = { tokenId: entry.jti, taskId: task.taskId, forgetAt: LATER };
-      return storage.tasks.revokeToken(token, KILL, anAssertion(task.agentId), anEntry('token.revoked'));
+    'a revocation of a token': async (opening) => {
+      const { jti: tokenId = 'jti' as never } = opening.entry;
+      const verdict = await storage.decide(revokeSingleToken, aTokenRevocation(opening, { tokenId }));
+      expect(verdict).to.equal('revoked');
     },
   };
   const endings: Record<string, (opening: TaskOpening) => Promise<unknown>> = {
