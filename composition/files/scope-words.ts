@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { languages, type ScopeWords } from '../../adapters/http/me/view.ts';
 import { isScopeToken } from '../../domain/scope.ts';
 import type { Json } from '../../domain/tokens/strict-json.ts';
+import { isBlank } from '../../domain/visible.ts';
 import { describeSettingError, StartupError } from '../settings/startup-error.ts';
 
 const SETTING = 'Service:Me:ScopeDescriptions';
@@ -40,5 +41,4 @@ function isWording(value: Json): boolean {
 }
 
 const isLanguage = (name: string) => languages.some((language) => language === name);
-const isSentence = (value: unknown) =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= LONGEST_SENTENCE;
+const isSentence = (value: unknown) => typeof value === 'string' && !isBlank(value) && value.length <= LONGEST_SENTENCE;

@@ -9,6 +9,7 @@ import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import type { Claims } from '../tokens/claims.ts';
 import { CLOCK_SKEW_SECONDS, type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { member } from '../tokens/strict-json.ts';
+import { isBlank } from '../visible.ts';
 
 /** Specification "Client assertion rules", rule 2. */
 const MAX_LIFETIME_SECONDS = 300;
@@ -80,6 +81,6 @@ export function judgeAssertion(claims: Claims, expected: ExpectedAssertion): Ass
     latestForgetAt: instantFromSeconds(
       (issuedAt === undefined ? expiry : issuedAt + MAX_LIFETIME_SECONDS) + CLOCK_SKEW_SECONDS,
     ),
-    instance: instance === undefined || instance.trim() === '' ? undefined : instance,
+    instance: instance === undefined || isBlank(instance) ? undefined : instance,
   };
 }

@@ -9,6 +9,7 @@ import { audienceProblem, jwksUriProblem } from '../address.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
 import { namesAgent } from '../identifiers.ts';
 import { isScopeToken } from '../scope.ts';
+import { isBlank } from '../visible.ts';
 import type { AgentKeySource } from './agent.ts';
 import { checkJwkSet } from './key-set.ts';
 import { MAX_MAY_ACT_LENGTH, type MayActName, mayActNameText } from './may-act-name.ts';
@@ -29,7 +30,7 @@ const MAX_NAMED_ITEMS = 10;
 
 export function displayNameProblems(text: string): readonly string[] {
   const usable =
-    text.trim() !== '' && text.length <= MAX_DISPLAY_NAME_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
+    !isBlank(text) && text.length <= MAX_DISPLAY_NAME_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
   return usable
     ? []
     : [`Must be 1 to ${MAX_DISPLAY_NAME_LENGTH} characters, not all of them blank and none a control character.`];

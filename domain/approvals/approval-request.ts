@@ -8,6 +8,7 @@ import { type Instant, instantFromSeconds, plusSeconds } from '../instant.ts';
 import { decodeCanonical } from '../tokens/canonical-base64url.ts';
 import { CLOCK_SKEW_SECONDS, type CompactJws, hasType, readCompactJws } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, member, textMember } from '../tokens/strict-json.ts';
+import { isBlank } from '../visible.ts';
 import type { ApprovalLine, ApprovalWords } from './approval.ts';
 
 /** Characters of the compact form. In scripts of several bytes a character, a description must stay below its limits. */
@@ -104,7 +105,7 @@ function readLine(value: Json): ApprovalLine | undefined {
 /** Control characters, and the line and paragraph separators. */
 const NOT_IN_LINE = /[\p{Cc}\u2028\u2029]/u;
 
-/** 1 to `max` characters of one line, not all of them white space. */
+/** 1 to `max` characters of one line, of which a reader sees at least one. */
 export function isLine(text: string, max: number): boolean {
-  return text.length <= max && text.trim() !== '' && !NOT_IN_LINE.test(text);
+  return text.length <= max && !isBlank(text) && !NOT_IN_LINE.test(text);
 }

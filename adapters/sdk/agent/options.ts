@@ -4,6 +4,7 @@ import { audienceProblem, issuerProblem } from '../../../domain/address.ts';
 import { MAX_INSTANCE_LENGTH } from '../../../domain/identifiers.ts';
 import { isScopeToken } from '../../../domain/scope.ts';
 import { purposeProblem } from '../../../domain/tasks/purpose.ts';
+import { isBlank } from '../../../domain/visible.ts';
 import {
   type Checks,
   callable,
@@ -65,7 +66,7 @@ export const duration = must(`be a number of milliseconds, above 0 and at most $
 });
 
 const instance = must(`be a text of 1 to ${MAX_INSTANCE_LENGTH} characters that is not blank`, (value) => {
-  return typeof value === 'string' && value.trim() !== '' && value.length <= MAX_INSTANCE_LENGTH;
+  return typeof value === 'string' && !isBlank(value) && value.length <= MAX_INSTANCE_LENGTH;
 });
 
 const CHECKS: Checks<AgentOptions> = {
