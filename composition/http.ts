@@ -6,6 +6,7 @@ import { workLimiters } from '../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { REVOCATION_PATH, TOKEN_PATH } from '../adapters/http/public/documents.ts';
+import { manyWait, strangersWait } from '../adapters/jose/key-waits.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
@@ -101,8 +102,9 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     sharedTime: clockWatch,
     randomness,
     signingKeys,
-    agentKeys,
-    providerKeys,
+    // An agent whose keys are fetched is a stranger until then. Who presents a person's token was authenticated before.
+    agentKeys: agentKeys.at(strangersWait()),
+    providerKeys: providerKeys.at(manyWait()),
     issuer,
     agentCache: agentCache(parts.sharedStorage.agents),
     directory,
@@ -133,14 +135,14 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
   const service = { ...tokenService, decisions: storage, agents, tasks, sponsors, measurements };
   const revocation = {
     ...service,
-    agentKeys: agentKeys.anonymous,
+    agentKeys: agentKeys.at(strangersWait()),
     audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`],
   };
   return {
-    exchange: (request, trace) => exchangeToken(service, request, trace),
-    refresh: (request, trace) => refreshToken(service, request, trace),
+    exchange: (request, trace, permit) => exchangeToken(service, request, trace, permit),
+    refresh: (request, trace, permit) => refreshToken(service, request, trace, permit),
     introspect: (token) => introspectToken(service, token),
-    revoke: (request, trace) => revokeToken(revocation, request, trace),
+    revoke: (request, trace, permit) => revokeToken(revocation, request, trace, permit),
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
     optionalParameters: {
       clientIsActor: settings['Service:Exchange:ClientIsActor'],
@@ -176,7 +178,7 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
     issuer,
     rules,
   };
-  return { issuer, ask: (question, trace) => askForApproval(service, question, trace) };
+  return { issuer, ask: (question, trace, permit) => askForApproval(service, question, trace, permit) };
 }
 
 function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSurfaces['admin'] {

@@ -4,6 +4,7 @@
  */
 
 import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
+import { strangersWait } from '../adapters/jose/key-waits.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';
 import { explaining } from '../application/admin/explaining.ts';
 import { validateOperator } from '../application/authentication/validate-operator.ts';
@@ -20,7 +21,7 @@ export function operators(parts: Parts): Parts['operators'] {
   if (chosen === undefined) return undefined;
   const { audience, roleClaim, roles, twoPersons, mayStopEverything } = chosen;
   const validation = {
-    providerKeys: (operatorKeys ?? providerKeys).anonymous,
+    providerKeys: (operatorKeys ?? providerKeys).at(strangersWait()),
     clock,
     sharedTime: clockWatch,
     roleClaim,
@@ -32,10 +33,10 @@ export function operators(parts: Parts): Parts['operators'] {
   };
   const access: OperatorAccess = {
     mayStopEverything,
-    validate: async (token, trace) =>
+    validate: async (token, trace, permit) =>
       audience === undefined
         ? denied('subject_audience_mismatch')
-        : validateOperator({ ...validation, audience }, token, trace),
+        : validateOperator({ ...validation, audience }, token, trace, permit),
     refuseRole: (person, route) =>
       storage.decide(refuseOperator, {
         at: clock.now(),

@@ -1,5 +1,7 @@
 /** Binds the receivers of the identity provider's signals to their ports. Each exists only if it is configured. */
 
+import { type KeyWaits, keyAddress, manyWait, waitWithoutPermit } from '../adapters/jose/key-waits.ts';
+import type { HeldPermit } from '../application/ports/keys.ts';
 import { acceptLogout, type LogoutClient } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
@@ -16,7 +18,8 @@ export function receivers(parts: Parts): Parts['receivers'] {
 function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'] {
   const { settings, anonymousDenials: anonymous, providerKeys, clock, clockWatch, log } = parts;
   const clients = logoutClients(settings);
-  const operators = operatorsLogout(parts);
+  const waits = manyWait();
+  const operators = operatorsLogout(parts, waits);
   if (clients.length === 0 && operators === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
@@ -25,14 +28,15 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
     clock,
     sharedTime: clockWatch,
     log,
-    providerKeys: providerKeys.anonymous,
+    providerKeys: providerKeys.at(waits),
     clients,
     operators,
     refuseLoggedOut,
     endTasksWithoutSession,
   };
   return {
-    accept: (logoutToken, trace) => acceptLogout({ ...service, decisions: parts.storage }, logoutToken, trace),
+    accept: (logoutToken, trace, permit) =>
+      acceptLogout({ ...service, decisions: parts.storage }, logoutToken, trace, permit),
     log,
   };
 }
@@ -57,13 +61,13 @@ function logoutClients(settings: Settings): readonly LogoutClient[] {
 }
 
 /** Operators may sign in at another provider than the people whom agents act for. */
-function operatorsLogout(parts: Parts) {
+function operatorsLogout(parts: Parts, waits: KeyWaits) {
   const { settings, operatorKeys } = parts;
   const issuer = operatorsChoice(settings)?.issuer;
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
   const client = { audience, endsTasks: false, closesSessions: 'operator' } as const;
-  return { issuer, providerKeys: operatorKeys.anonymous, client, upstreamIssuer: upstreamIssuer(parts) };
+  return { issuer, providerKeys: operatorKeys.at(waits), client, upstreamIssuer: upstreamIssuer(parts, waits) };
 }
 
 function events(parts: Parts): Parts['receivers']['events'] {
@@ -71,29 +75,32 @@ function events(parts: Parts): Parts['receivers']['events'] {
   const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
+  const waits = manyWait();
   const service = {
     anonymous,
     clock,
     sharedTime: clockWatch,
     log,
-    transmitterKeys,
+    transmitterKeys: transmitterKeys.at(waits),
     audience,
-    upstreamIssuers: upstreamIssuers(parts),
+    upstreamIssuers: upstreamIssuers(parts, waits),
   };
   return {
     credentials,
     refuse: async (reason, trace) => anonymous.record({ event: 'ssf.denied', reason }, trace),
-    accept: (eventToken, trace) => acceptSecurityEvent({ ...service, decisions: parts.storage }, eventToken, trace),
+    accept: (eventToken, trace, permit) =>
+      acceptSecurityEvent({ ...service, decisions: parts.storage }, eventToken, trace, permit),
     log,
   };
 }
 
 /** With a configured issuer, events that name it are applied even while the identity provider does not answer. */
-function upstreamIssuers({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<UpstreamIssuers> {
+function upstreamIssuers({ settings, providerMetadata }: Parts, waits: KeyWaits) {
   const upstream = upstreamChoice(settings);
   const configured = upstream.kind === 'issuer' ? [upstream.issuer] : [];
-  return async (trace) => {
-    const described = await providerMetadata.current(trace);
+  const read = readMetadata(providerMetadata, waits);
+  return async (trace?: Trace, permit?: HeldPermit): Promise<UpstreamIssuers> => {
+    const described = await read(trace, permit);
     if (described === undefined) return { known: configured, isComplete: false };
     const { issuer, accessTokenIssuer = issuer } = described;
     return { known: [issuer, accessTokenIssuer], isComplete: true };
@@ -101,10 +108,20 @@ function upstreamIssuers({ settings, providerMetadata }: Parts): (trace?: Trace)
 }
 
 /** A configured issuer is known even while the identity provider does not answer. */
-function upstreamIssuer({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<string | undefined> {
+function upstreamIssuer({ settings, providerMetadata }: Parts, waits: KeyWaits) {
   const upstream = upstreamChoice(settings);
-  if (upstream.kind === 'issuer') return async () => upstream.issuer;
-  return async (trace) => (await providerMetadata.current(trace))?.issuer;
+  const read = readMetadata(providerMetadata, waits);
+  return async (trace?: Trace, permit?: HeldPermit): Promise<string | undefined> =>
+    upstream.kind === 'issuer' ? upstream.issuer : (await read(trace, permit))?.issuer;
+}
+
+/** Before the metadata was ever read, a signal waits for it like one whose keys are fetched. */
+function readMetadata(metadata: Parts['providerMetadata'], among: KeyWaits) {
+  const address = keyAddress();
+  return async (trace: Trace | undefined, permit: HeldPermit) => {
+    if (metadata.cached() === undefined) await waitWithoutPermit({ among, permit }, address, metadata.current(trace));
+    return metadata.cached();
+  };
 }
 
 function scim(parts: Parts): Parts['receivers']['scim'] {

@@ -16,6 +16,11 @@ export interface ConcurrencyLimits {
 export interface Permit {
   /** Gives the permit back; a second call does nothing. */
   release(): void;
+  /**
+   * Gives the permit back until the returned function is called. That call takes it again at once, without waiting. So more
+   * permits than `concurrency` may be in use, by as many as are paused: the caller must bound these.
+   */
+  pause(): () => void;
 }
 
 export interface QueueEntry {
@@ -59,8 +64,12 @@ export function concurrencyLimiter(limits: ConcurrencyLimits, now: () => number)
   let busy = 0;
 
   const grant = (): Permit => {
+    take();
+    return permit(giveBack, take);
+  };
+
+  const take = (): void => {
     busy += 1;
-    return permit(giveBack);
   };
 
   const giveBack = (): void => {
@@ -113,13 +122,24 @@ export function concurrencyLimiter(limits: ConcurrencyLimits, now: () => number)
   };
 }
 
-function permit(giveBack: () => void): Permit {
+function permit(giveBack: () => void, takeAgain: () => void): Permit {
   let isReleased = false;
+  let isPaused = false;
   return {
     release() {
       if (isReleased) return;
       isReleased = true;
+      if (!isPaused) giveBack();
+    },
+    pause() {
+      if (isReleased || isPaused) return () => undefined;
+      isPaused = true;
       giveBack();
+      return () => {
+        if (!isPaused) return;
+        isPaused = false;
+        if (!isReleased) takeAgain();
+      };
     },
   };
 }

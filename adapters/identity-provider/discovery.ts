@@ -38,6 +38,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   let underWay: Promise<void> | undefined;
   let lastProblem: string | undefined;
   let retryAfter: number | undefined;
+  let timedOut = false;
   const [{ host, protocol }] = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
@@ -57,10 +58,11 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
       held = answer;
       lastProblem = undefined;
       retryAfter = undefined;
+      timedOut = false;
       return;
     }
     const { problem, cause } = answer;
-    ({ retryAfter } = answer);
+    ({ retryAfter, timedOut = false } = answer);
     // Documents are also read in the background, where no caller could catch the error.
     if (cause !== undefined) log.error(`Reading the ${owner}'s metadata failed.`, cause, traceFields(trace));
     if (problem !== lastProblem) {
@@ -83,6 +85,8 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
     current,
     isPlain: protocol === 'http:',
     retryAfter: () => retryAfter,
+    hasTimedOut: () => timedOut,
+    cached: () => held?.description,
     cachedDocument: () => held?.document,
     async document(trace) {
       await current(trace);
@@ -95,6 +99,8 @@ interface Unread extends UnreadMetadata {
   readonly retryAfter?: number | undefined;
   /** Whether no response arrived. */
   readonly isSilent?: boolean;
+  /** Whether the time limit ended the request. */
+  readonly timedOut?: boolean;
   /** An error that is a fault of this program. */
   readonly cause?: unknown;
 }
@@ -139,7 +145,10 @@ async function readAt(
       ? { problem: described, status, date }
       : { description: described, document, date };
   } catch (cause) {
-    if (cause instanceof NetworkFailure) return { problem: cause.message, isSilent: !cause.answered };
+    if (cause instanceof NetworkFailure) {
+      const { message: problem, answered, timedOut } = cause;
+      return { problem, isSilent: !answered, timedOut };
+    }
     return { problem: 'Reading it failed.', cause };
   }
 }

@@ -9,8 +9,9 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { AGENT_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { inspectKey, type Jwk, type JwkSet, type UsableKey } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
-import { type FetchedKeys, fetchedKeys, type Waiting } from './fetched-keys.ts';
+import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
+import { type KeyAddress, type KeyWaits, keyAddress } from './key-waits.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 /** More than the number of active agents. After an eviction, an agent's keys are imported or fetched again. */
@@ -35,14 +36,15 @@ interface AgentKeysOptions {
   readonly blockPrivateNetworks?: boolean;
 }
 
-export interface FetchedAgentKeys extends AgentKeys {
-  /** The same at the endpoint of revocations, which shares its permits with kill switches: few callers wait for a fetch. */
-  readonly anonymous: AgentKeys;
+export interface FetchedAgentKeys extends Pick<AgentKeys, 'isUsable'> {
+  /** The keys at an endpoint, among whose callers those that need a fetch wait. */
+  at(waits: KeyWaits): AgentKeys;
 }
 
 export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): FetchedAgentKeys {
   const inline = new LRUCache<string, Promise<KeyRing>>({ max: MAX_AGENTS });
   const remote = new LRUCache<string, FetchedKeys<Fetched>>({ max: MAX_AGENTS });
+  const addresses = new LRUCache<string, KeyAddress>({ max: MAX_AGENTS });
 
   /** Keys in a registration are imported once for each revision. */
   function importedOnce(agent: Agent, jwks: JwkSet): Promise<KeyRing> {
@@ -59,11 +61,13 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
    * of a refused fetch names no agent, so the log must name the agent.
    */
   function fetchedFrom(uri: string, agentId: AgentId): FetchedKeys<Fetched> {
-    const publicOnlyFor = options.blockPrivateNetworks === true ? agentId : undefined;
-    const name = publicOnlyFor === undefined ? uri : `${publicOnlyFor} ${uri}`;
+    const publicOnly = options.blockPrivateNetworks === true;
+    const name = publicOnly ? `${agentId} ${uri}` : uri;
     const known = remote.get(name);
     if (known !== undefined) return known;
-    const fetch = publishedKeys(network, log, { ...PUBLISHED, publicOnlyFor });
+    const fetch = publishedKeys(network, log, { ...PUBLISHED, publicOnly, agent: agentId });
+    const address = addresses.get(uri) ?? keyAddress();
+    addresses.set(uri, address);
     const keys = fetchedKeys(
       async (trace) => {
         const result = await fetch(uri, trace);
@@ -71,24 +75,28 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
       },
       clock,
       REMOTE_KEY_AGES,
+      address,
     );
     remote.set(name, keys);
     return keys;
   }
 
   const verifying =
-    (among?: Waiting): AgentKeys['verify'] =>
-    async (agent, assertion, trace) => {
+    (among: KeyWaits): AgentKeys['verify'] =>
+    async (agent, assertion, trace, permit) => {
       const { algorithms } = AGENT_KEY_RULES;
       const { kind } =
         agent.keys.kind === 'inline'
           ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
-          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace, among);
+          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace, {
+              among,
+              permit,
+            });
       return { kind };
     };
 
   const isUsable: AgentKeys['isUsable'] = async (key) => (await importKeys(judged(key))).length === 1;
-  return { verify: verifying(), isUsable, anonymous: { verify: verifying({ count: 0 }), isUsable } };
+  return { isUsable, at: (waits) => ({ verify: verifying(waits), isUsable }) };
 }
 
 function judged(key: Jwk): readonly UsableKey[] {

@@ -7,8 +7,9 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { APPROVAL_KEY_RULES, readKeySet } from '../../domain/agents/key-set.ts';
 import type { JwkSet } from '../../domain/agents/public-key.ts';
 import { REMOTE_KEY_AGES, REMOTE_KEY_SET } from './agent-keys.ts';
-import { type FetchedKeys, fetchedKeys, isStale, type Waiting } from './fetched-keys.ts';
+import { type FetchedKeys, fetchedKeys, isStale } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
+import { strangersWait } from './key-waits.ts';
 import { type PublishedKeysRules, publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 /** A tool server that may ask, and where its keys are. */
@@ -41,19 +42,28 @@ export function approvalKeys(
   clock: Clock,
   log: Log,
 ): FetchedApprovalKeys {
-  const sources = new Map(resources.map(({ audience, keys }) => [audience, sourceOf(keys, network, clock, log)]));
+  // Tool servers with one address share its keys, and who waits for them.
+  const fetched = new Map<string, Source>();
+  const sources = new Map(
+    resources.map(({ audience, keys }) => {
+      const name = keys.kind === 'remote' ? keys.uri : audience;
+      const source = (keys.kind === 'remote' ? fetched.get(name) : undefined) ?? sourceOf(keys, network, clock, log);
+      if (keys.kind === 'remote') fetched.set(name, source);
+      return [audience, source];
+    }),
+  );
   const remote = [...sources.values()].flatMap((source) => (source.kind === 'remote' ? [source.keys] : []));
   const { algorithms } = APPROVAL_KEY_RULES;
-  // Introspection needs permits of the same limiter, and an agent can forge requests.
-  const waiting: Waiting = { count: 0 };
+  // An agent can forge requests.
+  const among = strangersWait();
   return {
-    async verify(audience, request, trace) {
+    async verify(audience, request, trace, permit) {
       const source = sources.get(audience);
       if (source === undefined) return { kind: 'unknown_issuer' };
       const { kind } =
         source.kind === 'inline'
           ? await verifyWithRing(await source.ring, request, algorithms)
-          : await verifyWithPublished(source.keys, request, algorithms, trace, waiting);
+          : await verifyWithPublished(source.keys, request, algorithms, trace, { among, permit });
       return { kind };
     },
 

@@ -7,21 +7,22 @@
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { type KeyAddress, keyAddress, type Waiter, waitWithoutPermit } from './key-waits.ts';
 
 /** The result of one fetch. */
 export type Fetch<Keys> =
   | { readonly kind: 'fetched'; readonly keys: Keys }
   /** `retryAfter` is the server's `Retry-After` in seconds, if it sent one. */
-  | { readonly kind: 'failed'; readonly retryAfter?: number | undefined };
+  | { readonly kind: 'failed'; readonly retryAfter?: number | undefined; readonly timedOut?: boolean };
 
 export interface FetchedKeys<Keys> {
   /**
    * Returns the cached keys. If they had to be fetched for this caller, `fresh` is true: a second fetch would bring
    * nothing new.
    */
-  current(trace?: Trace, among?: Waiting): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
+  current(trace?: Trace, waiter?: Waiter): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
   /** Fetches because the cached keys did not suffice, if a look-up is permitted now. */
-  again(trace?: Trace, among?: Waiting): Promise<LookUp<Keys>>;
+  again(trace?: Trace, waiter?: Waiter): Promise<LookUp<Keys>>;
   /** The keys that `again` returned did suffice: its look-up does not count towards the limit. */
   brought(): void;
   /** Returns the cached keys without waiting. Starts a fetch in the background if one is due. */
@@ -29,29 +30,6 @@ export interface FetchedKeys<Keys> {
   /** Fetches if no keys are cached, the cached ones are old, or the last fetch failed and its pause is over. */
   refreshIfDue(): Promise<void>;
   lastFetchedAt(): Instant | undefined;
-}
-
-/**
- * Counts the callers that wait for a fetch with a token that may be forged. Kill switches, or introspection, need permits of the
- * same limiter. While a source does not answer, forged tokens must not hold all of them.
- */
-export interface Waiting {
-  count: number;
-}
-
-/** A quarter of the permits on one core. More such callers get the answer of a failed fetch at once. */
-const MOST_WAITING = 4;
-
-/** @returns `false` at once if too many wait already */
-async function waitFor(fetched: Promise<void>, among: Waiting | undefined): Promise<boolean> {
-  if (among !== undefined && among.count >= MOST_WAITING) return false;
-  if (among !== undefined) among.count += 1;
-  try {
-    await fetched;
-  } finally {
-    if (among !== undefined) among.count -= 1;
-  }
-  return true;
 }
 
 type LookUp<Keys> =
@@ -76,10 +54,7 @@ interface Ages {
  * bring the missing key count.
  */
 const LOOK_AGAIN_SECONDS = 30;
-/**
- * The pause from the start of a failed fetch, which may itself have lasted until its time limit. It doubles with each
- * further failure.
- */
+/** The pause from the end of a failed fetch. It doubles with each further failure. */
 const FIRST_PAUSE_SECONDS = 1;
 /** The longest pause while requests need a key that is not cached: they fail until it is fetched. */
 const MAX_PAUSE_IN_NEED_SECONDS = 4;
@@ -87,6 +62,12 @@ const MAX_PAUSE_IN_NEED_SECONDS = 4;
 const MAX_PAUSE_SECONDS = 30;
 /** The longest heeded `Retry-After`. A longer one would outlast most outages. */
 const MAX_RETRY_AFTER_SECONDS = 300;
+
+/**
+ * After a fetch that ended at its time limit, no caller waits for this address for so long, counted from the end of that
+ * fetch. Fetches go on in the background, so that the keys are there soon after their host.
+ */
+const NOT_WAITED_FOR_SECONDS = 30;
 
 /** Keys older than this make readiness `Degraded` (specification "Limits", key fetch staleness). */
 const STALE_SECONDS = 15 * 60;
@@ -96,7 +77,6 @@ export function isStale(fetchedAt: Instant | undefined, clock: Clock): boolean {
 }
 
 interface Failure {
-  readonly startedAt: Instant;
   readonly endedAt: Instant;
   /** The failures in a row, with this one. */
   readonly times: number;
@@ -107,6 +87,7 @@ interface Cache<Keys> {
   readonly fetch: (trace: Trace | undefined) => Promise<Fetch<Keys>>;
   readonly clock: Clock;
   readonly ages: Ages;
+  readonly address: KeyAddress;
   held: { readonly keys: Keys; readonly at: Instant } | undefined;
   /** Set while the last fetch failed. */
   failure: Failure | undefined;
@@ -114,16 +95,21 @@ interface Cache<Keys> {
   underWay: Promise<void> | undefined;
 }
 
-/** @param fetch logs why it fails. It never throws */
+/**
+ * @param fetch logs why it fails. It never throws
+ * @param address shared with other caches of the same URI
+ */
 export function fetchedKeys<Keys>(
   fetch: (trace: Trace | undefined) => Promise<Fetch<Keys>>,
   clock: Clock,
   ages: Ages,
+  address: KeyAddress = keyAddress(),
 ): FetchedKeys<Keys> {
   const cache: Cache<Keys> = {
     fetch,
     clock,
     ages,
+    address,
     held: undefined,
     failure: undefined,
     lookedAgainAt: undefined,
@@ -131,20 +117,22 @@ export function fetchedKeys<Keys>(
   };
 
   return {
-    async current(trace, among) {
+    async current(trace, waiter) {
       const due = isDue(cache);
       if (due || (cache.held === undefined && cache.underWay !== undefined)) {
         const fetched = fetchShared(cache, trace);
         const { held } = cache;
         const mustWait = held === undefined || (ages.waitAfter !== undefined && passed(clock, held.at, ages.waitAfter));
         if (mustWait) {
-          if (!(await waitFor(fetched, among))) return { keys: undefined, fresh: false };
+          const waited = await waitFor(cache, fetched, waiter);
+          if (waited === 'too_many') return { keys: undefined, fresh: false };
+          if (waited === 'silent') return { keys: cache.held?.keys, fresh: false };
           return { keys: cache.held?.keys, fresh: cache.failure === undefined };
         }
       }
       return { keys: cache.held?.keys, fresh: false };
     },
-    again: (trace, among) => lookAgain(cache, trace, among),
+    again: (trace, waiter) => lookAgain(cache, trace, waiter),
     brought() {
       cache.lookedAgainAt = undefined;
     },
@@ -162,7 +150,7 @@ export function fetchedKeys<Keys>(
 async function lookAgain<Keys>(
   cache: Cache<Keys>,
   trace: Trace | undefined,
-  among: Waiting | undefined,
+  waiter: Waiter | undefined,
 ): Promise<LookUp<Keys>> {
   const { clock, failure, held: before } = cache;
   const isFirst = cache.underWay === undefined;
@@ -172,12 +160,34 @@ async function lookAgain<Keys>(
     if (failure === undefined && !passed(clock, cache.lookedAgainAt, LOOK_AGAIN_SECONDS)) return { kind: 'too_early' };
   }
   const at = clock.now();
-  if (!(await waitFor(fetchShared(cache, trace), among))) return { kind: 'failed' };
+  const fetched = fetchShared(cache, trace);
+  // Counts also if this caller does not wait for it.
+  const counted = isFirst
+    ? fetched.then(() => {
+        if (cache.held !== before) cache.lookedAgainAt = at;
+      })
+    : fetched;
+  if ((await waitFor(cache, counted, waiter)) !== 'waited') return { kind: 'failed' };
   const { held } = cache;
   if (held === undefined || held === before) return { kind: 'failed' };
-  if (!isFirst) return { kind: 'joined', keys: held.keys };
-  cache.lookedAgainAt = at;
-  return { kind: 'fetched', keys: held.keys };
+  return { kind: isFirst ? 'fetched' : 'joined', keys: held.keys };
+}
+
+/**
+ * Waits for a fetch without a permit. It does not wait if the address was silent a short time ago (`silent`), or if too many
+ * callers wait at this endpoint.
+ */
+async function waitFor<Keys>(
+  { address, clock }: Pick<Cache<Keys>, 'address' | 'clock'>,
+  fetched: Promise<void>,
+  waiter: Waiter | undefined,
+): Promise<'waited' | 'silent' | 'too_many'> {
+  if (address.timedOutAt !== undefined && !passed(clock, address.timedOutAt, NOT_WAITED_FOR_SECONDS)) return 'silent';
+  if (waiter === undefined) {
+    await fetched;
+    return 'waited';
+  }
+  return (await waitWithoutPermit(waiter, address, fetched)) ? 'waited' : 'too_many';
 }
 
 function fetchShared<Keys>(cache: Cache<Keys>, trace: Trace | undefined): Promise<void> {
@@ -191,6 +201,7 @@ async function fetchNow<Keys>(cache: Cache<Keys>, trace: Trace | undefined): Pro
   // Taken before the request is sent, because the response may be as old as that.
   const at = cache.clock.now();
   const result = await cache.fetch(trace);
+  cache.address.timedOutAt = result.kind === 'failed' && result.timedOut ? cache.clock.now() : undefined;
   if (result.kind === 'fetched') {
     cache.held = { keys: result.keys, at };
     cache.failure = undefined;
@@ -198,7 +209,7 @@ async function fetchNow<Keys>(cache: Cache<Keys>, trace: Trace | undefined): Pro
   }
   const retryAfter = Math.min(result.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS);
   const times = (cache.failure?.times ?? 0) + 1;
-  cache.failure = { startedAt: at, endedAt: cache.clock.now(), times, retryAfter };
+  cache.failure = { endedAt: cache.clock.now(), times, retryAfter };
 }
 
 function isDue<Keys>({ clock, ages, held, failure }: Cache<Keys>): boolean {
@@ -209,9 +220,9 @@ function isDue<Keys>({ clock, ages, held, failure }: Cache<Keys>): boolean {
 }
 
 /** Whether the pause after a failed fetch is over. @param longest without a `Retry-After` */
-function mayRetry(clock: Clock, { startedAt, endedAt, times, retryAfter }: Failure, longest: number): boolean {
+function mayRetry(clock: Clock, { endedAt, times, retryAfter }: Failure, longest: number): boolean {
   const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** (times - 1), longest);
-  return passed(clock, startedAt, pause) && passed(clock, endedAt, retryAfter);
+  return passed(clock, endedAt, Math.max(pause, retryAfter));
 }
 
 /** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */

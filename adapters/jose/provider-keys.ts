@@ -13,16 +13,14 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { toSeconds } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { type Fetch, fetchedKeys, isStale, type Waiting } from './fetched-keys.ts';
+import { type Fetch, fetchedKeys, isStale } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
+import type { KeyWaits } from './key-waits.ts';
 import { publishedKeys, readPublishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
-  /**
-   * The same for tokens that any client can present at the endpoints of kill switches: few of their callers wait for a
-   * fetch.
-   */
-  readonly anonymous: ProviderKeys;
+  /** The same at an endpoint, among whose callers those that need a fetch wait. */
+  at(waits: KeyWaits): ProviderKeys;
   /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, even if it failed. */
   start(): Promise<void>;
   stop(): void;
@@ -63,8 +61,8 @@ export function providerKeys(
   let timer: NodeJS.Timeout | undefined;
 
   const verifying =
-    (among?: Waiting): ProviderKeys['verify'] =>
-    async (jws, trace) => {
+    (among?: KeyWaits): ProviderKeys['verify'] =>
+    async (jws, trace, permit) => {
       const digest = hash('sha256', jws.text, 'base64url');
       const fingerprint = verified.get(digest);
       const held = published.held(trace);
@@ -76,7 +74,8 @@ export function providerKeys(
         }
         verified.delete(digest);
       }
-      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace, among);
+      const waiter = among && { among, permit };
+      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace, waiter);
       if (verdict.kind !== 'verified') return verdict;
       if (!hasExpired) verified.set(digest, verdict.key.fingerprint);
       return { kind: 'verified', ...verdict.keys.issuers };
@@ -84,7 +83,7 @@ export function providerKeys(
 
   return {
     verify: verifying(),
-    anonymous: { verify: verifying({ count: 0 }), lastFetchedAt: published.lastFetchedAt },
+    at: (waits) => ({ verify: verifying(waits), lastFetchedAt: published.lastFetchedAt }),
     lastFetchedAt: published.lastFetchedAt,
     refreshIfDue: () => published.refreshIfDue(),
     start() {
@@ -117,10 +116,12 @@ async function fetchWithIssuer(
   trace: Trace | undefined,
 ): Promise<Fetch<{ readonly issuers: Issuers; readonly ring: KeyRing }>> {
   const provider = await metadata.refresh(trace);
-  if (provider === undefined) return { kind: 'failed', retryAfter: metadata.retryAfter() };
+  if (provider === undefined) {
+    return { kind: 'failed', retryAfter: metadata.retryAfter(), timedOut: metadata.hasTimedOut() };
+  }
   const { jwksUri, ...issuers } = provider;
   const result = await fetch(jwksUri, trace);
-  if (result.kind === 'failed') return { kind: 'failed', retryAfter: result.retryAfter ?? metadata.retryAfter() };
+  if (result.kind === 'failed') return { ...result, retryAfter: result.retryAfter ?? metadata.retryAfter() };
   // A set without a usable key is surely a mistake of the provider. The last good set is kept, as after a failed fetch.
   if (result.keys.length === 0) return { kind: 'failed' };
   return { kind: 'fetched', keys: { issuers, ring: result.keys } };

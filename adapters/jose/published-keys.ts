@@ -9,8 +9,9 @@ import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import type { Fetch, FetchedKeys, Waiting } from './fetched-keys.ts';
+import type { Fetch, FetchedKeys } from './fetched-keys.ts';
 import { importKey, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
+import type { Waiter } from './key-waits.ts';
 
 export interface PublishedKeysRules {
   /** The owner of the keys, named in the log. */
@@ -20,8 +21,10 @@ export interface PublishedKeysRules {
   /** A set of more keys is refused. */
   readonly maxKeys?: number;
   readonly httpsOnly: boolean;
-  /** Set if keys may come from public addresses only: the agent that owns them, named in the log. */
-  readonly publicOnlyFor?: AgentId | undefined;
+  /** Whether keys may come from public addresses only. */
+  readonly publicOnly?: boolean | undefined;
+  /** The agent that owns the keys, or the first of several with the same URI: the log names it, the records do not. */
+  readonly agent?: AgentId | undefined;
 }
 
 /** The time limit of a fetch (supplement "Client assertions", remote key sets). */
@@ -39,11 +42,18 @@ export function publishedKeys(
   log: Log,
   rules: PublishedKeysRules,
 ): (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>> {
-  const { owner, publicOnlyFor: agent } = rules;
+  const { owner, agent } = rules;
   let lastProblem: string | undefined;
   let lastUnused: string | undefined;
   return async (uri, trace) => {
-    const { ring, problem, unused, retryAfter, cause } = await readPublishedKeys(uri, network, rules, trace);
+    const {
+      ring,
+      problem,
+      unused,
+      retryAfter,
+      timedOut = false,
+      cause,
+    } = await readPublishedKeys(uri, network, rules, trace);
     // Keys are also fetched in the background, where no caller could catch the error.
     if (cause !== undefined) log.error('Reading a key set failed.', cause, { ...traceFields(trace), owner });
     const about = { ...traceFields(trace), owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
@@ -52,7 +62,7 @@ export function publishedKeys(
     lastProblem = problem;
     if (unused !== undefined && unused !== lastUnused) log.info('Keys of the set are not used.', { ...about, unused });
     if (problem === undefined) lastUnused = unused;
-    return ring === undefined ? { kind: 'failed', retryAfter } : { kind: 'fetched', keys: ring };
+    return ring === undefined ? { kind: 'failed', retryAfter, timedOut } : { kind: 'fetched', keys: ring };
   };
 }
 
@@ -62,6 +72,7 @@ interface ReadKeys extends Partial<Problem> {
   /** Sentences about the keys of the set that are not in the ring. */
   readonly unused?: string | undefined;
   readonly retryAfter?: number | undefined;
+  readonly timedOut?: boolean;
   /** An error that is a fault of this program. */
   readonly cause?: unknown;
 }
@@ -70,7 +81,7 @@ interface ReadKeys extends Partial<Problem> {
 export async function readPublishedKeys(
   uri: string,
   network: Network,
-  { owner, keys, maxBytes, maxKeys, httpsOnly, publicOnlyFor }: PublishedKeysRules,
+  { owner, keys, maxBytes, maxKeys, httpsOnly, publicOnly = false }: PublishedKeysRules,
   trace?: Trace,
 ): Promise<ReadKeys> {
   if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
@@ -81,7 +92,7 @@ export async function readPublishedKeys(
       headers: { accept: 'application/jwk-set+json, application/json' },
       timeoutMs: TIMEOUT_MS,
       maxBytes,
-      publicOnly: publicOnlyFor !== undefined,
+      publicOnly,
       trace,
       purpose: 'keys',
     });
@@ -103,7 +114,7 @@ export async function readPublishedKeys(
     const sentences = ['No key of the set can be used.', ...(unused === undefined ? [] : [unused])];
     return { ring, problem: sentences.join(' '), status };
   } catch (cause) {
-    if (cause instanceof NetworkFailure) return { problem: cause.message };
+    if (cause instanceof NetworkFailure) return { problem: cause.message, timedOut: cause.timedOut };
     return { problem: 'Reading it failed.', cause };
   }
 }
@@ -125,11 +136,11 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   jws: CompactJws,
   algorithms: readonly string[],
   trace?: Trace,
-  among?: Waiting,
+  waiter?: Waiter,
 ): Promise<PublishedVerdict<Keys>> {
   // Checked before any fetch: no key can help with an unsupported algorithm.
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
-  const { keys, fresh } = await published.current(trace, among);
+  const { keys, fresh } = await published.current(trace, waiter);
   if (keys === undefined) return { kind: 'keys_unavailable' };
   let { ring } = keys;
   const first = await verifyWithRing(ring, jws, algorithms);
@@ -137,7 +148,7 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   if (fresh) return first;
   // The keys are fetched again also for a known `kid`: some providers publish a new key under the old `kid`.
   for (let fault: Faulty = first, lookUps = 1; ; lookUps += 1) {
-    const lookUp = await published.again(trace, among);
+    const lookUp = await published.again(trace, waiter);
     if (lookUp.kind === 'too_early') return fault;
     if (lookUp.kind === 'failed') return namesKnownKey(ring, jws) ? fault : { kind: 'keys_unavailable' };
     ({ ring } = lookUp.keys);

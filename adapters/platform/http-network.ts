@@ -167,7 +167,7 @@ async function bounded(sent: ClientRequest, { timeoutMs, maxBytes, arrived }: Bo
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new NetworkFailure(`There was no complete answer within ${timeoutMs} ms.`)),
+      () => reject(new NetworkFailure(`There was no complete answer within ${timeoutMs} ms.`, { timedOut: true })),
       timeoutMs,
     );
   });

@@ -19,7 +19,7 @@ import type { Trace } from '../../domain/trace-context.ts';
 import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
 import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { ApprovalKeys } from '../ports/keys.ts';
+import type { ApprovalKeys, HeldPermit } from '../ports/keys.ts';
 import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
 import { findCurrentToken, type Introspection } from '../token/introspect.ts';
 
@@ -49,6 +49,7 @@ export async function askForApproval(
   service: ApprovalService,
   question: ApprovalQuestion,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<AskedApproval>> {
   const { sharedTime, clock, randomness, digest } = service;
 
@@ -63,7 +64,7 @@ export async function askForApproval(
   // 2. The request, and who signed it.
   const request = readApprovalRequest(question.request, service.issuer);
   if (request === undefined) return denied('approval_request_malformed');
-  const fault = await signatureFault(service, request, trace);
+  const fault = await signatureFault(service, request, trace, permit);
   if (fault !== undefined) return fault;
 
   // 3. Its times, and whether it is about this token.
@@ -110,8 +111,9 @@ async function signatureFault(
   { approvalKeys }: Pick<ApprovalService, 'approvalKeys'>,
   { issuer, jws }: ApprovalRequest,
   trace: Trace | undefined,
+  permit: HeldPermit,
 ): Promise<Denied | undefined> {
-  const { kind } = await approvalKeys.verify(issuer, jws, trace);
+  const { kind } = await approvalKeys.verify(issuer, jws, trace, permit);
   switch (kind) {
     case 'verified':
       return undefined;

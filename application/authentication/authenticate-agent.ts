@@ -18,7 +18,7 @@ import type { Trace } from '../../domain/trace-context.ts';
 import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
 import type { Agents } from '../ports/agents.ts';
-import type { AgentKeys } from '../ports/keys.ts';
+import type { AgentKeys, HeldPermit } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 /** The algorithms an assertion may be signed with (supplement "Client assertions"). */
@@ -55,7 +55,12 @@ export interface AuthenticatedAgent {
 export async function authenticateAgent(
   { agents, agentKeys, clock, sharedTime, audiences }: AgentAuthentication,
   { assertion, clientId }: Credentials,
-  options: { readonly about?: DenialSubject; readonly disabledToo?: boolean; readonly trace?: Trace | undefined } = {},
+  options: {
+    readonly about?: DenialSubject;
+    readonly disabledToo?: boolean;
+    readonly trace?: Trace | undefined;
+    readonly permit?: HeldPermit;
+  } = {},
 ): Promise<Outcome<AuthenticatedAgent>> {
   // 1. The assertion is well-formed, and made by one agent about itself.
   const jws = assertion === undefined ? undefined : readCompactJws(assertion);
@@ -69,7 +74,7 @@ export async function authenticateAgent(
   const agentId = parseAgentId(issuer);
   const agent = agentId === undefined ? undefined : await agents.find(agentId);
   if (agent === undefined) return denied('actor_unknown_agent');
-  const signature = await agentKeys.verify(agent, jws, options.trace);
+  const signature = await agentKeys.verify(agent, jws, options.trace, options.permit);
   if (signature.kind !== 'verified') return denied(`actor_${signature.kind}`);
 
   // 3. The assertion is meant for this service, and valid now. From here on, records of refusals name the agent.

@@ -5,6 +5,7 @@ import { type OperatorClaims, type OperatorPerson, operatorIn } from '../../doma
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, type Outcome } from '../outcome.ts';
+import type { HeldPermit } from '../ports/keys.ts';
 import { readSubjectToken, type SubjectValidation } from './validate-subject-token.ts';
 
 export type OperatorValidation = SubjectValidation & OperatorClaims;
@@ -14,9 +15,10 @@ export async function validateOperator(
   validation: OperatorValidation,
   token: string,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<OperatorPerson>> {
   // An operator need not be a person whom agents act for: the token needs no sponsor key.
-  const outcome = await readSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
+  const outcome = await readSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace, permit);
   if (outcome.kind === 'denied') return outcome;
   const { person, claims } = outcome.value;
   const { expiry } = claims;

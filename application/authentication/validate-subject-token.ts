@@ -5,7 +5,7 @@ import type { Claims } from '../../domain/tokens/claims.ts';
 import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
-import { type ProviderKeys, providerFault } from '../ports/keys.ts';
+import { type HeldPermit, type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 export interface SubjectValidation {
@@ -35,8 +35,9 @@ export async function validateSubjectToken(
   validation: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<TokenPerson>> {
-  const outcome = await readSubjectToken(validation, subjectToken, trace);
+  const outcome = await readSubjectToken(validation, subjectToken, trace, permit);
   return outcome.kind === 'denied' ? outcome : allowed(outcome.value.person);
 }
 
@@ -45,12 +46,13 @@ export async function readSubjectToken(
   validation: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<{ readonly person: TokenPerson; readonly claims: Claims }>> {
   const { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim, refuseBound, scopeClaim } =
     validation;
   const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
-  const signature = await providerKeys.verify(jws, trace);
+  const signature = await providerKeys.verify(jws, trace, permit);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer, accessTokenIssuer = issuer } = signature;
   // Listed, because `validation` is the whole use case of an exchange: a copy of it would cost more than the checks.

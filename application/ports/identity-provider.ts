@@ -53,8 +53,12 @@ export interface ProviderMetadata {
   refresh(trace?: Trace): Promise<ProviderDescription | undefined>;
   /** The `Retry-After` of the last answer in seconds, if that was a failure with such a header. */
   retryAfter(): number | undefined;
+  /** Whether the last fetch ended at its time limit. */
+  hasTimedOut(): boolean;
   /** The document that `current` describes, with all its members. */
   document(trace?: Trace): Promise<JsonObject | undefined>;
+  /** The cached metadata, without waiting for the provider. */
+  cached(): ProviderDescription | undefined;
   /** The cached document, without waiting for the provider. */
   cachedDocument(): JsonObject | undefined;
   /**

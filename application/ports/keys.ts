@@ -2,6 +2,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
+import type { Permit } from '../../domain/concurrency-limiter.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
@@ -46,9 +47,15 @@ export interface SigningKeys {
   readonly checkpoints: CheckpointSigner;
 }
 
+/**
+ * A caller that waits for keys to be fetched holds no permit of the concurrency limiter: the token that it sent may be
+ * forged. Each `verify` below therefore takes the permit of the request, and pauses it for the time of the wait.
+ */
+export type HeldPermit = Pick<Permit, 'pause'> | undefined;
+
 export interface AgentKeys {
   /** Verifies an assertion with the agent's registered keys, inline or fetched. ES256, RS256, PS256. */
-  verify(agent: Agent, assertion: CompactJws, trace?: Trace): Promise<SignatureVerdict>;
+  verify(agent: Agent, assertion: CompactJws, trace?: Trace, permit?: HeldPermit): Promise<SignatureVerdict>;
   /** Whether a key can be imported; for example, its EC point must lie on the curve. */
   isUsable(key: Jwk): Promise<boolean>;
 }
@@ -64,6 +71,7 @@ export interface ApprovalKeys {
     audience: string,
     request: CompactJws,
     trace?: Trace,
+    permit?: HeldPermit,
   ): Promise<SignatureVerdict | { readonly kind: 'unknown_issuer' }>;
 }
 
@@ -72,7 +80,11 @@ type ProviderSignature = { readonly kind: 'verified' } & Pick<ProviderDescriptio
 /** The keys of the upstream identity provider or of a signal transmitter, from its metadata and key set. */
 export interface ProviderKeys {
   /** Verifies a token with the provider's published keys. The issuers are those to which the keys belong. */
-  verify(jws: CompactJws, trace?: Trace): Promise<ProviderSignature | { readonly kind: SignatureFault }>;
+  verify(
+    jws: CompactJws,
+    trace?: Trace,
+    permit?: HeldPermit,
+  ): Promise<ProviderSignature | { readonly kind: SignatureFault }>;
   /** When keys were last fetched successfully; `undefined` before the first fetch. */
   lastFetchedAt(): Instant | undefined;
 }

@@ -49,16 +49,19 @@ export class NetworkFailure extends Error {
   readonly answered: boolean;
   /** Whether the connection broke before the first byte of a response, and the request was not sent again. */
   readonly cut: boolean;
-  /** The status of such a response. */
+  /** The status of an unreadable response. */
   readonly status: number | undefined;
+  /** Whether the time limit ended the request. */
+  readonly timedOut: boolean;
 
   constructor(
     message: string,
-    options: ErrorOptions & Partial<Pick<NetworkFailure, 'answered' | 'cut' | 'status'>> = {},
+    options: ErrorOptions & Partial<Pick<NetworkFailure, 'answered' | 'cut' | 'status' | 'timedOut'>> = {},
   ) {
     super(message, options);
     this.answered = options.answered ?? false;
     this.cut = options.cut ?? false;
+    this.timedOut = options.timedOut ?? false;
     this.status = options.status;
   }
 }

@@ -16,7 +16,7 @@ import type { Trace } from '../../domain/trace-context.ts';
 import { type LogOutVerdict, logOut } from '../decisions/log-out.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import { type ProviderKeys, providerFault } from '../ports/keys.ts';
+import { type HeldPermit, type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 import { type Log, traceFields } from '../ports/telemetry.ts';
 
@@ -53,7 +53,7 @@ interface OperatorsLogout {
    * The issuer of the upstream provider. Behind `Service:UpstreamIdp:MetadataUrl` it may be the operators' own provider;
    * `undefined` if its metadata could not be read yet.
    */
-  readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
+  readonly upstreamIssuer: (trace?: Trace, permit?: HeldPermit) => Promise<string | undefined>;
 }
 
 /** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
@@ -71,8 +71,9 @@ export async function acceptLogout(
   service: AcceptLogout,
   logoutToken: string | undefined,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<LogoutOutcome> {
-  const outcome = await decide(service, logoutToken, trace);
+  const outcome = await decide(service, logoutToken, trace, permit);
   if (outcome.kind === 'refused') {
     await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason }, trace);
   }
@@ -83,6 +84,7 @@ async function decide(
   service: AcceptLogout,
   logoutToken: string | undefined,
   trace: Trace | undefined,
+  permit: HeldPermit,
 ): Promise<LogoutOutcome> {
   const { decisions, clock, sharedTime, refuseLoggedOut, endTasksWithoutSession } = service;
 
@@ -91,7 +93,7 @@ async function decide(
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const latest = await sharedTime.latest();
   const times = { now: clock.now(), latest };
-  const { isOfOperators, ...read } = await readAtProvider(jws, service, times, trace);
+  const { isOfOperators, ...read } = await readAtProvider(jws, service, times, trace, permit);
   if (read.kind === 'refused') return read;
   const { issuer, accepted, first } = read;
 
@@ -146,15 +148,16 @@ async function readAtProvider(
   service: AcceptLogout,
   times: Times,
   trace: Trace | undefined,
+  permit: HeldPermit,
 ): Promise<ReadToken & { readonly isOfOperators: boolean }> {
   // The claim is not trusted yet. It only says whose keys must verify it.
   const own = service.operators?.issuer === jws.claims.issuer ? service.operators : undefined;
-  if (own === undefined) return { ...(await readToken(jws, service, times, trace)), isOfOperators: false };
-  const upstream = await own.upstreamIssuer(trace);
+  if (own === undefined) return { ...(await readToken(jws, service, times, trace, permit)), isOfOperators: false };
+  const upstream = await own.upstreamIssuer(trace, permit);
   const isOther = upstream !== undefined && upstream !== own.issuer;
   // At one provider, a token for a client that operators and people share ends what belongs to both.
   const clients = isOther ? [own.client] : [...service.clients, own.client];
-  const read = await readToken(jws, { ...own, clients }, times, trace);
+  const read = await readToken(jws, { ...own, clients }, times, trace, permit);
   const isForOthers = read.kind === 'accepted' && read.accepted.some((client) => client !== own.client);
   if (upstream === undefined && isForOthers) {
     // It may be one provider. To close only the operators' sessions would use up the token, and no task would ever end.
@@ -169,8 +172,9 @@ async function readToken(
   { providerKeys, clients }: Pick<AcceptLogout, 'providerKeys' | 'clients'>,
   times: Times,
   trace: Trace | undefined,
+  permit: HeldPermit,
 ): Promise<ReadToken> {
-  const signature = await providerKeys.verify(jws, trace);
+  const signature = await providerKeys.verify(jws, trace, permit);
   if (signature.kind !== 'verified') {
     return { kind: 'refused', reason: `logout_${providerFault(signature.kind)}` };
   }

@@ -10,7 +10,7 @@ import type { Trace } from '../../domain/trace-context.ts';
 import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/apply-security-event.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import { type ProviderKeys, providerFault } from '../ports/keys.ts';
+import { type HeldPermit, type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 import { type Log, traceFields } from '../ports/telemetry.ts';
 
@@ -24,7 +24,7 @@ interface AcceptSecurityEvent {
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
   /** The issuers of the identity provider that issues the subject tokens. */
-  readonly upstreamIssuers: (trace?: Trace) => Promise<UpstreamIssuers>;
+  readonly upstreamIssuers: (trace?: Trace, permit?: HeldPermit) => Promise<UpstreamIssuers>;
 }
 
 export type SecurityEventOutcome =
@@ -43,8 +43,9 @@ export async function acceptSecurityEvent(
   service: AcceptSecurityEvent,
   eventToken: string | undefined,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<SecurityEventOutcome> {
-  const outcome = await decide(service, eventToken, trace);
+  const outcome = await decide(service, eventToken, trace, permit);
   if (outcome.kind === 'refused') {
     await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason }, trace);
   }
@@ -55,20 +56,21 @@ async function decide(
   service: AcceptSecurityEvent,
   eventToken: string | undefined,
   trace: Trace | undefined,
+  permit: HeldPermit,
 ): Promise<SecurityEventOutcome> {
   const { decisions, transmitterKeys, clock, sharedTime, audience, upstreamIssuers } = service;
 
   // 1. The transmitter signed the token.
   const jws = eventToken === undefined ? undefined : readProviderJws(eventToken);
   if (jws === undefined) return { kind: 'refused', reason: 'ssf_malformed' };
-  const signature = await transmitterKeys.verify(jws, trace);
+  const signature = await transmitterKeys.verify(jws, trace, permit);
   if (signature.kind !== 'verified') {
     return { kind: 'refused', reason: `ssf_${providerFault(signature.kind)}` };
   }
 
   // 2. Its events are for this stream, recent, and about one person of the identity provider.
   const { issuer } = signature;
-  const known = { upstream: await upstreamIssuers(trace), latest: await sharedTime.latest() };
+  const known = { upstream: await upstreamIssuers(trace, permit), latest: await sharedTime.latest() };
   const expected = { issuer, audience, ...known, now: clock.now() };
   const verdict = judgeSecurityEvent(jws, expected);
   if (verdict.kind === 'refused') return verdict;

@@ -31,6 +31,7 @@ import { readSubjectToken, type SubjectValidation } from '../authentication/vali
 import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
+import type { HeldPermit } from '../ports/keys.ts';
 import type { Digest } from '../ports/runtime.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { openListedTask } from './open-listed-task.ts';
@@ -75,6 +76,7 @@ export async function exchangeToken(
   service: Exchange,
   request: ExchangeRequest,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<IssuedToken>> {
   const requested = { audience: request.resource, scope: formatScope(request.scope) };
 
@@ -82,14 +84,14 @@ export async function exchangeToken(
     // 1. Authenticate the agent.
     const { agentKeys, clock, sharedTime, audiences } = service;
     const authentication = { agents, agentKeys, clock, sharedTime, audiences };
-    const asking = await authenticateBoth(authentication, request, { about: requested, trace });
+    const asking = await authenticateBoth(authentication, request, { about: requested, trace, permit });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
       denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
 
     // 2. Validate the person's token.
-    const subject = await readSubjectToken(service, request.subjectToken, trace);
+    const subject = await readSubjectToken(service, request.subjectToken, trace, permit);
     if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
     const { person, claims } = subject.value;
     const about = { sponsor: person.subject };
@@ -168,9 +170,13 @@ const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one a
 async function authenticateBoth(
   authentication: AgentAuthentication,
   { actorToken, clientAssertion, clientId }: ExchangeRequest,
-  { about, trace }: { readonly about: DenialSubject; readonly trace: Trace | undefined },
+  {
+    about,
+    trace,
+    permit,
+  }: { readonly about: DenialSubject; readonly trace: Trace | undefined; readonly permit: HeldPermit },
 ): Promise<Outcome<AuthenticatedAgent>> {
-  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about, trace });
+  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about, trace, permit });
   if (acting.kind === 'denied' || clientAssertion === undefined) return acting;
   const { agent, assertion } = acting.value;
   const refuse = (reason: DenialReason, detail?: string): Denied =>
@@ -178,7 +184,7 @@ async function authenticateBoth(
 
   // The client_id makes another agent's assertion fail before that agent is looked up.
   const credentials = { assertion: clientAssertion, clientId: agent.agentId };
-  const client = await authenticateAgent(authentication, credentials, { trace });
+  const client = await authenticateAgent(authentication, credentials, { trace, permit });
   if (client.kind === 'denied') {
     const { reason } = client.denial;
     return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);

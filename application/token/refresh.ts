@@ -16,6 +16,7 @@ import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor
 import { renewGrant } from '../decisions/renew-grant.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
+import type { HeldPermit } from '../ports/keys.ts';
 import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
@@ -46,6 +47,7 @@ export async function refreshToken(
   service: Refresh,
   request: RefreshRequest,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<IssuedToken>> {
   const requested = {
     audience: request.resource,
@@ -56,7 +58,7 @@ export async function refreshToken(
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
     const { agentKeys, clock, sharedTime, audiences } = service;
     const authentication = { agents, agentKeys, clock, sharedTime, audiences };
-    const asking = await authenticateAgent(authentication, credentials, { about: requested, trace });
+    const asking = await authenticateAgent(authentication, credentials, { about: requested, trace, permit });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 

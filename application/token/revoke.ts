@@ -22,7 +22,7 @@ import { revokeSingleToken } from '../decisions/revoke-single-token.ts';
 import { spendAssertion } from '../decisions/spend-assertion.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { SigningKeys } from '../ports/keys.ts';
+import type { HeldPermit, SigningKeys } from '../ports/keys.ts';
 import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type MismatchCounter, readTaskToken, type TaskToken } from './introspect.ts';
@@ -49,10 +49,11 @@ export async function revokeToken(
   service: RevokeToken,
   request: RevocationRequest,
   trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<Outcome<RevocationResult>> {
   // 1. Authenticate the agent. A disabled agent may still revoke its own tokens.
   const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-  const asking = await authenticateAgent(service, credentials, { disabledToo: true, trace });
+  const asking = await authenticateAgent(service, credentials, { disabledToo: true, trace, permit });
   if (asking.kind === 'denied') return asking;
 
   // 2. Revoking a grant ends its task; revoking a task token ends only that token. The form of the token decides which

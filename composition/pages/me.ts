@@ -4,6 +4,7 @@ import type { HttpSurfaces } from '../../adapters/http/app.ts';
 import { meRoutes } from '../../adapters/http/me/me-routes.ts';
 import type { PageOptions, PageSurface } from '../../adapters/http/me/page-requests.ts';
 import type { ScopeWords } from '../../adapters/http/me/view.ts';
+import { strangersWait } from '../../adapters/jose/key-waits.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../../application/authentication/validate-me-token.ts';
 import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
@@ -42,7 +43,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
     audience === undefined
       ? undefined
       : {
-          providerKeys: providerKeys.anonymous,
+          providerKeys: providerKeys.at(strangersWait()),
           clock,
           sharedTime: clockWatch,
           audience,
@@ -55,7 +56,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
   const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };
   return {
     issuer: settings['Service:Issuer'],
-    validate: validation && ((token, trace) => validateMeToken(validation, token, trace)),
+    validate: validation && ((token, trace, permit) => validateMeToken(validation, token, trace, permit)),
     sessions: provider && meSessions(parts, provider),
     refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
     tasks: (person, question) => myTasks(service, person, question),

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
+import { strangersWait } from '../../adapters/jose/key-waits.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { recordDenials } from '../../application/ledger/record-denial.ts';
@@ -45,7 +46,7 @@ onEveryDatabase('the revocation of a grant that a plain read does not find', ({ 
       clock,
       sharedTime: agreeing(clock),
       signingKeys,
-      agentKeys: agentKeys(httpNetwork(), clock, capturedLog()),
+      agentKeys: agentKeys(httpNetwork(), clock, capturedLog()).at(strangersWait()),
       audiences: [ISSUER],
       issuer: ISSUER,
       tasks: {

@@ -24,6 +24,7 @@ function fixture(limits: { concurrency: number; queue: number; waitMs?: number }
     refused,
     ask,
     release: (name: string) => held.get(name)?.release(),
+    pause: (name: string) => held.get(name)?.pause() ?? (() => undefined),
     wait(ms: number) {
       now += ms;
     },
@@ -107,6 +108,36 @@ describe('A concurrency limiter', () => {
     s.release('a');
     expect(s.started).to.deep.equal(['a', 'b']);
     expect(s.limiter).to.include({ busy: 1, waiting: 1 });
+  });
+
+  it('gives a paused permit to the next entry, and takes it again at once when the pause ends', () => {
+    const s = fixture({ concurrency: 1, queue: 5 });
+    for (const name of ['a', 'b', 'c']) s.ask(name);
+    const resume = s.pause('a');
+    expect([s.started, s.limiter.busy]).to.deep.equal([['a', 'b'], 1]);
+    resume();
+    resume();
+    expect([s.started, s.limiter.busy]).to.deep.equal([['a', 'b'], 2]);
+    s.release('b');
+    expect([s.started, s.limiter.busy], 'still one too many').to.deep.equal([['a', 'b'], 1]);
+    s.release('a');
+    expect([s.started, s.limiter.busy]).to.deep.equal([['a', 'b', 'c'], 1]);
+  });
+
+  it('counts a permit once that is released during its pause, paused twice, or paused after its release', () => {
+    const s = fixture({ concurrency: 2, queue: 5 });
+    for (const name of ['a', 'b', 'c']) s.ask(name);
+    const resume = s.pause('a');
+    const again = s.pause('a');
+    expect(s.limiter.busy).to.equal(2);
+    s.release('a');
+    resume();
+    again();
+    expect(s.limiter.busy).to.equal(2);
+    s.release('b');
+    s.release('c');
+    s.pause('c')();
+    expect(s.limiter.busy).to.equal(0);
   });
 
   it('keeps its limits in any order of calls: it settles each entry at most once, and loses no permit', () => {

@@ -87,8 +87,8 @@ describe('The keys of a tool server that may ask for approvals', () => {
         answered += 1;
         return [status, body.error_description];
       });
-      // Four requests wait for the keys.
-      await eventually(() => answered === 5);
+      // One request waits for the keys.
+      await eventually(() => answered === 8);
       expect(narrow.log.lines.slice(before).join(), 'the fetch goes on').not.to.include('There are no new keys.');
       expect((await narrow.introspect(String(token))).active).to.equal(true);
       await server.close();

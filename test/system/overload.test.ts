@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { startConsole } from '../support/console/console-service.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
-import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { holdRevoking } from '../support/held-permit.ts';
+import { answering, startLoopback } from '../support/loopback.ts';
 import {
   ADMIN_KEY,
   fieldsOf,
@@ -15,9 +15,9 @@ import {
   startMandate,
   withService,
 } from '../support/mandate.ts';
-import { OPERATORS } from '../support/operators.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../support/transmitter.ts';
+import { startUserDirectory, type UserDirectory } from '../support/user-directory.ts';
 
 const ONE_TURN = { 'Service:Overload:ConcurrencyLimit': '1', 'Service:Overload:QueueLimit': '0' };
 
@@ -58,39 +58,39 @@ for (const database of databasesByLength) {
   describe(`The concurrency limits on ${database.name}`, () => {
     let mandate: Mandate;
     let narrow: Mandate;
-    /** The host of the slow agent's keys. It answers when a test lets it. */
-    let keys: Loopback;
+    /** Knows whether a person is active. It answers when a test lets it. */
+    let directory: UserDirectory;
     let waiting: (() => void)[];
     let agent: RegisteredAgent;
-    let slow: RegisteredAgent;
     before(async () => {
       mandate = await startMandate({ database, settings: { ...EVERY_RECEIVER, ...ME } });
-      narrow = await mandate.another(ONE_TURN);
+      directory = await startUserDirectory(answering({ enabled: true }));
+      narrow = await mandate.another({ ...ONE_TURN, ...directory.settings });
       waiting = [];
-      keys = await startLoopback((...told) => void waiting.push(() => answering({ keys: [] })(...told)), { tls: true });
       agent = await narrow.agent();
-      slow = await narrow.agent({ jwks: undefined, jwks_uri: `${keys.url}/jwks.json` });
     });
     after(async () => {
       await narrow.stop();
       await mandate.stop();
-      await keys.close();
+      await directory.server.close();
     });
 
-    /** Runs `act` while requests that wait for the slow agent's keys hold permits. Resolves with their responses. */
-    async function meanwhile(forms: readonly (readonly [path: string, form: object])[], act: () => Promise<unknown>) {
-      const before = keys.received.length;
-      const answers = forms.map(([path, form]) => narrow.post(path, { ...form }));
-      while (keys.received.length === before) await new Promise((resolve) => setTimeout(resolve, 2));
+    /** Runs `act` while an exchange that waits for the directory holds the permit. Resolves with its response. */
+    async function whileExchanging(act: () => Promise<unknown>) {
+      const usual = directory.answer;
+      directory.answer = (...told) => void waiting.push(() => usual(...told));
+      const answer = agent.exchange();
+      await eventually(() => waiting.length > 0);
+      directory.answer = usual;
       await act();
-      for (const answer of waiting.splice(0)) answer();
-      return Promise.all(answers);
+      for (const each of waiting.splice(0)) each();
+      return answer;
     }
 
     it('refuse an exchange with 503 and Retry-After, record it, and do not mark the assertion as used', async () => {
       const form = agent.exchangeForm();
       const lines = await mandate.recorded(async () => {
-        const [held] = await meanwhile([['/oauth2/token', slow.exchangeForm()]], async () => {
+        const held = await whileExchanging(async () => {
           for (let time = 0; time < 4; time += 1) {
             const answer = await narrow.post('/oauth2/token', form);
             expect(answer.status).to.equal(503);
@@ -109,7 +109,7 @@ for (const database of databasesByLength) {
             expect((await narrow.get(path)).status, path).to.equal(200);
           }
         });
-        expect(held?.status).to.equal(401);
+        expect(held.status).to.equal(200);
         expect((await narrow.post('/oauth2/token', form)).status).to.equal(200);
         narrow.clock.advance(120);
         await narrow.jobs.closeWindows();
@@ -124,7 +124,8 @@ for (const database of databasesByLength) {
 
     it("give all revoking surfaces one common permit, and refuse each request in the surface's format", async () => {
       const lines = await mandate.recorded(async () => {
-        await meanwhile([['/oauth2/revoke', slow.revokeForm('tok')]], async () => {
+        const release = await holdRevoking(narrow);
+        try {
           for (const [path, , type, body, init] of REVOKING) {
             const response = await fetch(`${narrow.url}${path}`, init);
             expect(response.status, path).to.equal(503);
@@ -136,7 +137,9 @@ for (const database of databasesByLength) {
             expect(await response.json(), path).to.deep.equal(body);
           }
           expect((await narrow.post('/oauth2/token', agent.exchangeForm())).status).to.equal(200);
-        });
+        } finally {
+          await release();
+        }
       });
       const refusals = lines.filter((line) => line.reason === 'overloaded');
       expect(refusals.map(({ event }) => event)).to.deep.equal(REVOKING.map(([, event]) => event));
@@ -231,60 +234,6 @@ for (const database of databasesByLength) {
         const others = Array.from({ length: 20 }, async () => (await open.admin('GET', '/audit?limit=1')).status);
         expect(await Promise.all(others)).to.deep.equal(Array(20).fill(200));
       });
-    });
-  });
-
-  describe(`The permits of kill switches on ${database.name}`, () => {
-    let provider: IdentityProvider;
-    let mandate: Mandate;
-    /** The host of an agent's keys, which never answers. */
-    let keys: Loopback;
-    before(async () => {
-      provider = await startIdentityProvider();
-      keys = await startLoopback(() => undefined, { tls: true });
-      const settings = {
-        ...OPERATORS,
-        ...ME,
-        'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
-        'Service:Overload:ConcurrencyLimit': '10',
-        'Service:Overload:QueueLimit': '0',
-      };
-      mandate = await startMandate({ database, provider, settings });
-      await mandate.untilReady();
-    });
-    after(async () => {
-      await provider.stop();
-      await keys.close();
-      await mandate.stop();
-    });
-
-    it('are not all held by forged tokens, while the hosts of their keys do not answer', async () => {
-      const iat = mandate.clock.seconds();
-      const forged = provider.mintAccessToken({}, { kid: 'unknown' });
-      const bearer = { headers: { authorization: `Bearer ${forged}` } };
-      const slow = await mandate.agent({ jwks: undefined, jwks_uri: `${keys.url}/jwks.json` });
-      provider.answerInstead(() => undefined);
-      let answered = 0;
-      const flood = Array.from({ length: 12 }, () => [
-        mandate.post('/backchannel-logout', { logout_token: forged }),
-        mandate.send('/admin/agents', bearer),
-        mandate.send('/me/tasks', { method: 'DELETE', ...bearer }),
-        mandate.post('/oauth2/revoke', slow.revokeForm('x')),
-      ]).flat();
-      const statuses = flood.map(async (sent) => {
-        const { status } = await sent;
-        answered += 1;
-        return status;
-      });
-      // Four callers wait for the keys of each host.
-      await eventually(() => answered >= flood.length - 8);
-      expect((await mandate.admin('DELETE', '/admin/sponsors/ada/tasks')).status).to.equal(200);
-      // A token under a known key waits for no answer.
-      const logout_token = provider.signLogoutToken({ sub: 'ada', iat, exp: iat + 600 });
-      expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
-      expect(answered, 'no look-up has ended').to.equal(flood.length - 8);
-      await Promise.all([provider.goDown(), keys.close()]);
-      expect(await Promise.all(statuses)).not.to.include(200);
     });
   });
 }

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
+import type { HeldPermit } from '../../../application/ports/keys.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import { type Operator, type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
@@ -20,7 +21,7 @@ export interface OperatorAccess {
   /** Whether a responder may end all tasks of all people (`Service:Operators:StopEverything`). The admin key always may. */
   readonly mayStopEverything: boolean;
   /** Validates an access token. */
-  validate(token: string, trace?: Trace): Promise<Outcome<OperatorPerson>>;
+  validate(token: string, trace?: Trace, permit?: HeldPermit): Promise<Outcome<OperatorPerson>>;
   /** Records that a person lacks the role for a route, or has none at the end of a sign-in (`GET /callback`). */
   refuseRole(person: OperatorPerson, route: AdminRoute | 'GET /callback', trace?: Trace): Promise<void>;
   /** Records that the provider's keys could not be fetched. */
@@ -45,7 +46,9 @@ export function authenticateOperator(access: Access, operators: OperatorAccess):
     }
     const credential = bearerCredential(request);
     const outcome =
-      credential.kind === 'present' ? await operators.validate(credential.token, request.trace) : undefined;
+      credential.kind === 'present'
+        ? await operators.validate(credential.token, request.trace, request.permit)
+        : undefined;
     if (outcome?.kind === 'allowed') {
       request.operator = outcome.value;
       return next();

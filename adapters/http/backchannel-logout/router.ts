@@ -8,18 +8,19 @@
  */
 
 import express, { type Request, type Response, type Router } from 'express';
+import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest, withoutLineBreak } from '../message/body.ts';
-import { faultHandler } from '../message/faults.ts';
+import { CAPACITY_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 
 export interface BackchannelLogoutSurface {
   /** @param logoutToken `undefined` if the request has no readable token. This is recorded too */
-  accept(logoutToken: string | undefined, trace?: Trace): Promise<LogoutOutcome>;
+  accept(logoutToken: string | undefined, trace?: Trace, permit?: HeldPermit): Promise<LogoutOutcome>;
   readonly log: Log;
 }
 
@@ -34,7 +35,7 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
     if (read === GONE) return;
     const given = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
     const logoutToken = given && withoutLineBreak(given);
-    const outcome = await surface.accept(logoutToken, request.trace);
+    const outcome = await surface.accept(logoutToken, request.trace, request.permit);
     if (read.kind === 'denied') answerDenial(response, read.denial);
     else if (logoutToken === undefined) answerMissingToken(response);
     else answerLogout(response, outcome);
@@ -59,6 +60,7 @@ function answerLogout(response: Response, outcome: LogoutOutcome): void {
   }
   response.reason = outcome.reason;
   if (outcome.reason === 'logout_keys_unavailable') {
+    response.set('Retry-After', String(CAPACITY_RETRY_AFTER));
     response.status(503).json({
       error: 'temporarily_unavailable',
       error_description: "The identity provider's keys could not be fetched. Retry the request.",

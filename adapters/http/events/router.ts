@@ -6,6 +6,7 @@
  */
 
 import express, { type Request, type Response, type Router } from 'express';
+import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
@@ -13,12 +14,12 @@ import type { SecurityEventDenialReason } from '../../../domain/signals/security
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type BearerAccess, requireBearer } from '../message/bearer.ts';
 import { discardRest, readTypedBody, withoutLineBreak } from '../message/body.ts';
-import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
+import { CAPACITY_RETRY_AFTER, DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 
 export interface EventsSurface extends BearerAccess {
   /** @param eventToken `undefined` if the request has no readable token. This is recorded too */
-  accept(eventToken: string | undefined, trace?: Trace): Promise<SecurityEventOutcome>;
+  accept(eventToken: string | undefined, trace?: Trace, permit?: HeldPermit): Promise<SecurityEventOutcome>;
   readonly log: Log;
 }
 
@@ -33,7 +34,7 @@ export function eventsRouter(surface: EventsSurface): Router {
     if (body.kind === 'aborted') return;
     // A token is ASCII. latin1 decodes any other byte to a character that makes the token malformed.
     const eventToken = body.kind === 'read' ? withoutLineBreak(body.bytes.toString('latin1')) : undefined;
-    const outcome = await surface.accept(eventToken, request.trace);
+    const outcome = await surface.accept(eventToken, request.trace, request.permit);
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);
   });
@@ -122,8 +123,7 @@ function answerUnauthenticated(response: Response, reason: CredentialDenialReaso
 
 function answerStorageUnavailable(response: Response): void {
   response.reason = 'storage_unavailable';
-  response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-  answerLater(response, 'The service could not reach its database. Send it again.');
+  answerLater(response, 'The service could not reach its database. Send it again.', DATABASE_RETRY_AFTER);
 }
 
 function answerFault(response: Response): void {
@@ -132,6 +132,7 @@ function answerFault(response: Response): void {
 }
 
 /** RFC 8935 has no code for "try later", so this is OAuth's code. */
-function answerLater(response: Response, description: string): void {
+function answerLater(response: Response, description: string, retryAfter = CAPACITY_RETRY_AFTER): void {
+  response.set('Retry-After', String(retryAfter));
   response.status(503).json({ err: 'temporarily_unavailable', description });
 }

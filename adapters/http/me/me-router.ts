@@ -107,7 +107,7 @@ interface Asked {
 /** Checks the credential before the path and the query are read. */
 function requirePerson(surface: MeSurface, pages: Pages | undefined): RequestHandler {
   return async (request, response, next) => {
-    const identified = await identify(surface, request, request.trace);
+    const identified = await identify(surface, request);
     if (identified.kind === 'refused') {
       discardRest(request);
       await surface.refuse(identified.reason, request.trace);

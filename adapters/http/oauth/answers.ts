@@ -29,7 +29,7 @@ export function answerDenial(response: ServedResponse, denial: Denial): void {
     const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
     response.setHeader('WWW-Authenticate', `${scheme} realm="mandate"`);
   }
-  if (denial.reason === 'overloaded') response.setHeader('Retry-After', CAPACITY_RETRY_AFTER);
+  if (error === 'temporarily_unavailable') response.setHeader('Retry-After', CAPACITY_RETRY_AFTER);
   if (denial.reason === 'too_many_pending') response.setHeader('Retry-After', POLL_INTERVAL_SECONDS);
   sendJson(response, statusOf(error), {
     error,

@@ -8,6 +8,7 @@
 import type { RequestListener } from 'node:http';
 import type { ApprovalQuestion, AskedApproval } from '../../../application/approvals/ask.ts';
 import { denied, type Outcome } from '../../../application/outcome.ts';
+import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
@@ -36,10 +37,10 @@ import { parseApproval, parseIntrospection, parseRevocation, parseTokenRequest }
 import { namingParameter } from './target.ts';
 
 export interface OAuthSurface {
-  exchange(request: ExchangeRequest, trace?: Trace): Promise<Outcome<IssuedToken>>;
-  refresh(request: RefreshRequest, trace?: Trace): Promise<Outcome<IssuedToken>>;
+  exchange(request: ExchangeRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
+  refresh(request: RefreshRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
   introspect(token: string): Promise<IntrospectedToken>;
-  revoke(request: RevocationRequest, trace?: Trace): Promise<Outcome<RevocationResult>>;
+  revoke(request: RevocationRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<RevocationResult>>;
   /** Records a refusal before it is answered. Every request that may be refused passes through here. */
   record<T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>>;
   readonly optionalParameters: OptionalParameters;
@@ -50,7 +51,7 @@ export interface OAuthSurface {
 
 export interface ApprovalSurface {
   readonly issuer: string;
-  ask(question: ApprovalQuestion, trace?: Trace): Promise<Outcome<AskedApproval>>;
+  ask(question: ApprovalQuestion, trace?: Trace, permit?: HeldPermit): Promise<Outcome<AskedApproval>>;
 }
 
 /** The handler of each path. */
@@ -70,32 +71,32 @@ type FormHandler = (
   surface: OAuthSurface,
   form: Form,
   response: ServedResponse,
-  trace: Trace | undefined,
+  from: Pick<ServedRequest, 'trace' | 'permit'>,
 ) => Promise<void>;
 
-const tokenEndpoint: FormHandler = async (surface, form, response, trace) => {
+const tokenEndpoint: FormHandler = async (surface, form, response, { trace, permit }) => {
   const { optionalParameters } = surface;
   const parsed = parseTokenRequest(form, optionalParameters);
   const decide = async (): Promise<Outcome<IssuedToken>> => {
     if (parsed.kind === 'denied') return parsed;
     const { kind, request } = parsed.value;
-    return kind === 'exchange' ? surface.exchange(request, trace) : surface.refresh(request, trace);
+    return kind === 'exchange' ? surface.exchange(request, trace, permit) : surface.refresh(request, trace, permit);
   };
   const outcome = await surface.record(decide, trace);
   if (outcome.kind === 'denied') answerDenial(response, namingParameter(outcome.denial, form, optionalParameters));
   else answerIssued(response, outcome.value);
 };
 
-const introspectionEndpoint: FormHandler = async (surface, form, response, trace) => {
+const introspectionEndpoint: FormHandler = async (surface, form, response, { trace }) => {
   const parsed = parseIntrospection(form);
   const token = parsed.kind === 'denied' ? await surface.record<string>(async () => parsed, trace) : parsed;
   if (token.kind === 'denied') answerDenial(response, token.denial);
   else answerIntrospection(response, await surface.introspect(token.value));
 };
 
-const revocationEndpoint: FormHandler = async (surface, form, response, trace) => {
+const revocationEndpoint: FormHandler = async (surface, form, response, { trace, permit }) => {
   const parsed = parseRevocation(form);
-  const decide = async () => (parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value, trace));
+  const decide = async () => (parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value, trace, permit));
   const outcome = await surface.record(decide, trace);
   if (outcome.kind === 'denied' && outcome.denial.reason !== 'revocation_not_owner') {
     answerDenial(response, outcome.denial);
@@ -107,9 +108,9 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
 
 const approvalEndpoint =
   ({ issuer, ask }: ApprovalSurface): FormHandler =>
-  async (surface, form, response, trace) => {
+  async (surface, form, response, { trace, permit }) => {
     const parsed = parseApproval(form);
-    const decide = async () => (parsed.kind === 'denied' ? parsed : ask(parsed.value, trace));
+    const decide = async () => (parsed.kind === 'denied' ? parsed : ask(parsed.value, trace, permit));
     const outcome = await surface.record(decide, trace);
     if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
     else answerApproval(response, outcome.value, issuer);
@@ -133,7 +134,7 @@ function endpoint(surface: OAuthSurface, handle: FormHandler, more: readonly str
     }
     const read = await readFormRequest(request, added);
     if (read === GONE) return;
-    if (read.kind === 'allowed') return handle(surface, read.value, response, request.trace);
+    if (read.kind === 'allowed') return handle(surface, read.value, response, request);
     const refused = await surface.record(async () => read, request.trace);
     if (refused.kind === 'denied') answerDenial(response, refused.denial);
   };

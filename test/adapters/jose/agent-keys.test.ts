@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
+import { strangersWait } from '../../../adapters/jose/key-waits.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { JwkSet } from '../../../domain/agents/public-key.ts';
@@ -19,7 +20,7 @@ function inline(...keys: readonly object[]): Agent {
 }
 
 describe('The inline keys of an agent', () => {
-  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
+  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog()).at(strangersWait());
   let revision = 0;
 
   /** Gives the agent a new revision in each call, so that no call uses a key that an earlier call imported. */

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { type Fetch, fetchedKeys } from '../../../adapters/jose/fetched-keys.ts';
+import { keyAddress, manyWait, strangersWait } from '../../../adapters/jose/key-waits.ts';
+import { concurrencyLimiter, type Permit } from '../../../domain/concurrency-limiter.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 /** A source of keys whose fetches the test answers. */
@@ -19,11 +21,13 @@ function source() {
     fetches: () => fetches,
     answer: (keys: string) => settle({ kind: 'fetched', keys }),
     fail: (retryAfter?: number) => settle({ kind: 'failed', retryAfter }),
+    timeOut: () => settle({ kind: 'failed', timedOut: true }),
   };
 }
 
 const TOO_EARLY = { kind: 'too_early' };
 const FAILED = { kind: 'failed' };
+const ABSENT = { keys: undefined, fresh: false };
 const fetched = (keys: string) => ({ kind: 'fetched', keys });
 const joined = (keys: string) => ({ kind: 'joined', keys });
 
@@ -55,23 +59,105 @@ describe('Fetched keys', () => {
     expect(from.fetches()).to.equal(1);
   });
 
-  it('let at most four unauthenticated callers wait for a fetch, and every authenticated one; cached keys need no wait', async () => {
-    const [published, among] = [await holding('first'), { count: 0 }];
-    const waiting = Array.from({ length: 4 }, () => published.again(undefined, among));
-    expect(await published.again(undefined, among)).to.deep.equal(FAILED);
-    expect(await published.current(undefined, among)).to.deep.equal({ keys: 'first', fresh: false });
-    const authenticated = published.again();
+  it('let one of several unauthenticated callers wait for an address, and others wait together; cached keys need no wait', async () => {
+    const [published, strangers, many] = [await holding('first'), strangersWait(), manyWait()];
+    const waiter = { among: strangers, permit: undefined };
+    const waiting = published.again(undefined, waiter);
+    for (let time = 0; time < 3; time += 1) expect(await published.again(undefined, waiter)).to.deep.equal(FAILED);
+    expect(await published.current(undefined, waiter)).to.deep.equal({ keys: 'first', fresh: false });
+    const others = Array.from({ length: 5 }, () => published.again(undefined, { among: many, permit: undefined }));
+    expect([strangers.waiting, many.waiting]).to.deep.equal([1, 5]);
     await from.answer('second');
-    expect(await Promise.all([...waiting, authenticated])).to.deep.equal([
+    expect(await Promise.all([waiting, ...others])).to.deep.equal([
       fetched('second'),
-      ...Array(4).fill(joined('second')),
+      ...Array(5).fill(joined('second')),
     ]);
-    expect([from.fetches(), among.count]).to.deep.equal([2, 0]);
+    expect([from.fetches(), strangers.waiting, many.waiting]).to.deep.equal([2, 0, 0]);
     clock.advance(901);
-    const first = Array.from({ length: 4 }, () => published.current(undefined, among));
-    expect(await published.current(undefined, among)).to.deep.equal({ keys: undefined, fresh: false });
+    const first = published.current(undefined, waiter);
+    expect(await published.current(undefined, waiter)).to.deep.equal({ keys: undefined, fresh: false });
     await from.answer('third');
-    for (const { keys } of await Promise.all(first)) expect(keys).to.equal('third');
+    expect((await first).keys).to.equal('third');
+  });
+
+  it('let at most four unauthenticated callers of an endpoint wait, for four addresses', async () => {
+    const among = strangersWait();
+    const published = Array.from({ length: 5 }, make);
+    const asked = published.map((keys) => keys.current(undefined, { among, permit: undefined }));
+    expect(among.waiting).to.equal(4);
+    await from.answer('keys');
+    const found = (await Promise.all(asked)).map(({ keys }) => keys);
+    expect(found).to.deep.equal([...Array(4).fill('keys'), undefined]);
+    expect(among.waiting).to.equal(0);
+  });
+
+  it('count a look-up towards the limit of thirty seconds also if its caller could not wait', async () => {
+    const [published, among] = [await holding('old'), strangersWait()];
+    const elsewhere = Array.from({ length: 4 }, () => make().current(undefined, { among, permit: undefined }));
+    const refused = published.again(undefined, { among, permit: undefined });
+    expect(await refused).to.deep.equal(FAILED);
+    await from.answer('new');
+    await Promise.all(elsewhere);
+    expect(await published.again(undefined, { among, permit: undefined })).to.deep.equal(TOO_EARLY);
+  });
+
+  it('pause the permit of a caller while it waits, however the fetch ends', async () => {
+    const limiter = concurrencyLimiter({ concurrency: 1, queue: 0, waitMs: 1000 }, () => 0);
+    let held: Permit | undefined;
+    limiter.acquire((permit) => {
+      held = permit;
+    });
+    const published = await holding('old');
+    for (const end of [() => from.answer('new'), () => from.fail()]) {
+      clock.advance(31);
+      const asked = published.again(undefined, { among: strangersWait(), permit: held });
+      expect(limiter.busy).to.equal(0);
+      await end();
+      await asked;
+      expect(limiter.busy).to.equal(1);
+    }
+  });
+
+  it('let no caller wait for an address for thirty seconds after a fetch ended at its time limit, and fetch meanwhile', async () => {
+    const address = keyAddress();
+    const [published, shared] = [address, address].map((of) =>
+      fetchedKeys(from.fetch, clock, { refreshAfter: 300, waitAfter: 900 }, of),
+    );
+    const waiter = () => ({ among: strangersWait(), permit: undefined });
+    const first = published?.current(undefined, waiter());
+    clock.advance(5);
+    await from.timeOut();
+    expect(await first).to.deep.equal({ keys: undefined, fresh: false });
+    for (const seconds of [0, 0.5, 0.5, 28]) {
+      clock.advance(seconds);
+      const among = strangersWait();
+      expect(await published?.current(undefined, { among, permit: undefined })).to.deep.equal(ABSENT);
+      expect(await shared?.current(undefined, { among, permit: undefined }), 'the same address').to.deep.equal(ABSENT);
+      expect(among.waiting).to.equal(0);
+    }
+    // One of each cache, in the background, after a pause of a second.
+    expect(from.fetches()).to.equal(3);
+    clock.advance(0.9);
+    expect(await published?.again(undefined, waiter())).to.deep.equal(FAILED);
+    clock.advance(0.1);
+    const after = published?.current(undefined, waiter());
+    await from.answer('keys');
+    expect(await after).to.deep.equal({ keys: 'keys', fresh: true });
+  });
+
+  it('are there as soon as a fetch in the background succeeds, within the thirty seconds', async () => {
+    const published = make();
+    const waiter = () => ({ among: strangersWait(), permit: undefined });
+    const first = published.current(undefined, waiter());
+    await from.timeOut();
+    await first;
+    clock.advance(1);
+    expect(await published.current(undefined, waiter())).to.deep.equal(ABSENT);
+    await from.answer('keys');
+    expect(await published.current(undefined, waiter())).to.deep.equal({ keys: 'keys', fresh: false });
+    const again = published.again(undefined, waiter());
+    await from.answer('newer');
+    expect(await again).to.deep.equal(fetched('newer'));
   });
 
   it('are undefined after a failed first fetch, and fetched again after 1 s, 2 s and then every 4 s', async () => {
@@ -251,18 +337,19 @@ describe('Fetched keys', () => {
     expect(from.fetches()).to.equal(3);
   });
 
-  it('are fetched by again() at once after a fetch that failed at its time limit, but no earlier than its Retry-After', async () => {
+  it('are fetched by again() a pause after the end of a failed fetch, but no earlier than its Retry-After', async () => {
     const published = await holding('old');
-    for (const [nth, retryAfter] of [0, 0, 0, 7].entries()) {
+    for (const [nth, pause] of [1, 2, 4, 7].entries()) {
       const failing = published.again();
       expect(from.fetches()).to.equal(nth + 2);
-      clock.advance(5);
-      await from.fail(retryAfter);
+      clock.advance(4.9);
+      await from.fail(nth === 3 ? 7 : 0);
       expect(await failing).to.deep.equal(FAILED);
+      clock.advance(pause - 0.1);
+      expect(await published.again()).to.deep.equal(FAILED);
+      expect(from.fetches()).to.equal(nth + 2);
+      clock.advance(0.1);
     }
-    clock.advance(6.9);
-    expect(await published.again()).to.deep.equal(FAILED);
-    clock.advance(0.1);
     void published.again();
     expect(from.fetches()).to.equal(6);
   });

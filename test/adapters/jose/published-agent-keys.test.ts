@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
+import { manyWait } from '../../../adapters/jose/key-waits.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { AgentKeys } from '../../../application/ports/keys.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
@@ -27,7 +28,7 @@ describe('The published keys of an agent', () => {
     clock.standStill();
     log = capturedLog();
     // A new network has no kept connection. A GET that is cut on a kept connection is sent again.
-    keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);
+    keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log).at(manyWait());
     agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
   });
 
@@ -56,7 +57,7 @@ describe('The published keys of an agent', () => {
   });
 
   it('are unavailable after an unforeseen error, which the log reports with the trace of the request', async () => {
-    keys = agentKeys({ send: () => Promise.reject(new RangeError('a bug')) }, clock, log);
+    keys = agentKeys({ send: () => Promise.reject(new RangeError('a bug')) }, clock, log).at(manyWait());
     expect((await keys.verify(agent, jwsBy(es), aTrace)).kind).to.equal('keys_unavailable');
     const [bug] = log.lines.map((line) => JSON.parse(line));
     expect(bug).to.include({ message: 'Reading a key set failed.', cause: 'RangeError', trace_id: aTrace.traceId });
@@ -253,7 +254,7 @@ describe('The published keys of an agent', () => {
     beforeEach(() => {
       isPublic.clear();
       const network = httpNetwork({ ca: testAuthority, isPublic: (address) => isPublic.has(address) });
-      keys = agentKeys(network, clock, log, { blockPrivateNetworks: true });
+      keys = agentKeys(network, clock, log, { blockPrivateNetworks: true }).at(manyWait());
       publish(es.publicJwk);
     });
 

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
+import { strangersWait } from '../../../adapters/jose/key-waits.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { authenticateAgent } from '../../../application/authentication/authenticate-agent.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
@@ -31,7 +32,7 @@ describe('authenticating an agent', () => {
     sought = [];
   });
 
-  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
+  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog()).at(strangersWait());
   const authenticate = (
     assertion: string | undefined,
     more: { readonly clientId?: string; readonly disabledToo?: boolean } = {},

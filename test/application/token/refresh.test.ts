@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
+import { strangersWait } from '../../../adapters/jose/key-waits.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { sha256 } from '../../../adapters/platform/system-crypto.ts';
 import type { Renewal } from '../../../application/decisions/renew-grant.ts';
@@ -51,7 +52,7 @@ describe('the checks of a refresh', () => {
     renewals = [];
   });
 
-  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
+  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog()).at(strangersWait());
 
   async function refresh(changes: Partial<RefreshRequest> = {}) {
     const seconds = toSeconds(now);

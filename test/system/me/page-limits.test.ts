@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import { databasesByLength } from '../../support/databases.ts';
-import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { holdRevoking } from '../../support/held-permit.ts';
 import { fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
 import { formPost, rawConnection } from '../../support/raw-http.ts';
@@ -94,33 +94,21 @@ for (const database of databasesByLength) {
     });
 
     describe('while the one permit of stops is taken', () => {
-      let keys: Loopback;
       let narrow: Mandate;
-      let answers: (() => void)[];
       before(async () => {
-        answers = [];
-        keys = await startLoopback((...told) => void answers.push(() => answering({ keys: [] })(...told)), {
-          tls: true,
-        });
         narrow = await running.mandate.another(ONE_TURN);
       });
-      after(async () => {
-        await narrow.stop();
-        await keys.close();
-      });
+      after(() => narrow.stop());
 
       it('a browser gets the page with 503, recorded as me.denied; a sign-out needs another permit', async () => {
-        const slow = await narrow.agent({ jwks: undefined, jwks_uri: `${keys.url}/jwks.json` });
-        const held = narrow.post('/oauth2/revoke', slow.revokeForm('tok'));
-        while (answers.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+        const release = await holdRevoking(narrow);
         const records = await running.mandate.recorded(async () => {
           const answer = await narrow.get('/me', { ...BROWSER, cookie });
           expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([503, 'text/html; charset=utf-8']);
           expect(answer.text).to.contain('<h1>The service is busy</h1>');
           expect((await postOwn(narrow, '/me/sign-out', '', {})).status).to.equal(200);
         });
-        for (const answer of answers) answer();
-        await held;
+        await release();
         expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
           ['me.denied', 'deny', 'overloaded', null],
         ]);
