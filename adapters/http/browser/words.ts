@@ -1,20 +1,23 @@
 /** Pieces that pages share. */
 
+import { visibleWords } from '../../../domain/visible.ts';
 import { type Html, html } from './html.ts';
 
-/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
+/**
+ * Words from elsewhere. What a reader would not see is shown by its number. Letters of a script that is written from right to
+ * left are isolated, so that they do not reorder the words beside them.
+ */
 export function isolated(text: string): Html {
-  return html`<bdi>${text}</bdi>`;
+  return html`<bdi>${visibleWords(text)}</bdi>`;
 }
 
 /** A name in a text that a browser may translate: a translated name would be another one. */
 export function named(text: string): Html {
-  return html`<bdi translate="no">${text}</bdi>`;
+  return html`<bdi translate="no">${visibleWords(text)}</bdi>`;
 }
 
 /**
- * What an agent stated, quoted: a stranger chose these words. A bidirectional control can close a `bdi`, but has no effect
- * beyond its block. So the quotation is a block.
+ * What an agent stated, quoted: a stranger chose these words. The quotation is a block, so it looks like no word of the page.
  */
 export function statedByAgent(words: string): Html {
   return html`<blockquote class="stated">${isolated(words)}</blockquote>`;

@@ -1,12 +1,13 @@
 /** The document of every page of the console: who is signed in, the navigation, a notice, and the way to the kill switch. */
 
 import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
+import { visibleWords } from '../../../domain/visible.ts';
 import { adminRoutes } from '../admin/roles.ts';
 import type { Asset } from '../browser/assets.ts';
 import { documentOf } from '../browser/document.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
 import type { BrowserSession } from '../browser/session.ts';
-import { form } from '../browser/words.ts';
+import { form, named } from '../browser/words.ts';
 import { assets } from './assets.ts';
 import { type ScreenName, screens } from './screens.ts';
 
@@ -61,7 +62,7 @@ function header(
 <p class="brand"><img src="${assets.mark.path}" alt=""> <span>Mandate</span></p>
 <nav aria-label="Screens"><ul>${links}</ul></nav>
 ${may(adminRoutes[stop.route]) && link(stop.path, stop.title, current === 'stop', 'button kill')}
-<div class="who" data-signed-in><p title="${operator.subject}: ${operator.roles.join(', ')}"><bdi translate="no">${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
+<div class="who" data-signed-in><p title="${visibleWords(operator.subject)}: ${operator.roles.join(', ')}">${named(operator.subject)} <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;
 }

@@ -1,7 +1,6 @@
 /** How a page shows an action that waits for the person, and the page of one approval. */
 
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
-import { visibleText } from '../../../domain/visible.ts';
 import { type Html, html } from '../browser/html.ts';
 import { named, placeOf } from '../browser/words.ts';
 import { COMMITMENT, DECISION } from './approval-routes.ts';
@@ -55,8 +54,8 @@ function approvalCard(view: Answerable, approval: TaskApproval, words: Texts, la
   return html`<div id="${approvalId}"><h3>${words.asks(agentName(approval, words), where)}</h3>
 <p class="quiet">${words.statedBy(where)}</p>
 <blockquote class="stated action">
-<p><strong>${shown(title)}</strong></p>
-${lines.length > 0 && html`<dl>${lines.map(({ label, value }) => html`<dt>${shown(label)}</dt><dd>${shown(value)}</dd>`)}</dl>`}
+<p><strong>${named(title)}</strong></p>
+${lines.length > 0 && html`<dl>${lines.map(({ label, value }) => html`<dt>${named(label)}</dt><dd>${named(value)}</dd>`)}</dl>`}
 </blockquote>
 <dl><dt>${words.asked}</dt><dd>${moment(language, requestedAt, view.now)}</dd>
 ${state === 'pending' && html`<dt>${words.answerUntil}</dt><dd>${moment(language, expiresAt, view.now)}</dd>`}</dl>
@@ -65,7 +64,7 @@ ${state === 'pending' && choices(view, approval, words)}</div>`;
 
 function choices(view: Answerable, approval: TaskApproval, words: Texts): Html {
   const { approvalId, title } = approval;
-  const about = html`<span class="hidden">: ${shown(title)}</span>`;
+  const about = html`<span class="hidden">: ${named(title)}</span>`;
   // A form cannot lead to the sign-in: the provider's origin is not in the policy.
   const yes = view.mayApprove
     ? answerForm(
@@ -84,8 +83,4 @@ function answerForm(view: Answerable, approval: TaskApproval, decision: 'approve
   const { approvalId, commitment } = approval;
   const fields = html`<input type="hidden" name="${DECISION}" value="${decision}"><input type="hidden" name="${COMMITMENT}" value="${commitment}">${button}`;
   return form(view, `${approvalAddress(approvalId)}/answer`, fields);
-}
-
-function shown(text: string): Html {
-  return named(visibleText(text));
 }

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { visibleWords } from '../../../domain/visible.ts';
 import {
   accessibilityFaults,
   browse,
@@ -18,7 +19,7 @@ import { sqliteFile } from '../../support/databases.ts';
 const LONG_NAME = `${'Jira triage for the whole of customer care and '.repeat(3)}`.slice(0, 112);
 const LONG_KEY = `person-${'x'.repeat(249)}`;
 const BIDIRECTIONAL = 'ada\u202egro.elpmaxe';
-/** The last control but one, POP DIRECTIONAL ISOLATE, closes the isolation of the page's own `bdi`. */
+/** The last control but one, POP DIRECTIONAL ISOLATE, would close the isolation of the page's own `bdi`. */
 const STRANGE_PURPOSE = `</blockquote><b>x</b>${'y'.repeat(200)}\u202e\u2069\u202e`;
 const LOOKS = [
   ['light desk', { ...devices.desktop, viewport: { width: 1280, height: 800 }, colorScheme: 'light' }],
@@ -121,7 +122,7 @@ describe('The screens of the console with long names, in a browser', function ()
       }
       expect(faults).to.deep.equal({});
       await page.goto(`${service.origin}${paths['strange task']}`);
-      expect(await page.locator('.stated').allTextContents()).to.deep.equal([STRANGE_PURPOSE]);
+      expect(await page.locator('.stated').allTextContents()).to.deep.equal([visibleWords(STRANGE_PURPOSE)]);
       expect(await page.locator('.stated + p').count()).to.equal(1);
       expect(await turnedAround(page, '.stated + p')).to.deep.equal([]);
       await page.setViewportSize(devices.phone.viewport);

@@ -1,5 +1,6 @@
 /** Draws the graph of delegations as SVG. Nodes link to their screens, and to the kill switch. */
 
+import { visibleWords } from '../../../../domain/visible.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { placeOf } from '../../browser/words.ts';
 import { agentPath, delegationPath, personPath, stopPath, taskPath } from '../addresses.ts';
@@ -55,7 +56,8 @@ interface NodeWords {
 }
 
 function drawNode({ node, x, y }: PlacedNode, mayStop: boolean): Html {
-  const { name, about, to, stop } = wordsFor(node);
+  const { name: given, about, to, stop } = wordsFor(node);
+  const name = visibleWords(given);
   const hasStop = mayStop && stop !== undefined;
   const fits = hasStop ? FITS_BESIDE_STOP : FITS;
   const box = html`<title>${name} · ${about}</title><rect width="${NODE_WIDTH}" height="${NODE_HEIGHT}" rx="8"/>
@@ -80,7 +82,7 @@ function wordsFor(node: DelegationNode): NodeWords {
   switch (node.kind) {
     case 'person': {
       const { sponsor, sponsorKey } = node;
-      const stop = { to: stopPath({ sponsor: sponsorKey }), label: `Stop all tasks of ${sponsor}` };
+      const stop = { to: stopPath({ sponsor: sponsorKey }), label: `Stop all tasks of ${visibleWords(sponsor)}` };
       return { name: sponsor, about: tasks, to: personPath(sponsorKey), stop };
     }
     case 'agent': {

@@ -2,7 +2,6 @@
 
 import { type Approval, isOpen } from '../../../../domain/approvals/approval.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { visibleText } from '../../../../domain/visible.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { named } from '../../browser/words.ts';
 import { moment } from './times.ts';
@@ -24,7 +23,7 @@ ${approvals.map((approval) => approvalFacts(approval, now))}
 function approvalFacts(approval: Approval, now: Instant): Html {
   const { approvalId, title, lines, digest, commitment, requestedAt, decidedAt, closedAt } = approval;
   return html`<dl class="facts" id="${approvalId}">
-<dt>Action</dt><dd><blockquote class="stated"><p><strong>${shown(title)}</strong></p>${lines.map(({ label, value }) => html`<p>${shown(label)}: ${shown(value)}</p>`)}</blockquote></dd>
+<dt>Action</dt><dd><blockquote class="stated"><p><strong>${named(title)}</strong></p>${lines.map(({ label, value }) => html`<p>${named(label)}: ${named(value)}</p>`)}</blockquote></dd>
 <dt>State</dt><dd>${stateWords(approval, now)}</dd>
 <dt>Asked</dt><dd>${moment(requestedAt, now)}</dd>
 ${decidedAt !== undefined && html`<dt>Answered</dt><dd>${moment(decidedAt, now)}</dd>`}${closedAt !== undefined && html`<dt>Over</dt><dd>${moment(closedAt, now)}</dd>`}
@@ -40,8 +39,4 @@ function stateWords(approval: Approval, now: Instant): Insert {
   if (!isOpen(approval)) return code(state);
   if (expiresAt <= now) return html`${code(state)}, but its time is up`;
   return html`${code(state)}, until ${moment(expiresAt, now)}`;
-}
-
-function shown(text: string): Html {
-  return named(visibleText(text));
 }

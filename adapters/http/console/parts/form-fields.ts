@@ -3,10 +3,12 @@
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { MAX_REASON, MIN_REASON } from '../../../../domain/operators/reason.ts';
+import { visibleWords } from '../../../../domain/visible.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
 import type { FormResult, ScreenContext } from '../context.ts';
+import { code } from './words.ts';
 
 /** The texts of a refused form, which its fields show again. */
 export function typedInto({ refused }: ScreenContext, { path }: { readonly path: string }): FormField {
@@ -25,7 +27,7 @@ export function reasonField(id: string, typed: FormField): Html {
  * translates the page must not translate it.
  */
 export function typedNameField(id: string, expected: string, typed: FormField): Html {
-  return html`<p class="field"><label for="${id}">Type <bdi class="code" translate="no">${expected}</bdi> to confirm</label>
+  return html`<p class="field"><label for="${id}">Type ${code(expected)} to confirm</label>
 <input id="${id}" name="typed" value="${typed('typed') ?? ''}" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
 }
 
@@ -45,7 +47,9 @@ export function sponsorIn(field: FormField): SponsorKey | FormResult {
 
 /** The refusal of a form whose typed name is another one than the act is about. */
 export function typedWrong(field: FormField, expected: string, back: string): FormResult | undefined {
-  if (field('typed')?.trim() === expected) return undefined;
+  const typed = field('typed')?.trim();
+  // An operator types what is shown: of a person's key with hidden characters, their numbers.
+  if (typed === expected || typed === visibleWords(expected)) return undefined;
   return {
     kind: 'refused',
     status: 400,

@@ -4,6 +4,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { named } from '../../browser/words.ts';
 import { visibleJson } from './visible-json.ts';
 
 /** The links below a record: the field of the search, the words of the link, and the value. */
@@ -50,9 +51,7 @@ function clockOf(at: Instant, now: Instant): Html {
 }
 
 function parties({ agentId, sponsor }: LedgerRecord): Insert {
-  const person = sponsor !== undefined && html`<bdi translate="no">${sponsor}</bdi>`;
+  const person = sponsor !== undefined && named(sponsor);
   if (agentId === undefined) return person;
-  return sponsor === undefined
-    ? html`<bdi translate="no">${agentId}</bdi>`
-    : html`<bdi translate="no">${agentId}</bdi>, for ${person}`;
+  return sponsor === undefined ? named(agentId) : html`${named(agentId)}, for ${person}`;
 }

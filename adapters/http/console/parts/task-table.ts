@@ -6,6 +6,7 @@
 import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { named } from '../../browser/words.ts';
 import { agentPath, personPath, stopPath, taskPath } from '../addresses.ts';
 import { moment } from './times.ts';
 import { code, wide } from './words.ts';
@@ -26,9 +27,9 @@ export function taskTable(tasks: readonly ListedTask[], { now, mayStop, state = 
 <tbody>${tasks.map(
       (task) => html`<tr id="${task.taskId}">
 ${hasStop && html`<td><a class="button stop small" href="${stopPath({ task_id: task.taskId })}">Stop<span class="hidden"> task ${task.taskId}</span></a></td>`}
-<td>${task.displayName === undefined ? html`<bdi translate="no">${task.agentId}</bdi> (removed)` : html`<a href="${agentPath(task.agentId)}"><bdi translate="no">${task.displayName}</bdi></a>`}</td>
-<td><a href="${personPath(task.sponsorKey)}"><bdi translate="no">${task.sponsorKey}</bdi></a></td>
-<td class="address"><bdi translate="no">${task.audience}</bdi></td>
+<td>${task.displayName === undefined ? html`${named(task.agentId)} (removed)` : html`<a href="${agentPath(task.agentId)}">${named(task.displayName)}</a>`}</td>
+<td><a href="${personPath(task.sponsorKey)}">${named(task.sponsorKey)}</a></td>
+<td class="address">${named(task.audience)}</td>
 <td>${endOf(task, now)}</td>
 <th scope="row"><a href="${taskPath(task.taskId)}"><code>${task.taskId}</code></a></th>
 </tr>`,

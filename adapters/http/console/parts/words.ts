@@ -1,5 +1,6 @@
 /** Words and pieces that several screens share. */
 
+import { visibleWords } from '../../../../domain/visible.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { MOST_COUNTED } from '../context.ts';
 
@@ -8,7 +9,7 @@ export function count(amount: number, one: string, many = `${one}s`): string {
 }
 
 export function code(text: string): Html {
-  return html`<bdi class="code" translate="no">${text}</bdi>`;
+  return html`<bdi class="code" translate="no">${visibleWords(text)}</bdi>`;
 }
 
 /**

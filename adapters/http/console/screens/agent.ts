@@ -6,6 +6,7 @@ import { mayActNameText } from '../../../../domain/agents/may-act-name.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
+import { visibleWords } from '../../../../domain/visible.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
@@ -138,7 +139,7 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
     return notFound('There is no such agent', said, screenPaths.agents);
   }
   return {
-    title: agent.displayName,
+    title: visibleWords(agent.displayName),
     body: renderAgent({
       // The names are kept, and not shown.
       agent: context.admin.knowsMayActNames ? agent : { ...agent, mayActNames: undefined },

@@ -58,7 +58,7 @@ ${
     : wide(
         'Blocks',
         html`<table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
-<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi translate="no">${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table>`,
+<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}">${named(block.sponsorKey)}</a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table>`,
       )
 }
 ${pages('Pages of blocks', {
@@ -122,7 +122,7 @@ interface PersonView {
 export function renderPerson(view: PersonView): Html {
   const { now, sponsorKey, blocks, pending, live, newest, mayRespond, unknown, suggested } = view;
   return html`${personSearch(sponsorKey, suggested.people)}
-<section aria-labelledby="state"><div class="heading"><h2 id="state"><bdi translate="no">${sponsorKey}</bdi></h2></div>
+<section aria-labelledby="state"><div class="heading"><h2 id="state">${named(sponsorKey)}</h2></div>
 ${blocks.length > 0 ? blockBanner(view) : (unknown ?? html`<p>Not blocked: agents may act for this person.</p>`)}
 ${pending !== undefined && pendingBanner(pending, now)}
 <p>${liveTasks(view)}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}. <a href="${tasksPath({ sponsor: sponsorKey, state: 'revoked' })}">Revoked tasks</a></p>

@@ -17,7 +17,7 @@ import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
-import { form } from '../../browser/words.ts';
+import { form, named } from '../../browser/words.ts';
 import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
 import { AGENT_ID_SENTENCE, notFound, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
@@ -88,13 +88,13 @@ ${live.tasks > 0 && stopForm(view)}
 
 function subject({ target, now }: StopView): Html {
   if (target.kind === 'person')
-    return html`All tasks of the person <strong><bdi translate="no">${target.sponsorKey}</bdi></strong>, with every agent.`;
+    return html`All tasks of the person <strong>${named(target.sponsorKey)}</strong>, with every agent.`;
   if (target.kind === 'agent') {
-    return html`All tasks of the agent <strong><bdi translate="no">${target.displayName}</bdi></strong> (<code>${target.agentId}</code>), for every person.`;
+    return html`All tasks of the agent <strong>${named(target.displayName)}</strong> (<code>${target.agentId}</code>), for every person.`;
   }
   if (target.kind === 'everything') return html`<strong>All tasks of all people</strong>, with every agent.`;
   const { task } = target;
-  return html`The task <code>${task.taskId}</code>: <strong><bdi translate="no">${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi translate="no">${task.sponsorKey}</bdi></strong> at <bdi translate="no">${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
+  return html`The task <code>${task.taskId}</code>: <strong>${named(task.displayName ?? task.agentId)}</strong> for <strong>${named(task.sponsorKey)}</strong> at ${named(task.audience)}, since ${moment(task.createdAt, now)}.`;
 }
 
 function consequences({ live, now, statusLists, target }: StopView): Html {

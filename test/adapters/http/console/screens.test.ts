@@ -122,7 +122,7 @@ describe('the screen Task', () => {
     const purpose = { words: '</blockquote><script>alert(1)</script>\u202e', salt: 'secret-salt' };
     expect(page({ task: aListedTask({ purpose }) }))
       .to.include(
-        '<dd><blockquote class="stated"><bdi>&lt;/blockquote&gt;&lt;script&gt;alert(1)&lt;/script&gt;\u202e</bdi></blockquote>',
+        '<dd><blockquote class="stated"><bdi>&lt;/blockquote&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u{202e}</bdi></blockquote>',
       )
       .and.include('The agent’s words. They are not checked.')
       .and.not.include('<script>')
@@ -211,7 +211,7 @@ describe('the screen Agent', () => {
     const named = { ...agent, mayActNames: [{ sub: '<b>\u202e"', clientId: undefined }] };
     const shown = (one: typeof agent) =>
       `${renderAgent({ agent: one, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
-    const text = '{&quot;sub&quot;:&quot;&lt;b&gt;\u202e\\&quot;&quot;}';
+    const text = '{&quot;sub&quot;:&quot;&lt;b&gt;\\u{202e}\\&quot;&quot;}';
     expect(shown(named)).to.include(
       `<dt>At the provider</dt><dd><ul class="inline"><li><bdi class="code" translate="no">${text}</bdi>`,
     );

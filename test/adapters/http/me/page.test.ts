@@ -105,8 +105,8 @@ describe("The person's page", () => {
   it('shows markup, bidirectional controls and 256 emoji as text, isolated from the words beside them', async () => {
     const displayName = `<img src=x onerror="document.title='owned'">${RIGHT_TO_LEFT}</bdi>`;
     const scope = ['<script>document.title="owned"</script>', "'><b>"];
-    // The last control closes the isolation of the page's own `bdi`.
     const purpose = `</blockquote><script>document.title="owned"</script>${RIGHT_TO_LEFT}${CLOSING}${RIGHT_TO_LEFT}`;
+    const shown = (text: string) => text.replaceAll(RIGHT_TO_LEFT, '\\u{202e}').replaceAll(CLOSING, '\\u{2069}');
     const hostile = { displayName, scope, purpose, audience: 'https://jira.example/"><script>' };
     const tasks = [
       aTask(hostile),
@@ -119,26 +119,23 @@ describe("The person's page", () => {
     const ended = endedOf(history);
     const crowded = aView({ ...strange, agents: agentsOf(tasks, 100), ended });
     const lines = await open(renderMe(crowded, 'en'));
-    expect(await lines.locator('h3').allTextContents()).to.deep.equal([displayName, '😀'.repeat(256)]);
+    expect(await lines.locator('h3').allTextContents()).to.deep.equal([shown(displayName), '😀'.repeat(256)]);
     expect(await accessibilityFaults(lines)).to.deep.equal([]);
     await screenshot(lines, 'me hostile crowd');
     await lines.context().close();
     const page = await open(renderMe(aView({ ...strange, agents: agentsOf(tasks), ended }), 'en'));
     expect(await page.title()).to.equal('What acts for you');
-    expect(await page.locator('h3').first().textContent()).to.equal(displayName);
+    expect(await page.locator('h3').first().textContent()).to.equal(shown(displayName));
     expect(await page.locator('h3').last().textContent()).to.equal('😀'.repeat(256));
     expect(await page.locator('.stated').allTextContents()).to.deep.equal([
-      ...[purpose, purpose, '😀'.repeat(150)],
-      ...[purpose, purpose],
+      ...[shown(purpose), shown(purpose), '😀'.repeat(150)],
+      ...[shown(purpose), shown(purpose)],
     ]);
     expect(await page.locator('.stated + p').count()).to.equal(5);
     expect(await turnedAround(page, '.stated + p')).to.deep.equal([]);
     expect(await page.locator('#renewed').locator('script, img, b, i, u').count()).to.equal(0);
-    // Whatever the person or the operator named is inside a bdi element.
-    const bare = await page.evaluate(`
-      [...document.querySelectorAll('body :not(bdi):not(script)')].filter(({ childNodes }) =>
-        [...childNodes].some(({ nodeType, data }) => nodeType === 3 && data.includes('${RIGHT_TO_LEFT}'))).length`);
-    expect(bare).to.equal(0);
+    // A control of direction is nowhere in the page: its number is there.
+    expect(await page.content()).not.to.match(/[\u202e\u2069]/);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
     expect(await accessibilityFaults(page)).to.deep.equal([]);
     await screenshot(page, 'me hostile');
