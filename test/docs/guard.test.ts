@@ -113,11 +113,12 @@ describe('docs/guard.md', () => {
     const blanked = Object.entries(blank.headers.customRequestHeaders);
     expect(blanked.map(([, value]) => value)).to.deep.equal(blanked.map(() => ''));
     expect(blanked.map(([name]) => name.toLowerCase())).to.have.members([
-      ...[...named, ...replacing],
+      ...[...named, ...replacing, 'proxy'],
       ...own.flatMap((name) => [name.toLowerCase(), name.toLowerCase().replace('-', '_')]),
     ]);
     expect(guard.forwardAuth.authResponseHeaders).to.deep.equal(own);
-    expect(guard.forwardAuth.authRequestHeaders).to.deep.equal(['Authorization']);
+    // The guard gets all headers, and refuses the spellings that stay.
+    expect(guard.forwardAuth).not.to.have.property('authRequestHeaders');
 
     const [{ filter_chains: chains }] = (await read('envoy')).static_resources.listeners;
     const { route_config: routes } = chains[0].filters[0].typed_config;

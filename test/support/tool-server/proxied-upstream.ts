@@ -35,6 +35,8 @@ export function proxyConfiguration(
     mode: 'proxy',
     upstream,
     upstreamTimeoutMs: 10_000,
+    maxHeldBodies: 100,
+    passHeaders: new Set(),
     mcp: undefined,
     approvalKey: undefined,
     ...more,

@@ -6,6 +6,7 @@ import { trimOws } from '../../../../domain/trim-ows.ts';
 import { type Check, callable, optional } from '../../arguments.ts';
 import { callToApprove, type DescribeCall, type HttpCall } from './approval-text.ts';
 import { deepFrozen, digestOf, isAmbiguous, sha256 } from './call-digest.ts';
+import { hasTooManyParts } from './json-parts.ts';
 import type { RoutePolicy } from './policy.ts';
 import { MAX_BODY_BYTES, readBody, utf8 } from './read-body.ts';
 import type { RefusalReason } from './refusal.ts';
@@ -81,6 +82,7 @@ async function readCallBody(request: IncomingMessage, maxBytes: number): Promise
   const { bytes } = read;
   if (bytes.length === 0) return { bytes, value: undefined };
   const text = isJson(request) ? utf8(bytes) : undefined;
+  if (text !== undefined && hasTooManyParts(text)) return 'body_too_long';
   const value = text === undefined ? undefined : parseStrictJson(text);
   if (value === undefined || isAmbiguous(value)) return 'malformed_body';
   return { bytes, value: deepFrozen(value) };

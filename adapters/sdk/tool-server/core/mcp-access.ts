@@ -10,7 +10,7 @@ import { authorizationHeaders, bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './mcp-approval.ts';
 import { messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
-import { answerRefusal, type Refusal } from './refusal.ts';
+import { answerRefusal, type Refusal, type RefusalReason } from './refusal.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
 import type { Asked, Needed, ToolPolicies } from './tool-policies.ts';
@@ -29,8 +29,10 @@ export interface McpBody {
   readonly parsed: unknown;
   /** Whether the caller discards what `read` leaves unread. Otherwise the connection is closed. */
   readonly discardsRest?: boolean;
-  /** Reads the value. It is called only for a request with a bearer token. */
-  read(): Promise<{ readonly kind: 'read'; readonly body: unknown } | ProtocolFault>;
+  /** Reads the value, or returns a reason not to read it. It is called only for a token that is verified. */
+  read(
+    claims: TaskTokenClaims,
+  ): Promise<{ readonly kind: 'read'; readonly body: unknown } | ProtocolFault | RefusalReason>;
 }
 
 export interface AllowedMessage {
@@ -57,18 +59,34 @@ export async function decideMcp(
   response: ServerResponse,
 ): Promise<AllowedMessage | undefined> {
   const authorization = authorizationHeaders(request.rawHeaders, request.headers);
-  // 1. The tool or method. Without a bearer token, the body is not read.
-  const isStranger = bearerToken(authorization) === undefined;
-  const { asked, message } = isStranger ? UNREAD : await readAsked(request, body);
-  const { approval, ...needed }: Needed =
-    asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
-  let fault = asked?.kind === 'fault' ? asked : undefined;
-
-  // 2. The decision. The session must belong to the token's person and agent.
   const session = presentedSession(request);
+  let asked: Asked | ProtocolFault | undefined;
+  let message: unknown;
+  let needed = UNREAD;
+  let fault: ProtocolFault | undefined;
+  const ask = (read: ReadRequest): Needed => {
+    ({ asked, message } = read);
+    needed = asked.kind === 'fault' ? UNREAD : policies.find(asked);
+    fault = asked.kind === 'fault' ? asked : undefined;
+    return needed;
+  };
+  // Known without reading. A body is read only after the check of the token, unless a parser in front has read it.
+  const isKnown = request.method !== 'POST' || body.parsed !== undefined;
+  if (isKnown && bearerToken(authorization) !== undefined) ask(readParsed(request, body.parsed));
+
+  // 1. The token. 2. The tool or method. 3. The decision. The session must belong to the token's person and agent.
   const access = await toolServer.authorize({
-    ...needed,
-    ...(approval && { approval: approval.check }),
+    route: needed.route,
+    policy: needed.policy,
+    async asks(claims) {
+      if (asked === undefined) {
+        const read = await readAsked(body, claims);
+        if (typeof read === 'string') return read;
+        ask(read);
+      }
+      const { approval, ...rest } = needed;
+      return { ...rest, ...(approval && { approval: approval.check }) };
+    },
     authorization,
     headers: request.headers,
     objection: (claims) => {
@@ -82,21 +100,20 @@ export async function decideMcp(
   if (access.kind === 'refused') {
     // The unread rest of a body that is too long would precede the next request.
     if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
-    const isKnown = access.reason === 'unknown_tool';
-    if (fault !== undefined && isKnown) answerFault(response, fault);
+    if (fault !== undefined && access.reason === 'unknown_tool') answerFault(response, fault);
     else if (isLackOfApproval(access)) answerLackOfApproval(response, message, access);
     else {
-      // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
-      const named = isStranger ? namedBefore(request, body) : undefined;
+      // While the body is unread, only the headers may name the tool. Only the challenge uses that name.
+      const named = asked === undefined ? namedBefore(request, body) : undefined;
       const { policy } = named === undefined ? needed : policies.find(named);
       answerRefusal(response, withMetadata(access, policy, metadata.url));
     }
     return undefined;
   }
 
-  // 3. The request as the server sees it.
+  // 4. The request as the server sees it.
   const { claims } = access;
-  const args = approval?.arguments();
+  const args = needed.approval?.arguments();
   const id = session === undefined ? undefined : sessions.idOf(session, claims);
   if (id !== undefined) replaceSession(request, id);
   sessions.mark(response, claims);
@@ -129,17 +146,21 @@ function namedBefore(request: IncomingMessage, { parsed }: McpBody): Asked | und
 
 /** What a request asks for, and the message in its body if there is one. */
 interface ReadRequest {
-  readonly asked: Asked | ProtocolFault | undefined;
+  readonly asked: Asked | ProtocolFault;
   readonly message?: unknown;
 }
 
-const UNREAD: ReadRequest = { asked: undefined };
+/** The event of a request whose body is unread names no tool. */
+const UNREAD: Needed = { route: null, policy: 'unknown_tool' };
 
-async function readAsked({ method = '' }: IncomingMessage, { parsed, read }: McpBody): Promise<ReadRequest> {
-  if (method !== 'POST') return { asked: { kind: 'stream', method } };
-  if (parsed !== undefined) return { asked: readMessage(parsed), message: parsed };
-  const found = await read();
+async function readAsked({ read }: McpBody, claims: TaskTokenClaims): Promise<ReadRequest | RefusalReason> {
+  const found = await read(claims);
+  if (typeof found === 'string') return found;
   return found.kind === 'fault' ? { asked: found } : { asked: readMessage(found.body), message: found.body };
+}
+
+function readParsed({ method = '' }: IncomingMessage, parsed: unknown): ReadRequest {
+  return method === 'POST' ? { asked: readMessage(parsed), message: parsed } : { asked: { kind: 'stream', method } };
 }
 
 function isStream(asked: Asked | ProtocolFault | undefined): boolean {

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
+import { hasTooManyParts } from './json-parts.ts';
 import { readBody, utf8 } from './read-body.ts';
 
 /** An error response of the MCP protocol, which the catalogue of refusals does not have. */
@@ -105,6 +106,9 @@ export async function readJsonBody(
   if (read.kind === 'compressed') return unsupportedBody('Compressed bodies are not accepted.');
   if (read.kind === 'too_long') return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
   const text = read.kind === 'read' ? utf8(read.bytes) : undefined;
+  if (text !== undefined && hasTooManyParts(text)) {
+    return fault('The body has too many members, objects or items.', SERVER_ERROR, 413);
+  }
   const body = text === undefined ? undefined : parseStrictJson(text);
   if (read.kind === 'read' && body !== undefined) return { kind: 'read', body, bytes: read.bytes };
   return fault('The body is not JSON, or JSON that readers would disagree about.', PARSE_ERROR, 400);

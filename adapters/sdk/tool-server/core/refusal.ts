@@ -28,6 +28,8 @@ interface Entry {
   readonly sentence: string;
   /** By default that of the status. */
   readonly error?: ApprovalError;
+  /** In seconds; of a refusal of this server. Others repeat that of the control plane. */
+  readonly retryAfter?: string;
 }
 
 const entry = (status: Status, sentence: string, error?: ApprovalError): Entry => ({
@@ -67,6 +69,10 @@ const catalogue = {
   approval_spent: entry(403, 'The approval of this call was used: it was let through before.', 'approval_spent'),
   malformed_body: entry(400, 'A call that a person approves has a JSON body that all readers read alike, or none.'),
   body_too_long: entry(413, 'The body is longer than is accepted here.'),
+  overloaded: {
+    ...entry(503, 'Too many requests are held here with their bodies. Retry the request.'),
+    retryAfter: '1',
+  },
   introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
   status_unavailable: entry(
     503,
@@ -119,13 +125,15 @@ export interface RefusalDetail {
   readonly approvalUri?: string;
 }
 
-export function describeRefusal(reason: RefusalReason): Required<Omit<Entry, 'error'>> & Pick<RefusalBody, 'error'> {
-  const { status, sentence, error }: Entry = catalogue[reason];
-  return { status, sentence, error: error ?? BY_STATUS[status] };
+export function describeRefusal(
+  reason: RefusalReason,
+): Pick<Entry, 'status' | 'sentence' | 'retryAfter'> & Pick<RefusalBody, 'error'> {
+  const { error, ...entry }: Entry = catalogue[reason];
+  return { ...entry, error: error ?? BY_STATUS[entry.status] };
 }
 
 export function refusal(reason: RefusalReason, realm: string, detail: RefusalDetail = {}): Refusal {
-  const { status, sentence, error } = describeRefusal(reason);
+  const { status, sentence, error, retryAfter = detail.retryAfter } = describeRefusal(reason);
   const message = [sentence, ...remarks(detail)].join(' ');
   return {
     kind: 'refused',
@@ -137,7 +145,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
       ...(isChallenged(reason, status)
         ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }
         : {}),
-      ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
+      ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }),
     },
     // A 500 shows no details, not even the reason (specification "Tool-server refusals").
     body: status === 500 ? { error } : { error, error_description: message, reason, ...approvalOf(detail) },

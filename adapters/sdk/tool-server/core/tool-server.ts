@@ -106,6 +106,12 @@ export type AccessRequest = {
    * that of `lastCheck`.
    */
   readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
+  /**
+   * Reads from the body what the request asks for. Its answer replaces `route`, `policy`, `lastCheck` and `approval`. It runs
+   * after the check of the token (signature, issuer, audience, times), so the body of a stranger stays unread. A reason that
+   * it returns refuses the request.
+   */
+  readonly asks?: (claims: TaskTokenClaims) => Promise<AskedFor | RefusalReason>;
 } & (
   | {
       /** The values of all Authorization headers. More than one is refused. See `authorizationHeaders`. */
@@ -116,6 +122,14 @@ export type AccessRequest = {
       readonly token: string | undefined;
     }
 );
+
+/** What the body of a request asks for. */
+export interface AskedFor {
+  readonly route: string | null;
+  readonly policy: EnforcedPolicy | Unmatched;
+  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
+  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
+}
 
 /** In place of a policy. */
 type Unmatched = 'unknown_route' | 'unknown_tool' | 'malformed_request';
@@ -137,6 +151,7 @@ const REQUEST = optionsOf({
   objection: optional(callable),
   lastCheck: optional(callable),
   approval: optional(callable),
+  asks: optional(callable),
   authorization: optional(authorizationCheck),
   token: optional(must('be the text of the token', (value) => typeof value === 'string')),
 });
@@ -149,8 +164,8 @@ const accessRequest: Check = (value, name) => {
 
 const seconds = must('be a number of seconds', Number.isFinite);
 
-/** The decision about a request, with the signed claims for its event. */
-type Verdict = { readonly signed?: Claims } & (
+/** The decision about a request, with the signed claims and the route for its event. */
+type Verdict = { readonly signed?: Claims; readonly route?: string | null } & (
   | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
@@ -221,7 +236,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
         report(error);
         verdict = { kind: 'refused', reason: 'internal_error' };
       }
-      const told = await tell(parts, routeOf(request), verdict);
+      const told = await tell(parts, verdict.route === undefined ? routeOf(request) : verdict.route, verdict);
       if (verdict.kind === 'refused') return refusal(verdict.reason, realm, verdict.detail);
       // Without its event a request is not allowed.
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
@@ -237,73 +252,96 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
 }
 
 async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
+  const { keys, options } = parts;
   // Read before anything is awaited: a reload of the guard changes the parts, and not a request under way.
-  const { options, plane, keys, listing, approvals: asking, report } = parts;
-  const { issuer, audience, clockSkewSeconds, now } = options;
-  const policy = policyOf(parts, request);
-  if (policy === 'malformed_request') return { kind: 'refused', reason: policy };
+  const now: Changeable = { listing: parts.listing, approvals: parts.approvals };
+  const { issuer, audience, clockSkewSeconds } = options;
+  if (policyOf(parts, request.policy) === 'malformed_request') return { kind: 'refused', reason: 'malformed_request' };
 
   // 1. A token that this control plane signed, for this server.
   const text = 'token' in request ? request.token : bearerToken(request.authorization);
   if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
-  const seconds = Math.floor(now() / 1000);
+  const seconds = Math.floor(options.now() / 1000);
   const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds }, request.headers);
   if (token.kind === 'refused') return token;
-  const { claims, signed } = token;
-  const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
-    ({ kind: 'refused', reason, detail, signed }) as const;
 
-  // 2. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
+  // 2. What the request asks for. Before this point no byte of its body is read.
+  const { signed } = token;
+  const asked = request.asks === undefined ? request : await request.asks(token.claims);
+  if (typeof asked === 'string') return { kind: 'refused', reason: asked, signed };
+  const verdict = await judgeAsked({ ...parts, ...now }, request, asked, { ...token, text });
+  return { ...verdict, signed, route: routeOf(asked) };
+}
+
+/** What a reload of the guard changes. */
+type Changeable = Pick<Parts, 'listing' | 'approvals'>;
+
+interface VerifiedToken {
+  readonly text: string;
+  readonly claims: TaskTokenClaims;
+  readonly signed: Claims;
+}
+
+async function judgeAsked(
+  parts: Parts,
+  { objection: object, headers }: Pick<AccessRequest, 'objection' | 'headers'>,
+  { policy: given, lastCheck, approval: describe }: AskedFor,
+  { text, claims, signed }: VerifiedToken,
+): Promise<Verdict> {
+  const { options, plane, listing, approvals: asking, report } = parts;
+  const policy = policyOf(parts, given);
+  const refused = (reason: RefusalReason, detail: RefusalDetail = {}) => ({ kind: 'refused', reason, detail }) as const;
+
+  // 3. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
   const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
   if (claims.act === undefined && requireActor) return refused('no_actor');
   if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
 
-  // 3. The route's policy.
+  // 4. The route's policy.
   if (typeof policy === 'string') return refused(policy);
   const missing = policy.scope.filter((name) => !claims.scope.includes(name));
   if (missing.length > 0) return refused('insufficient_scope', { missing });
-  const objection = request.objection?.(claims);
+  const objection = object?.(claims);
   if (objection !== undefined) return refused(objection);
 
-  // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
+  // 5. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
   const listed = await listing?.lists.statusOf(signed);
   if (listed?.kind === 'not_active') return refused('not_active');
   // A request for approval says the same as an introspection.
-  const isHighRisk = policy.highRisk || claims.introspectRequired || request.approval !== undefined;
+  const isHighRisk = policy.highRisk || claims.introspectRequired || describe !== undefined;
   if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
     return refused('status_unavailable', listed);
   }
   const isAsked = isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown';
-  if (isAsked && request.approval === undefined) {
-    const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
+  if (isAsked && describe === undefined) {
+    const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, headers);
     if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
     if (answer.kind === 'not_active') return refused('not_active', answer);
   }
 
-  // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
+  // 6. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
   // approval it may: no person is asked about a call that it refuses.
   try {
-    const reason = await request.lastCheck?.(claims);
+    const reason = await lastCheck?.(claims);
     if (reason !== undefined) return refused(reason);
   } catch (error) {
     report(error);
     return refused('policy_unavailable');
   }
 
-  // 6. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
-  const { approval: describe, headers } = request;
+  // 7. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
   const fault = describe && (await approvalFault({ asking, report }, { describe, headers }, claims, text));
-  return fault === undefined ? { kind: 'allowed', claims, signed } : refused(fault.reason, fault.detail);
+  return fault === undefined ? { kind: 'allowed', claims } : refused(fault.reason, fault.detail);
 }
 
 /** @throws TypeError if another tool server made the policy */
-function policyOf({ enforced }: Parts, { policy }: AccessRequest): AccessRequest['policy'] {
+function policyOf({ enforced }: Pick<Parts, 'enforced'>, policy: AskedFor['policy']): AskedFor['policy'] {
   if (typeof policy === 'string' || enforced.has(policy)) return policy;
   throw new TypeError('The policy was not made by this tool server.');
 }
 
 /** The route for the event. A request with wrong arguments is refused, and has an event too. */
-function routeOf(request: AccessRequest | undefined): string | null {
+function routeOf(request: Pick<AskedFor, 'route'> | undefined): string | null {
   return typeof request?.route === 'string' ? request.route : null;
 }
 

@@ -23,10 +23,14 @@ import {
 } from './placed-checks.ts';
 import { isPlainPath } from './request-target.ts';
 import { routeMatchProblem } from './route-match.ts';
+import { tellsWhoSignedIn } from './signed-in-headers.ts';
 
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Of 1 MiB each. */
+const MAX_HELD_BODIES = 10_000;
 
 const pattern = textWithout(routeMatchProblem);
 const exactPath = must('be a path that servers do not rewrite, without *, as in /mcp', (value) => {
@@ -44,6 +48,10 @@ const upstream = must('be an https URL, or http on loopback, without a path, as 
 });
 const argumentPath = must('be a path to one value, as $.amount or $.items[0]', (value) => {
   return typeof value === 'string' && readArgumentPath(value) !== undefined;
+});
+
+const signedInHeader = must('be a header in which a proxy tells who has signed in, as Remote-User', (value) => {
+  return typeof value === 'string' && /^[a-z0-9_-]+$/i.test(value) && tellsWhoSignedIn(value.toLowerCase());
 });
 
 const policy = {
@@ -76,6 +84,7 @@ const file = section({
   mode: single(must('be decide or proxy', (value) => value === 'decide' || value === 'proxy')),
   upstream: optionally(single(upstream)),
   upstream_timeout_ms: optionally(single(wholeNumber(1, MAX_TIMEOUT_MS))),
+  max_held_bodies: optionally(single(wholeNumber(1, MAX_HELD_BODIES))),
   routes: optionally(list(section({ match: single(pattern), ...policy, approval: approval(MAX_LINES - 1) }))),
   mcp: optionally(
     section({
@@ -85,6 +94,7 @@ const file = section({
     }),
   ),
   open: optionally(list(single(pattern))),
+  pass_headers: optionally(list(single(signedInHeader))),
   status_list: optionally(
     section({
       max_age_ms: optionally(single(maxAgeMs)),
@@ -107,7 +117,14 @@ export function guardFileFaults({ mappings, problems }: PlacedDocuments): readon
 }
 
 /** The fields that the mode decide cannot honour: the gateway passes the request on, and the guard never sees its body. */
-const PROXY_ONLY = ['upstream', 'upstream_timeout_ms', 'mcp', 'approval_key'] as const;
+const PROXY_ONLY = [
+  'upstream',
+  'upstream_timeout_ms',
+  'max_held_bodies',
+  'mcp',
+  'pass_headers',
+  'approval_key',
+] as const;
 
 function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readonly FileFault[] {
   const has = (name: string) => fields.has(name) || unread.has(name);

@@ -8,7 +8,7 @@ import { isLine, MAX_VALUE } from '../../../../domain/approvals/approval-request
 import type { ApprovalText, DescribeCall, HttpCall, McpCall } from '../core/approval-text.ts';
 import { canonicalJson } from '../core/call-digest.ts';
 import { valueAt } from './argument-path.ts';
-import { folded } from './lookalikes.ts';
+import { folded, isUnfolded } from './lookalikes.ts';
 import type { Approval } from './read-configuration.ts';
 
 /** The first line of a request. Its path or its query can say what the request does. */
@@ -48,6 +48,7 @@ function isReadDifferently(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
   if (typeof value !== 'object' || value === null) return false;
   const names = Object.keys(value);
-  const isAmbiguous = !Array.isArray(value) && new Set(names.map(folded)).size < names.length;
+  const isAmbiguous =
+    !Array.isArray(value) && (names.some(isUnfolded) || new Set(names.map(folded)).size < names.length);
   return isAmbiguous || Object.values(value).some(isReadDifferently);
 }

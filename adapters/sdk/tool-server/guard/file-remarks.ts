@@ -5,7 +5,7 @@
 
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { isJsonObject, type Json, member, textMember } from '../../../../domain/tokens/strict-json.ts';
-import { matchesRoute, overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
+import { comparable, matchesRoute, overlaps, type RouteMatch, readRouteMatch } from './route-match.ts';
 
 interface PlacedMatch extends RouteMatch {
   readonly line: number;
@@ -41,7 +41,7 @@ export function overlapsOf(mapping: PlacedMapping): readonly Overlap[] {
 function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
   const mcp = fields.get('mcp')?.value;
   const path = isJsonObject(mcp) ? textMember(mcp, 'path') : undefined;
-  return path !== undefined && matchesRoute(match, match.method, path);
+  return path !== undefined && matchesRoute(match, match.method, comparable(path));
 }
 
 /** In the order in which they are compared. Routes precede what is open. */

@@ -6,7 +6,9 @@
 
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { headerValues } from '../core/raw-headers.ts';
+import { asVariable } from './header-name.ts';
 import type { IdentityHeaders } from './identity-headers.ts';
+import { tellsWhoSignedIn } from './signed-in-headers.ts';
 
 /** RFC 9110 §7.6.1, §11.7 and §6.6.2. The guard passes no trailers on. */
 const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
@@ -36,7 +38,8 @@ const CHECKED_HERE: ReadonlySet<string> = new Set([
 
 /**
  * Some frameworks take the method or the path from these. The guard has decided about those of the request line. A server of
- * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is.
+ * WSGI removes the value of `Script-Name` from the path, if its peer is on loopback, as the guard is. CGI makes the variable
+ * HTTP_PROXY of `Proxy`, by which many programs choose a proxy for their own requests.
  */
 const REPLACES_REQUEST: ReadonlySet<string> = new Set([
   'x-http-method',
@@ -49,33 +52,49 @@ const REPLACES_REQUEST: ReadonlySet<string> = new Set([
 ]);
 /** Some frameworks take the path from this header too. But some gateways send it to the guard themselves. */
 const NAMES_REQUEST = 'x-original-url';
+const NAMES_PROXY = 'proxy';
+
+/** What a gateway in front sets under exactly these names: a client could add another spelling. */
+const OF_GATEWAYS =
+  /^(?:x-forwarded-|forwarded$|x-original-|x-real-ip$|x-client-ip$|true-client-ip$|cf-connecting-ip$)/;
 
 /**
  * The headers of an allowed request for the upstream. Those of identity precede the client's: some servers drop the last of
  * too many headers.
  *
  * @param host of the upstream's request
+ * @param passed names in lower case in which a gateway in front tells who has signed in
  */
-export function requestHeaders(raw: readonly string[], host: string, identity: IdentityHeaders): string[] {
+export function requestHeaders(
+  raw: readonly string[],
+  { host, identity, passed }: { host: string; identity: IdentityHeaders; passed: ReadonlySet<string> },
+): string[] {
   const kept = passedOn(raw, (name) => {
     // Servers that put headers into variables read `Transfer_Encoding` as `Transfer-Encoding`: in its chunks they would
     // find a second request.
     const read = asVariable(name);
-    const isOther = read !== name && (CHECKED_HERE.has(read) || OF_ONE_CONNECTION.has(read));
-    const isReplacing = REPLACES_REQUEST.has(read) || read === NAMES_REQUEST;
-    return ANSWERED_HERE.has(name) || isOther || isReplacing || read.startsWith('mandate-');
+    const isOther = read !== name && (CHECKED_HERE.has(read) || OF_ONE_CONNECTION.has(read) || OF_GATEWAYS.test(read));
+    const isReplacing = REPLACES_REQUEST.has(read) || read === NAMES_REQUEST || read === NAMES_PROXY;
+    const isIdentity = read.startsWith('mandate-') || (tellsWhoSignedIn(name) && !passed.has(name));
+    return ANSWERED_HERE.has(name) || isOther || isReplacing || isIdentity;
   });
   return ['Host', host, ...Object.entries(identity).flat(), ...kept];
 }
 
-/** Whether a server that gets these headers could answer another request than that of the request line. */
-export function replacesRequest(raw: readonly string[]): boolean {
-  return raw.some((name, at) => at % 2 === 0 && REPLACES_REQUEST.has(asVariable(name.toLowerCase())));
-}
+/** Of these the mode `decide` reads, or the gateway sets for the service, exactly one spelling. */
+const READ_EXACTLY = /^(?:mandate-|x-forwarded-(?:method|uri)$|x-original-(?:method|uri|url)$)/;
 
-/** The name as servers compare it that put headers into variables. */
-function asVariable(name: string): string {
-  return name.replaceAll(/[^a-z0-9]/g, '-');
+/**
+ * Whether a server that gets these headers could answer another request than that of the request line, or for another person. A
+ * gateway that has not removed another spelling from the question has not removed it from the request.
+ */
+export function replacesRequest(raw: readonly string[]): boolean {
+  return raw.some((given, at) => {
+    if (at % 2 === 1) return false;
+    const name = given.toLowerCase();
+    const read = asVariable(name);
+    return REPLACES_REQUEST.has(read) || (read !== name && READ_EXACTLY.test(read));
+  });
 }
 
 /** The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces. */

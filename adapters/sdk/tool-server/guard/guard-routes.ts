@@ -4,7 +4,7 @@ import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import { describeRequest } from './described-call.ts';
 import type { GuardConfiguration } from './read-configuration.ts';
-import { matchesRoute } from './route-match.ts';
+import { comparable, matchesRoute } from './route-match.ts';
 
 /** `open`, or what the tool server decides about. */
 export type FoundRoute = 'open' | DecidedRoute;
@@ -30,7 +30,11 @@ export function guardRoutes(
       ...(approval && { describe: describeRequest(approval) }),
     },
   }));
-  return (method, path) =>
-    guarded.find(({ match }) => matchesRoute(match, method, path))?.found ??
-    (open.some((match) => matchesRoute(match, method, path)) ? 'open' : UNKNOWN);
+  return (method, sent) => {
+    const path = comparable(sent);
+    return (
+      guarded.find(({ match }) => matchesRoute(match, method, path))?.found ??
+      (open.some((match) => matchesRoute(match, method, path)) ? 'open' : UNKNOWN)
+    );
+  };
 }

@@ -38,6 +38,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEAD_BYTES = 32 * 1024;
 /** After this time without bytes the system asks the client's whether the connection is still open. */
 const PROBE_AFTER_MS = 60_000;
+/** As of the service: each takes a file descriptor and some kilobytes. Beyond it a new one is closed. */
+const MAX_CONNECTIONS = 10_000;
 /** How many requests may wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
 const MAX_PIPELINED = 100;
 const POLL_MS = 25;
@@ -107,6 +109,7 @@ function limitedServer(requestTimeoutMs: number): Server {
   });
   // Beyond a number of headers Node drops the rest, and with them a second Authorization. Their bytes are limited above.
   server.maxHeadersCount = 0;
+  server.maxConnections = MAX_CONNECTIONS;
   return server;
 }
 

@@ -5,15 +5,24 @@
 
 import { membersOf } from '../core/mcp-message.ts';
 
+const ASCII = /^[\x20-\x7e]*$/;
+/** No text of a language has so many marks on a letter. UAX #15 calls a text without such runs stream-safe. */
+const LONG_RUN_OF_MARKS = /\p{M}{31}/u;
+
 /** The members of an MCP message, of its parameters and of a subscription that the guard decides by. */
 const MESSAGE = byFoldedName('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = byFoldedName('name', 'arguments', 'notifications');
 const NOTIFICATIONS = byFoldedName('resourceSubscriptions');
 
-type Names = ReadonlyMap<string, string>;
+interface Names {
+  readonly byFolded: ReadonlyMap<string, string>;
+  /** A longer name folds to none of these: each letter of theirs comes from at most two code units. */
+  readonly longest: number;
+}
 
 function byFoldedName(...names: readonly string[]): Names {
-  return new Map(names.map((name) => [folded(name), name]));
+  const longest = 2 * Math.max(...names.map((name) => name.length));
+  return { byFolded: new Map(names.map((name) => [folded(name), name])), longest };
 }
 
 /** Whether a member of the MCP message has one of these names in other letters. */
@@ -23,12 +32,30 @@ export function hasLookalike(message: unknown): boolean {
   return isNamedAlike(message, MESSAGE) || isNamedAlike(params, PARAMS) || isNamedAlike(notifications, NOTIFICATIONS);
 }
 
-function isNamedAlike(value: unknown, names: Names): boolean {
-  return [...(membersOf(value)?.keys() ?? [])].some((name) => (names.get(folded(name)) ?? name) !== name);
+function isNamedAlike(value: unknown, { byFolded, longest }: Names): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.keys(value).some((name) => {
+    const cut = beforeNul(name);
+    return cut.length <= longest && (byFolded.get(folded(cut)) ?? name) !== name;
+  });
 }
 
-/** The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. Others end it at NUL. */
+/**
+ * The name as such parsers compare it. They also take `ſ` for `s`, and the Kelvin sign for `k`. Others end it at NUL. A long run
+ * of marks stays as it is: normalizing it takes time by the square of its length.
+ */
 export function folded(name: string): string {
-  const [cut = ''] = name.split('\0', 1);
-  return cut.normalize('NFKC').toLowerCase();
+  const cut = beforeNul(name);
+  if (ASCII.test(cut)) return cut.toLowerCase();
+  return (LONG_RUN_OF_MARKS.test(cut) ? cut : cut.normalize('NFKC')).toLowerCase();
+}
+
+/** Whether `folded` leaves such a name as it is, though some parsers may normalize it. */
+export function isUnfolded(name: string): boolean {
+  return LONG_RUN_OF_MARKS.test(name);
+}
+
+function beforeNul(name: string): string {
+  const end = name.indexOf('\0');
+  return end < 0 ? name : name.slice(0, end);
 }

@@ -9,6 +9,7 @@ import { decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
+import type { Release } from './held-bodies.ts';
 import { hasLookalike } from './lookalikes.ts';
 import { inTime, inviteBody, isJsonInUtf8 } from './request-body.ts';
 
@@ -17,20 +18,27 @@ export interface AllowedRequest {
   readonly claims: TaskTokenClaims | undefined;
   /** The body, if it has been read. */
   readonly body?: Buffer | undefined;
+  /** Called when the upstream has the body. */
+  readonly release?: Release | undefined;
 }
 
 /**
  * Decides, and answers a refused request. The caller discards what is left of its body.
  *
+ * @param hold takes a permit for the body
  * @returns `undefined` if the request is answered
  */
 export async function decideAtMcp(
   rules: McpRules,
   request: IncomingMessage,
   response: ServerResponse,
+  hold: (claims: TaskTokenClaims) => Release | undefined,
 ): Promise<AllowedRequest | undefined> {
   let bytes: Buffer | undefined;
-  const read = async () => {
+  let release: Release | undefined;
+  const read = async (caller: TaskTokenClaims) => {
+    release = hold(caller);
+    if (release === undefined) return 'overloaded';
     if (!isJsonInUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
     inviteBody(request, response);
     const found = await inTime(request, readJsonBody(request, MAX_BODY_BYTES));
@@ -42,8 +50,8 @@ export async function decideAtMcp(
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
   if (allowed === undefined) return undefined;
   const { claims, approved } = allowed;
-  if (approved === undefined) return { claims, body: bytes };
+  if (approved === undefined) return { claims, body: bytes, release };
   const body = Buffer.from(JSON.stringify(approved));
   if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
-  return { claims, body };
+  return { claims, body, release };
 }

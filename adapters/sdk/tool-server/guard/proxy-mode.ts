@@ -9,6 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { authorizationHeaders } from '../core/bearer-token.ts';
+import type { TaskTokenClaims } from '../core/claims.ts';
 import type { McpRules } from '../core/mcp-access.ts';
 import { answerRefusal } from '../core/refusal.ts';
 import { type ResourceMetadata, resourceMetadata } from '../core/resource-metadata.ts';
@@ -19,6 +20,7 @@ import { describeTool } from './described-call.ts';
 import { requestHeaders } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
+import { type HeldBodies, heldBodies } from './held-bodies.ts';
 import { identityHeaders } from './identity-headers.ts';
 import { type AllowedRequest, decideAtMcp } from './mcp-endpoint.ts';
 import { type PlainRequest, plainRequest } from './plain-request.ts';
@@ -38,6 +40,8 @@ interface Rules {
   readonly find: (method: string, path: string) => FoundRoute;
   readonly metadata: ResourceMetadata;
   readonly sessions: SessionOwnership;
+  /** Of all requests, also those under earlier rules. */
+  readonly held: HeldBodies;
   /** `undefined` without `mcp` in the file. */
   readonly mcp: McpRules | undefined;
   readonly upstream: Upstream;
@@ -96,6 +100,7 @@ function rulesOf(
     find: proxyRoutes(toolServer, configuration),
     metadata,
     sessions,
+    held: earlier?.held ?? heldBodies(),
     mcp: policies && { toolServer, policies, metadata, sessions },
     upstream:
       earlier?.configuration.upstream === origin && earlier.configuration.upstreamTimeoutMs === timeoutMs
@@ -121,41 +126,46 @@ function sessionsOf({ issuer, audience }: ToolServer, earlier: Rules | undefined
 }
 
 async function answer(rules: Rules, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { metadata, upstream, hostFor } = rules;
+  const { configuration, metadata, upstream, hostFor } = rules;
   const plain = plainRequest(request);
   if (plain !== undefined && metadata.answer(request, response)) return;
   const allowed = await decide(rules, plain, request, response);
   if (allowed === undefined) return;
   const { claims, ...sent } = allowed;
-  const headers = requestHeaders(request.rawHeaders, hostFor(plain?.host), identityHeaders(claims));
+  const headers = requestHeaders(request.rawHeaders, {
+    host: hostFor(plain?.host),
+    identity: identityHeaders(claims),
+    passed: configuration.passHeaders,
+  });
   // Not awaited: an answer that streams for hours would keep what was needed to decide.
   upstream.forward(request, response, { headers, ...sent });
 }
 
 /** Answers a refused request. @returns `undefined` if the request is answered */
 async function decide(
-  { toolServer, configuration, find, mcp }: Rules,
+  { toolServer, configuration, find, mcp, held }: Rules,
   plain: PlainRequest | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AllowedRequest | undefined> {
+  const hold = (claims: TaskTokenClaims) => held.hold(claims, configuration.maxHeldBodies, request, response);
   let found = plain === undefined ? MALFORMED : find(plain.method, plain.path);
   if (plain !== undefined && mcp !== undefined && plain.path === configuration.mcp?.path) {
-    if (plain.method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response);
+    if (plain.method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response, hold);
     // Only the message of a POST is read. A server could take another body for a message.
     found = MALFORMED;
   }
   if (found === 'open') return { claims: undefined };
   const { rawHeaders, headers } = request;
   const { describe, ...needed } = found;
-  const approval = describe && routeApproval(toolServer, describe, request, response);
+  const approval = describe && routeApproval(toolServer, describe, request, response, hold);
   const access = await toolServer.authorize({
     ...needed,
     ...(approval && { approval: approval.check }),
     authorization: authorizationHeaders(rawHeaders, headers),
     headers,
   });
-  if (access.kind === 'allowed') return { claims: access.claims, body: approval?.bytes() };
+  if (access.kind === 'allowed') return { claims: access.claims, body: approval?.bytes(), release: approval?.release };
   answerRefusal(response, access);
   return undefined;
 }

@@ -6,10 +6,10 @@
  */
 
 import type { ToolServer } from '../core/tool-server.ts';
+import { carelessPath } from './careless-path.ts';
 import { type FoundRoute, guardRoutes, UNKNOWN } from './guard-routes.ts';
-import { folded } from './lookalikes.ts';
 import type { ProxyConfiguration } from './read-configuration.ts';
-import { matchesRoute, type RouteMatch } from './route-match.ts';
+import { comparable, matchesRoute, type RouteMatch } from './route-match.ts';
 
 type FindRoute = (method: string, path: string) => FoundRoute;
 
@@ -19,8 +19,8 @@ export function proxyRoutes(
 ): FindRoute {
   const everywhere = aroundApprovals({ routes, open }, guardRoutes(toolServer, { routes, open }));
   if (mcp === undefined) return everywhere;
-  const endpoint = careless(mcp.path);
-  const isThere = (path: string) => isTakenFor(path, endpoint, /^(?:$|[/.])/);
+  const endpoint = carelessPath(mcp.path) ?? '';
+  const isThere = (path: string) => isTakenFor(carelessPath(path), endpoint, /^(?:$|[/.])/);
   const there = guardRoutes(toolServer, {
     routes: routes.filter(({ match }) => isThere(match.path)),
     open: open.filter(({ path }) => isThere(path)),
@@ -35,29 +35,25 @@ function aroundApprovals({ routes, open }: Pick<ProxyConfiguration, 'routes' | '
   const matches = [...routes.map(({ match }) => match), ...open];
   const coverings = approved.map(({ at, match }) => ({ at, match, covers: coveredBy(match) }));
   return (method, path) => {
-    const first = matches.findIndex((match) => matchesRoute(match, method, path));
-    const isAround = coverings.some(({ at, match, covers }) => at < first && match.method === method && covers(path));
-    return isAround && matches[first]?.isPrefix === true ? UNKNOWN : find(method, path);
+    const asked = comparable(path);
+    const first = matches.findIndex((match) => matchesRoute(match, method, asked));
+    if (matches[first]?.isPrefix !== true) return find(method, path);
+    const read = carelessPath(path);
+    const isAround = coverings.some(({ at, match, covers }) => at < first && match.method === method && covers(read));
+    return isAround ? UNKNOWN : find(method, path);
   };
 }
 
-function coveredBy({ path, isPrefix }: RouteMatch): (asked: string) => boolean {
-  const named = careless(path);
-  return (asked) => isTakenFor(asked, named, isPrefix ? /^\/./ : /^(?:$|\.[^/]*$)/);
-}
-
-/** @param rest what a server may ignore behind the path, or serve below it */
-function isTakenFor(asked: string, named: string, rest: RegExp): boolean {
-  const read = careless(asked);
-  return read.startsWith(named) && rest.test(read.slice(named.length));
+function coveredBy({ path, isPrefix }: RouteMatch): (read: string | undefined) => boolean {
+  const named = carelessPath(path) ?? '';
+  return (read) => isTakenFor(read, named, isPrefix ? /^\/./ : /^(?:$|\.[^/]*$)/);
 }
 
 /**
- * The path as the most careless server compares it: without escapes, letter case and parameters, and without a slash or
- * spaces at the end.
+ * @param read of `carelessPath`
+ * @param rest what a server may ignore behind the path, or serve below it
  */
-function careless(path: string): string {
-  return folded(decodeURIComponent(path))
-    .replaceAll(/;[^/]*/g, '')
-    .replace(/[/\s]+$/, '');
+function isTakenFor(read: string | undefined, named: string, rest: RegExp): boolean {
+  if (read === undefined) return true;
+  return read.startsWith(named) && rest.test(read.slice(named.length));
 }

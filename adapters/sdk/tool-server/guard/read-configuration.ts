@@ -21,7 +21,11 @@ export interface ProxyConfiguration extends CommonConfiguration {
   readonly upstream: string;
   /** The time until the head of the upstream's answer. */
   readonly upstreamTimeoutMs: number;
+  /** How many bodies the guard holds at a time. */
+  readonly maxHeldBodies: number;
   readonly mcp: McpConfiguration | undefined;
+  /** Names in lower case in which a gateway in front tells who has signed in. All others are dropped. */
+  readonly passHeaders: ReadonlySet<string>;
   /** Signs the requests for approval. Given if any route or tool needs an approval. */
   readonly approvalKey: ApprovalKey | undefined;
 }
@@ -68,6 +72,7 @@ export interface Approval {
 }
 
 const DEFAULT_UPSTREAM_TIMEOUT_MS = 60_000;
+const DEFAULT_MAX_HELD_BODIES = 100;
 
 /** The fields as written. `guardFileFaults` has checked their types, and which of them the mode needs. */
 interface WrittenFile {
@@ -77,6 +82,7 @@ interface WrittenFile {
   readonly mode: 'decide' | 'proxy';
   readonly upstream: string;
   readonly upstream_timeout_ms?: number;
+  readonly max_held_bodies?: number;
   readonly routes?: readonly FileRoute[];
   readonly mcp?: {
     readonly path: string;
@@ -84,6 +90,7 @@ interface WrittenFile {
     readonly methods?: Readonly<Record<string, FilePolicy>>;
   };
   readonly open?: readonly string[];
+  readonly pass_headers?: readonly string[];
   readonly status_list?: { readonly max_age_ms?: number; readonly on_stale?: 'introspect' | 'refuse' };
   readonly approval_key?: string;
   readonly metrics_port?: number;
@@ -127,7 +134,9 @@ export function readConfiguration({ fields }: PlacedMapping, approvalKey?: Appro
     mode: file.mode,
     upstream: new URL(upstream).origin,
     upstreamTimeoutMs: file.upstream_timeout_ms ?? DEFAULT_UPSTREAM_TIMEOUT_MS,
+    maxHeldBodies: file.max_held_bodies ?? DEFAULT_MAX_HELD_BODIES,
     mcp: mcp && { path: mcp.path, tools: policiesOf(mcp.tools), methods: policiesOf(mcp.methods ?? {}) },
+    passHeaders: new Set(file.pass_headers?.map((name) => name.toLowerCase())),
     approvalKey,
   };
 }

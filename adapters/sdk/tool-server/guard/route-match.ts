@@ -37,9 +37,9 @@ export function routeMatchProblem(pattern: string): string | undefined {
   return 'must have a path that servers do not rewrite: without //, dot segments and escapes that are not needed';
 }
 
-/** @param path of `pathOfTarget` */
+/** @param path of `pathOfTarget`, as `comparable` returns it */
 export function matchesRoute(match: RouteMatch, method: string, path: string): boolean {
-  return match.method === method && covers(match, comparable(path));
+  return match.method === method && covers(match, path);
 }
 
 /** Whether some request matches both. */
@@ -54,6 +54,6 @@ function covers({ path, isPrefix }: RouteMatch, asked: string): boolean {
 }
 
 /** RFC 3986 §6.2.2.1: the digits of an escape have no case. Everything else of a path has. */
-function comparable(path: string): string {
+export function comparable(path: string): string {
   return path.replaceAll(/%../g, (octet) => octet.toUpperCase());
 }

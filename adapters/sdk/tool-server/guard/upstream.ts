@@ -31,6 +31,8 @@ export interface Forwarded {
   readonly headers: string[];
   /** The whole body, if it has been read. Otherwise the client's body is streamed. */
   readonly body?: Buffer | undefined;
+  /** Called when the system has taken that body. */
+  readonly release?: (() => void) | undefined;
 }
 
 /** Many servers close idle connections after two seconds or later. A request on a closing connection would fail. */
@@ -90,7 +92,7 @@ export function upstreamAt(
     insecureHTTPParser: false,
   };
 
-  const forward: Upstream['forward'] = (request, response, { headers, body }) => {
+  const forward: Upstream['forward'] = (request, response, { headers, body, release }) => {
     // The client has left during the decision: nothing will end the upstream's answer.
     if (request.socket.destroyed || response.destroyed) return;
     const { method = '', url: path = '' } = request;
@@ -113,7 +115,7 @@ export function upstreamAt(
     });
     // A fault of the connection is an event of the request too. An answer can come before the end of the body.
     if (body === undefined && isWithBody) pipeline(bodyOf(request, response, waiting), sent, () => undefined);
-    else sent.end(body);
+    else sent.end(body, release);
   };
 
   return {

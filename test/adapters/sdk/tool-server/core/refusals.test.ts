@@ -37,8 +37,15 @@ import {
 } from '../../../../support/tool-server/refusal-case.ts';
 import { makeCaseKeys, refusalCases } from '../../../../support/tool-server/refusal-cases.ts';
 
-/** Calls that a person approves: approvals.test.ts, and that of MCP. */
-const OF_APPROVALS = refusalReasons.filter((reason) => /^approval_|_body$|^body_/.test(reason));
+/** Calls that a person approves: approvals.test.ts, and that of MCP. Bodies that are held: `../guard/held-bodies.test.ts`. */
+const OF_BODIES = refusalReasons.filter((reason) => /^approval_|_body$|^body_|^overloaded$/.test(reason));
+
+/** The token is checked before the body is read, which names the tool. */
+const BEFORE_BODY = refusalReasons.filter(
+  (reason) =>
+    reason === 'keys_unavailable' ||
+    (describeRefusal(reason).status === 401 && reason !== 'no_actor' && reason !== 'not_active'),
+);
 
 const AT = new Date(NOW * 1000 + 250).toISOString();
 const METADATA = 'https://jira.example/.well-known/oauth-protected-resource/api';
@@ -75,7 +82,7 @@ const web = (framework: Framework): Surface => ({
     'arguments_refused',
     'policy_unavailable',
     'internal_error',
-    ...OF_APPROVALS,
+    ...OF_BODIES,
   ],
   start: framework.start,
   send: (app, { route, path }, headers, query = '') =>
@@ -109,7 +116,7 @@ const mcp: Surface = {
     { reason: 'arguments_refused', what: 'arguments that the policy refuses', route: PICKY, known: VERIFIED },
     { reason: 'policy_unavailable', what: 'a policy that throws', route: FAULTY, known: VERIFIED },
   ],
-  unused: ['malformed_request', 'unknown_route', 'internal_error', ...OF_APPROVALS],
+  unused: ['malformed_request', 'unknown_route', 'internal_error', ...OF_BODIES],
   start: startGuardedMcp,
   send(app, { route }, headers, query = '') {
     const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(route), arguments: {} } };
@@ -140,9 +147,11 @@ const proxiedMcp: Surface = {
   cases: mcp.cases.filter(({ reason }) => reason !== 'arguments_refused' && reason !== 'policy_unavailable'),
   unused: [...mcp.unused, 'arguments_refused', 'policy_unavailable'],
   start: (toolServer) => startGuardedMcp(toolServer, { proxied: true }),
-  // No body parser is in front of it, and the message of a client without a token stays unread.
+  // No body parser is in front of it, and the message of a client stays unread until its token is checked.
+  routeInEvent: (target, reason) =>
+    reason !== undefined && BEFORE_BODY.includes(reason) ? null : mcp.routeInEvent(target, reason),
   challenge: (target, reason) =>
-    reason === 'missing_token' ? `, resource_metadata="${METADATA}"` : mcp.challenge(target, reason),
+    BEFORE_BODY.includes(reason) ? `, resource_metadata="${METADATA}"` : mcp.challenge(target, reason),
 };
 
 for (const surface of [...frameworks.map(web), decided, proxied, mcp, proxiedMcp]) {

@@ -39,6 +39,8 @@ open: [GET /healthz]
 status_list: {max_age_ms: 10000, on_stale: refuse}
 approval_key: approvals.pem
 metrics_port: 9100
+max_held_bodies: 40
+pass_headers: [Remote-User, X-WEBAUTH-USER]
 `;
 
 function faults(text: string): readonly string[] {
@@ -54,6 +56,7 @@ const UPSTREAM = 'upstream must be an https URL, or http on loopback, without a 
 const OWN = 'upstream must not be the address of listen: the guard would ask itself';
 const PATH = 'routes[0].approval.lines.Project must be a path to one value, as $.amount or $.items[0]';
 const LINE = 'characters that is not blank, without control characters and line breaks';
+const SIGNED_IN = 'must be a header in which a proxy tells who has signed in, as Remote-User';
 const LISTEN = 'listen must be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"';
 
 const wrong: readonly (readonly [what: string, from: string, to: string, fault: string])[] = [
@@ -125,6 +128,18 @@ const wrong: readonly (readonly [what: string, from: string, to: string, fault: 
     'path: /a/../mcp',
     '17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp',
   ],
+  [
+    'no body that may be held',
+    'max_held_bodies: 40',
+    'max_held_bodies: 0',
+    '26: max_held_bodies must be a whole number from 1 to 10000',
+  ],
+  ['too many of them', 'bodies: 40', 'bodies: 10001', '26: max_held_bodies must be a whole number from 1 to 10000'],
+  ['a header that names the guard’s person', 'Remote-User', 'Mandate-Subject', `27: pass_headers[0] ${SIGNED_IN}`],
+  ['a header that the guard passes on anyway', 'Remote-User', 'Accept', `27: pass_headers[0] ${SIGNED_IN}`],
+  ['a header that no proxy can mean', 'X-WEBAUTH-USER', 'Proxy', `27: pass_headers[1] ${SIGNED_IN}`],
+  ['a beginning of names', 'X-WEBAUTH-USER', '"X-WEBAUTH-*"', `27: pass_headers[1] ${SIGNED_IN}`],
+  ['one name in place of a list', '[Remote-User, X-WEBAUTH-USER]', 'Remote-User', '27: pass_headers must be a list'],
   ['no tools', '\n    search: {scope: [jira:read]}', ' {}', '18: mcp.tools must have at least one member'],
   [
     'a list as the routes of a mapping',
@@ -148,6 +163,8 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
       '11: routes[0].approval is only for the mode proxy',
       '14: mcp is only for the mode proxy',
       '22: approval_key is only for the mode proxy',
+      '24: max_held_bodies is only for the mode proxy',
+      '25: pass_headers is only for the mode proxy',
     ],
   ],
   ['the guard itself as its upstream', proxy.replace('127.0.0.1:3000', '[::1]:8099'), [`5: ${OWN}`]],
@@ -179,8 +196,9 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
   ['one port for both', `${decide}metrics_port: 8099\n`, ['7: metrics_port must differ from the port of listen']],
 ];
 
-/** Rules about addresses and paths that the schema leaves to the guard. */
-const BEYOND_SCHEMA = /^an upstream|^an address|^a port|^the guard itself|^one port|^a path that some servers/;
+/** Rules about addresses, paths and headers that the schema leaves to the guard. */
+const BEYOND_SCHEMA =
+  /^an upstream|^an address|^a port|^the guard itself|^one port|^a path that some servers|^a header that/;
 
 describe("The guard's file", () => {
   it('has a JSON Schema that accepts and refuses what the guard does', async () => {
@@ -219,7 +237,8 @@ describe("The guard's file", () => {
       },
     ]);
     const least = read(`${decide.replace('decide', 'proxy')}upstream: https://a.example/\nstatus_list: {}\n`);
-    expect(least[0]).to.deep.include({ upstream: 'https://a.example', upstreamTimeoutMs: 60_000, statusList: {} });
+    expect(least[0]).to.deep.include({ upstream: 'https://a.example', upstreamTimeoutMs: 60_000, maxHeldBodies: 100 });
+    expect(least[0]?.statusList).to.deep.equal({});
     expect(read(proxy)).to.deep.equal([
       {
         issuer: 'https://mandate.example',
@@ -241,6 +260,8 @@ describe("The guard's file", () => {
         metricsPort: 9100,
         upstream: 'http://127.0.0.1:3000',
         upstreamTimeoutMs: 1000,
+        maxHeldBodies: 40,
+        passHeaders: new Set(['remote-user', 'x-webauth-user']),
         mcp: {
           path: '/mcp',
           tools: { search: { scope: ['jira:read'] } },

@@ -109,6 +109,11 @@ describe('The guard in its mode decide', () => {
       'a header from which some frameworks take another method',
       [...nginx('GET', '/a'), ['X_HTTP-Method-Override', 'DELETE']],
     ],
+    ['the target in another spelling', [...nginx('GET', '/issues/7'), ['X_Original_URI', '/admin']]],
+    ['the method in another spelling', [...caddy('GET', '/issues/7'), ['X.Forwarded.Method', 'DELETE']]],
+    ['a name of the original URL in another spelling', [...caddy('GET', '/issues/7'), ['X~Original-URL', '/admin']]],
+    ['the person in another spelling', [...nginx('GET', '/issues/7'), ['Mandate_Subject', 'eve']]],
+    ['the agent in another spelling', [...nginx('GET', '/issues/7'), ['mandate!agent', 'agent:eve']]],
     ['a header from which some servers take another path', [...nginx('GET', '/issues/7'), ['Script-Name', '/issues']]],
     [
       'more than 2000 headers before the one that contradicts',

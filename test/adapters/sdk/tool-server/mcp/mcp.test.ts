@@ -141,10 +141,19 @@ describe('The guard of an MCP server', () => {
       expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
     });
 
-    it('closes the connection when it does not read a refused body to its end', async () => {
+    it('does not read the body of a token that is refused: it waits for no more of it, and refuses none for its length', async () => {
       const expired = tokenWith({ exp: NOW - 60 });
-      expect(await trickle(guarded.app.endpoint, expired, 'x'.repeat(1001))).to.deep.equal([401, 'close']);
-      expect(decided()).to.deep.equal([[null, 'deny', 'expired', 'ada']]);
+      for (const [token, piece] of [
+        [expired, '{'],
+        [expired, 'x'.repeat(1001)],
+        [`${tokenWith().slice(0, -4)}AAAA`, '{'],
+        [tokenWith({ aud: 'https://wiki.example' }), '{'],
+        ['x', '{'],
+      ] as const) {
+        expect((await trickle(guarded.app.endpoint, token, piece))[0]).to.equal(401);
+      }
+      const reasons = ['expired', 'expired', 'invalid_signature', 'wrong_audience', 'malformed_token'];
+      expect(decided().map(([route, , reason]) => [route, reason])).to.deep.equal(reasons.map((one) => [null, one]));
     });
 
     it('does not read the body of a request without a token', async () => {
