@@ -9,7 +9,7 @@ export interface Sealing {
 }
 
 /** 256 bits, so that a deleted text cannot be guessed. */
-const SALT_BYTES = 32;
+export const SALT_BYTES = 32;
 
 export function sealText({ randomness, digest }: Sealing, text: string): SealedText {
   const salt = randomness.secret(SALT_BYTES);

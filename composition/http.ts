@@ -155,7 +155,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
 }
 
 function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
-  const { settings, signingKeys, approvalKeys, clock, clockWatch: sharedTime, randomness, measurements } = parts;
+  const { settings, signingKeys, approvalKeys, clock, clockWatch: sharedTime, randomness, measurements, log } = parts;
   if (approvalKeys === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const rules = {
@@ -164,6 +164,7 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
     maxPendingPerTask: settings['Service:Approvals:MaxPendingPerTask'],
     maxPendingPerPerson: settings['Service:Approvals:MaxPendingPerPerson'],
     notifies: settings['Service:Approvals:Notify:Url'] !== undefined,
+    keysAreSubjects: settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub',
   };
   const service = {
     decisions: parts.storage,
@@ -174,6 +175,7 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
     sharedTime,
     randomness,
     measurements,
+    log,
     digest: sha256,
     issuer,
     rules,

@@ -161,6 +161,10 @@ const catalogue = {
   approval_request_expired: entry('invalid_request', APPROVAL_REQUEST),
   approval_not_for_task: entry('invalid_request', APPROVAL_REQUEST),
   approval_replayed: entry('invalid_request', APPROVAL_REQUEST),
+  approval_altered: entry(
+    'temporarily_unavailable',
+    'The approval cannot be answered: what is stored about it is not what was recorded.',
+  ),
   too_many_pending: entry('slow_down', 'Too many approvals wait for this person. Retry the request later.'),
 } as const satisfies Record<string, Entry>;
 

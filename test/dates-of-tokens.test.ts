@@ -261,10 +261,11 @@ describe('The dates of a token', () => {
           approvalKeys: { verify: async () => ({ kind: 'verified' }) as const },
           randomness: systemRandomness(),
           digest: sha256,
+          log: { error: () => undefined },
           issuer: HERE,
           clock,
           sharedTime,
-          rules: { lifetime: 60, refusedFor: 60, maxPendingPerTask: 1, maxPendingPerPerson: 1, notifies: false },
+          rules: { lifetime: 60, refusedFor: 60, maxPendingPerTask: 1, maxPendingPerPerson: 1, notifies: false, keysAreSubjects: true },
         };
         const token = key.sign({ alg: 'ES256', typ: 'at+jwt', kid: key.kid }, taskClaims());
         return told(await askForApproval(service, { token, request }));

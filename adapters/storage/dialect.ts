@@ -25,6 +25,10 @@ export interface Dialect {
   readonly instant: BindInstant;
   /** The function that collects values as JSON; without values it returns null. */
   readonly jsonAgg: string;
+  /** The rows of a select, as the text of a JSON array of objects; null without a row on Postgres. */
+  collected(columns: readonly string[], select: string): string;
+  /** A day before the instant of a column. */
+  dayBefore(column: string): string;
   /** How a condition names a column, so that the engine does not read along its index. */
   unindexed(column: string): string;
   /**
@@ -44,7 +48,14 @@ export interface Dialect {
   /** The beginning of the minute of an instant. */
   minuteOf(column: string): string;
   /** Selects the columns of the rows with the values of `by`, as a fact of a decision; without columns, whether there is one. */
-  select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
+  select(
+    table: Table,
+    columns: readonly string[],
+    by: readonly string[],
+    order: readonly string[],
+    /** Further columns, by the name that the row has in the query. */
+    more?: (row: string) => string,
+  ): string;
   /** Inserts rows: on Postgres those of the JSON array `:rows`, on SQLite the row of the named values. */
   insert(table: Table, conflict: string): string;
   /** Deletes at most `:limit` rows whose column `until` is at most `:until`, the earliest first. */
@@ -75,6 +86,11 @@ export interface Bounds {
 export const sqlite: Dialect = {
   instant: (instant) => instant,
   jsonAgg: 'json_group_array',
+  collected(columns, select) {
+    const members = columns.map((column) => `'${column}', ${column}`).join(', ');
+    return `(select json_group_array(json_object(${members})) from (${select}))`;
+  },
+  dayBefore: (column) => `${column} - 86400000000`,
   // SQLite reads no index for `+column`. Its planner cannot tell which filter is more selective.
   unindexed: (column) => `+${column}`,
   before: (equal, position) => ({
@@ -92,8 +108,8 @@ export const sqlite: Dialect = {
     order: following,
   }),
   minuteOf: (column) => `${column} - ${column} % 60000000`,
-  select({ name }, columns, by, order) {
-    const found = columns.length === 0 ? '1' : columns.join(', ');
+  select({ name }, columns, by, order, more) {
+    const found = columns.length === 0 ? '1' : [...columns, ...(more === undefined ? [] : [more(name)])].join(', ');
     const sorted = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
     return `select ${found} from ${name} where ${by.map((column) => `${column} = :${column}`).join(' and ')}${sorted}`;
   },
@@ -127,6 +143,8 @@ export const sqlite: Dialect = {
 export const postgres: Dialect = {
   instant: toMicrosecondText,
   jsonAgg: 'json_agg',
+  collected: (_, select) => `(select json_agg(r)::text from (${select}) r)`,
+  dayBefore: (column) => `${column} - interval '24 hours'`,
   unindexed: (column) => column,
   before(equal, position) {
     const columns = Object.keys(equal);
@@ -165,9 +183,10 @@ export const postgres: Dialect = {
   },
   minuteOf: (column) => `date_trunc('minute', ${column})`,
   // The rows of a fact come as JSON, which would change the form of instants and of other JSON.
-  select({ name, alias, columns: types }, columns, by, order) {
+  select({ name, alias, columns: types }, columns, by, order, more) {
     const asText = (column: string) => types[column] === 'instant' || types[column] === 'json';
-    const found = columns.map((column) => (asText(column) ? `${column}::text` : column)).join(', ');
+    const read = columns.map((column) => (asText(column) ? `${column}::text` : column));
+    const found = [...read, ...(more === undefined ? [] : [more(alias)])].join(', ');
     const having = by.map((column) => `${alias}.${column} = :${column}`).join(' and ');
     const sorted = order.length === 0 ? '' : ` order by ${order.map((column) => `${alias}.${column}`).join(', ')}`;
     return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;

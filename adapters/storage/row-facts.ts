@@ -9,10 +9,11 @@ import type { Instant } from '../../domain/instant.ts';
 import { oldestFirst } from '../../domain/sponsors/block.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { type AgentRow, mayActNamesColumn, toAgent } from './rows/agent-row.ts';
-import { type StandingRow, standingColumns, toStanding } from './rows/approval-row.ts';
+import { type RecordedApprovalRow, toApproval } from './rows/approval-row.ts';
 import { type BlockRow, toBlock } from './rows/block-row.ts';
 import { readScope, storable } from './rows/column.ts';
 import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
+import { recordsOfApproval } from './rows/recorded.ts';
 import { type TaskRow, type TermsRow, termsColumns, toTerms } from './rows/task-row.ts';
 import { type ColumnType, columnsOf, type Table, tables } from './tables.ts';
 
@@ -26,17 +27,24 @@ export interface RowFact<Name extends FactName = FactName> {
   read(rows: readonly never[]): Answer<Name>;
 }
 
+interface FurtherParts {
+  readonly by?: readonly string[];
+  readonly order?: readonly string[];
+  /** Further columns, by the name that the row has in the query. */
+  readonly more?: (dialect: Dialect, row: string) => string;
+}
+
 /** Rows by key, or by the columns `by`. */
 function rows<Name extends FactName, Row>(
   table: Table,
   columns: readonly (keyof Row & string)[],
   values: RowFact<Name>['values'],
   read: (rows: readonly Row[]) => Answer<Name>,
-  { by = table.key, order = [] }: { readonly by?: readonly string[]; readonly order?: readonly string[] } = {},
+  { by = table.key, order = [], more }: FurtherParts = {},
 ): RowFact<Name> {
   return {
     keys: Object.fromEntries(by.map((column) => [column, table.columns[column] ?? 'text'])),
-    text: (dialect) => dialect.select(table, columns, by, order),
+    text: (dialect) => dialect.select(table, columns, by, order, more && ((row) => more(dialect, row))),
     values,
     instants: columns.filter((column) => table.columns[column] === 'instant'),
     read,
@@ -192,20 +200,21 @@ export const rowFacts = {
 
   token_revoked: rows<'token_revoked', object>(tables.revoked_tokens, [], (tokenId) => ({ jti: tokenId }), isThere),
 
-  approval: rows<'approval', StandingRow>(
+  approval: rows<'approval', RecordedApprovalRow>(
     tables.approvals,
-    standingColumns,
+    columnsOf(tables.approvals),
     (approvalId) => ({ approval_id: approvalId }),
-    ([row]) => row && toStanding(row),
+    ([row]) => row && toApproval(row),
+    { more: recordsOfApproval },
   ),
 
   last_approval: first(
-    rows<'last_approval', StandingRow>(
+    rows<'last_approval', RecordedApprovalRow>(
       tables.approvals,
-      standingColumns,
+      columnsOf(tables.approvals),
       ({ taskId, digest }) => ({ task_id: taskId, digest }),
-      ([row]) => row && toStanding(row),
-      { by: ['task_id', 'digest'], order: ['round'] },
+      ([row]) => row && toApproval(row),
+      { by: ['task_id', 'digest'], order: ['round'], more: recordsOfApproval },
     ),
     'desc limit 1',
   ),

@@ -17,10 +17,13 @@ import { makeApprovalId } from '../../domain/identifiers.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
+import { reportDifference } from '../ledger/differences.ts';
 import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { ApprovalKeys, HeldPermit } from '../ports/keys.ts';
 import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
+import { SALT_BYTES } from '../seal-text.ts';
 import { findCurrentToken, type Introspection } from '../token/introspect.ts';
 
 export interface ApprovalService extends Introspection {
@@ -29,6 +32,7 @@ export interface ApprovalService extends Introspection {
   readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'ulid' | 'secret'>;
   readonly digest: Digest;
+  readonly log: Pick<Log, 'error'>;
   readonly rules: ApprovalRules;
 }
 
@@ -40,10 +44,7 @@ export interface ApprovalQuestion {
 
 export type AskedApproval =
   | (Extract<AskVerdict, { kind: 'pending' }> & { readonly expiresIn: number })
-  | Exclude<AskVerdict, { kind: 'pending' | 'replayed' | 'too_many_pending' }>;
-
-/** 256 bits, so that deleted words cannot be guessed from their commitment. */
-const SALT_BYTES = 32;
+  | Exclude<AskVerdict, { kind: 'pending' | 'altered' | 'replayed' | 'too_many_pending' }>;
 
 export async function askForApproval(
   service: ApprovalService,
@@ -97,6 +98,9 @@ export async function askForApproval(
   switch (verdict.kind) {
     case 'replayed':
       return denied('approval_replayed', { about });
+    case 'altered':
+      reportDifference(service.log, verdict.difference);
+      return denied('approval_altered', { about });
     case 'too_many_pending':
       // Counted without a name: an agent may try thousands of actions.
       return denied('too_many_pending');

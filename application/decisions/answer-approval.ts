@@ -3,6 +3,7 @@
 import { earlierOf } from '../../domain/clocks.ts';
 import type { ApprovalId, SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import { isRecorded } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import { type ApprovalSubject, type ApprovalTimes, approvalEntry } from './ask-approval.ts';
@@ -33,12 +34,13 @@ export interface ApprovalAnswer {
  * Nothing is written unless the approval waits.
  * - `granted`, `refused`: the state after the answer. The same answer again changes nothing.
  * - `not_found`: no such approval of this person is stored.
+ * - `altered`: the ledger has other words, another state or other names for it.
  * - `other_words`: the person read other words than those that are stored.
  * - `not_waiting`: it was answered otherwise, or its time is up, or its task has ended, or a yes would be for an agent that
  *   is disabled.
  * - `sign_in_too_old`: the yes needs a newer sign-in. That is recorded.
  */
-export type AnswerVerdict = ('granted' | 'refused') | ('not_found' | 'other_words' | 'not_waiting') | 'sign_in_too_old';
+export type AnswerVerdict = ('granted' | 'refused') | ('not_found' | 'altered' | 'other_words' | 'not_waiting') | 'sign_in_too_old';
 
 /** Of two answers, or of an answer and an end of the task, the first one decides: both lock the row of the task. */
 export const answerApproval = decision({
@@ -50,7 +52,8 @@ export const answerApproval = decision({
   judge: (answer, facts): Judgement<AnswerVerdict> => {
     const { about, approvalId, at, spend, times, tooOld } = answer;
     const verdict = judgeAnswer(answer, facts);
-    const { approval, task } = facts;
+    const { task } = facts;
+    const approval = facts.approval?.row;
     if (approval?.state !== 'pending' || task === undefined || (verdict !== 'granted' && verdict !== 'refused')) {
       return { verdict, effects: [] };
     }
@@ -81,9 +84,11 @@ function questionsOf({ approvalId, about: { agentId, taskId } }: ApprovalAnswer)
 
 function judgeAnswer(
   { about, sponsorKey, answer, commitment, times }: ApprovalAnswer,
-  { approval, task, isEnabled }: Answers<ReturnType<typeof questionsOf>>,
+  { approval: found, task, isEnabled }: Answers<ReturnType<typeof questionsOf>>,
 ): AnswerVerdict {
+  const approval = found?.row;
   if (approval?.sponsorKey !== sponsorKey || approval.taskId !== about.taskId) return 'not_found';
+  if (!isRecorded(found)) return 'altered';
   if (approval.commitment !== commitment) return 'other_words';
   const wanted = answer === 'approve' ? 'granted' : 'refused';
   const isInTime = approval.expiresAt > times.latest;

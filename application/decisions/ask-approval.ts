@@ -1,12 +1,16 @@
 /**
  * A tool server asks whether an action of a task is approved (`POST /oauth2/approval`). The same decision uses up a yes, and
  * opens an approval if none is open. A tool server polls by asking again. It learns of each yes once.
+ *
+ * The row of an open approval counts only if the ledger has the same: a yes is used only if its `approval.granted` is there,
+ * and no `approval.used` (domain/approvals/approval-records.ts).
  */
 
 import { type Approval, approvalDetail, isOpen, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
 import { earlierOf } from '../../domain/clocks.ts';
 import type { AgentId, ApprovalId, TaskId, TokenId } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import { decision, type Judgement } from './decision.ts';
@@ -42,6 +46,8 @@ export interface ApprovalRules {
   readonly maxPendingPerPerson: number;
   /** Whether a notice of a new approval is queued. */
   readonly notifies: boolean;
+  /** Whether people's sponsor keys are their `sub`, so that the ledger names the person who may answer. */
+  readonly keysAreSubjects: boolean;
 }
 
 /**
@@ -58,6 +64,8 @@ export type AskVerdict =
   /** This very decision used it up. */
   | { readonly kind: 'granted'; readonly approvalId: ApprovalId; readonly approvedAt: Instant }
   | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
+  /** The open approval, or its task, is not as the ledger has it. Nothing was written but that the request was accepted. */
+  | { readonly kind: 'altered'; readonly difference: Difference }
   /** Nothing was written. */
   | { readonly kind: 'replayed' }
   | { readonly kind: 'too_many_pending' };
@@ -108,9 +116,12 @@ const answered = (verdict: AskVerdict): AskJudgement => ({ verdict, effects: [],
 
 function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
   const { about, request, rules, times } = asking;
-  const { task, last } = facts;
+  const { task } = facts;
   const isActive = task?.state === 'live' && !isTimeUp(task, times.latest) && facts.isEnabled && !facts.isRevoked;
   if (!isActive) return answered({ kind: 'inactive' });
+  const difference = differenceOf(asking, facts);
+  if (difference !== undefined) return answered({ kind: 'altered', difference });
+  const last = facts.last?.row;
   if (last === undefined) return openApproval(asking, facts);
   const { approvalId, state, expiresAt } = last;
   if (isOpen(last)) {
@@ -132,6 +143,26 @@ function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
   return openApproval(asking, facts);
 }
 
+/**
+ * An approval that is over may differ: its state can only refuse, or lead to a new question. Its records may have been
+ * archived.
+ */
+function differenceOf(
+  { about, rules }: ApprovalAsking,
+  { last, sponsorKey }: Pick<AskFacts, 'last' | 'sponsorKey'>,
+): Difference | undefined {
+  const isPersons = (key: string | undefined) =>
+    key === sponsorKey && (!rules.keysAreSubjects || key === undefined || key === about.sponsor);
+  if (last === undefined || !isOpen(last.row)) {
+    return isPersons(sponsorKey) ? undefined : { what: 'task', id: about.taskId, how: 'names' };
+  }
+  if (last.kind === 'differs') return last.difference;
+  const { agentId, sponsor, audience } = last.record;
+  const isNamed = agentId === about.agentId && sponsor === about.sponsor && audience === about.audience;
+  if (isNamed && isPersons(last.row.sponsorKey)) return undefined;
+  return { what: 'approval', id: last.row.approvalId, how: 'names' };
+}
+
 /** @param before the end of the last approval, if it was still open */
 function openApproval(
   { about, request, opening, rules, times }: ApprovalAsking,
@@ -148,7 +179,7 @@ function openApproval(
     ...opening,
     taskId: about.taskId,
     sponsorKey,
-    round: (last?.round ?? 0) + 1,
+    round: (last?.row.round ?? 0) + 1,
     state: 'pending',
     requestedAt: request.at,
     expiresAt,

@@ -6,10 +6,12 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { MayActName } from '../../domain/agents/may-act-name.ts';
 import type { Approval } from '../../domain/approvals/approval.ts';
+import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
+import type { Compared } from '../../domain/ledger/compared.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Session, SessionHash, SessionKind } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
@@ -87,10 +89,13 @@ export interface Facts {
    */
   ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
   token_revoked: Fact<TokenId, boolean>;
-  /** An approval. It changes only under the lock of its task. */
-  approval: Fact<ApprovalId, ApprovalStanding | undefined>;
-  /** The last approval of this digest of the task. No earlier one is open. */
-  last_approval: Fact<{ readonly taskId: TaskId; readonly digest: string }, ApprovalStanding | undefined>;
+  /** An approval, compared with its records in the ledger. It changes only under the lock of its task. */
+  approval: Fact<ApprovalId, Compared<ApprovalStanding, ApprovalOrigin> | undefined>;
+  /** The last approval of this digest of the task, compared with its records. No earlier one is open. */
+  last_approval: Fact<
+    { readonly taskId: TaskId; readonly digest: string },
+    Compared<ApprovalStanding, ApprovalOrigin> | undefined
+  >;
   /** How many approvals wait at `at`: those of the task, and those of its person. */
   pending_approvals: Fact<
     { readonly taskId: TaskId; readonly at: Instant },

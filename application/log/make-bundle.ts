@@ -8,6 +8,7 @@ import { parseApprovalId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
+import type { Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import {
   type BundleLog,
@@ -66,6 +67,14 @@ export type BundleStop =
 export interface MadeBundle {
   readonly completeness: Completeness;
   readonly stop: BundleStop | undefined;
+  /** Requests for approval without their words: those that are stored are not the recorded ones. */
+  readonly altered: readonly AlteredWords[];
+}
+
+interface AlteredWords {
+  /** The record of the request. */
+  readonly seq: number;
+  readonly difference: Difference;
 }
 
 /**
@@ -102,7 +111,8 @@ export async function* makeBundle(
   const selection = inMilliseconds(selected);
   const summary = completenessOf(selection);
   const digest = making.digest();
-  const entries = bundleEntries(making, selection);
+  const altered: AlteredWords[] = [];
+  const entries = bundleEntries(making, selection, altered);
   let [notSealed, notLogged] = [0, 0];
   let archivedBefore: Instant | undefined;
   let isEmpty = true;
@@ -120,7 +130,7 @@ export async function* makeBundle(
       else if (making.log !== undefined && record.checkpoint > making.log.size) notLogged += 1;
       else {
         const made = await entries(record);
-        if ('kind' in made) return { completeness: completeness(), stop: made };
+        if ('kind' in made) return { completeness: completeness(), stop: made, altered };
         const text = `${isEmpty ? formatHead(selection, making.log) : ',\n'}${made.join(',\n')}`;
         isEmpty = false;
         digest.update(text);
@@ -129,11 +139,11 @@ export async function* makeBundle(
       }
     }
   }
-  if (isEmpty) return { completeness: completeness(), stop: { kind: 'nothing' } };
+  if (isEmpty) return { completeness: completeness(), stop: { kind: 'nothing' }, altered };
   const tail = formatTail(completeness());
   digest.update(tail);
   yield `${tail}${formatDigest(digest.hex())}\n`;
-  return { completeness: completeness(), stop: undefined };
+  return { completeness: completeness(), stop: undefined, altered };
 }
 
 /** Published times have milliseconds. A range that begins or ends within one is extended to the whole of it. */
@@ -156,6 +166,7 @@ async function* recordPages({ ledger, clock }: BundleMaking, selection: Selected
 function bundleEntries(
   making: BundleMaking,
   { taskId }: BundleSelection,
+  altered: AlteredWords[],
 ): (record: LedgerRecord) => Promise<readonly string[] | BundleStop> {
   const { keys, log } = making;
   const trees = sealedTrees(making);
@@ -185,7 +196,7 @@ function bundleEntries(
     if (outcome.kind !== 'proof') return { kind: 'archived' };
     const { checkpoint, leafIndex, auditPath } = outcome.proof;
     // The history of a task has the words that its person read. Other selections are about more people.
-    const words = taskId === undefined ? undefined : await wordsOf(making, record);
+    const words = taskId === undefined ? undefined : await wordsOf(making, record, altered);
     const entry = formatEntry({ record, index: leafIndex, path: fromHex(auditPath), words });
     if (listed.has(checkpoint.checkpointId)) return [entry];
     const first = await checkpointEntry(checkpoint);
@@ -195,14 +206,18 @@ function bundleEntries(
   };
 }
 
-/** The words of a request, while they are stored. */
+/** The words of a request, while they are stored as they were recorded. */
 async function wordsOf(
   { approvals }: Pick<BundleMaking, 'approvals'>,
-  { event, detail }: LedgerRecord,
+  { seq, event, detail }: LedgerRecord,
+  altered: AlteredWords[],
 ): Promise<SaltedWords | undefined> {
   const named = event === 'approval.requested' && detail !== undefined ? parseApprovalDetail(detail) : undefined;
   const approvalId = named && parseApprovalId(named.approvalId);
-  return approvalId && approvals.find(approvalId);
+  const stored = approvalId && (await approvals.find(approvalId));
+  if (stored?.kind !== 'differs') return stored?.row;
+  altered.push({ seq, difference: stored.difference });
+  return undefined;
 }
 
 function fromHex(path: readonly string[]): readonly Uint8Array[] {

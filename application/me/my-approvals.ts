@@ -1,41 +1,80 @@
-/** The actions of a person's tasks that wait for a yes, and the person's answers. */
+/**
+ * The actions of a person's tasks that wait for a yes, and the person's answers. An approval is shown and answered only if the
+ * ledger has its words, its names and its state.
+ */
 
 import { isOpen } from '../../domain/approvals/approval.ts';
 import type { ApprovalId } from '../../domain/identifiers.ts';
+import type { Compared, Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isSignInRecent } from '../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type AnswerVerdict, type ApprovalAnswer, answerApproval } from '../decisions/answer-approval.ts';
+import { recordedRows, reportDifference } from '../ledger/differences.ts';
 import type { Approvals, TaskApproval } from '../ports/approvals.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
 
 export interface ApprovalReading {
   readonly approvals: Pick<Approvals, 'find' | 'waitingFor'>;
   readonly sharedTime: Pick<SharedTime, 'latest'>;
+  readonly log: Pick<Log, 'error'>;
+  /** Whether people's sponsor keys are their `sub`, so that the ledger names the person who may answer. */
+  readonly keysAreSubjects: boolean;
 }
 
-/** Those that wait, oldest first. */
-export async function myApprovals(
-  { approvals, sharedTime }: ApprovalReading,
-  { sponsorKey }: MePerson,
-): Promise<readonly TaskApproval[]> {
-  return approvals.waitingFor(sponsorKey, await sharedTime.latest());
+export interface WaitingApprovals {
+  /** Oldest first. */
+  readonly waiting: readonly TaskApproval[];
+  /** How many of the person's rows are not as the ledger has them. */
+  readonly altered: number;
+}
+
+export async function myApprovals(service: ApprovalReading, { sponsorKey }: MePerson): Promise<WaitingApprovals> {
+  const stored = await service.approvals.waitingFor(sponsorKey, await service.sharedTime.latest());
+  const compared = stored.map((approval) => ofItsPerson(service, approval));
+  const waiting = recordedRows(service.log, compared);
+  return { waiting, altered: compared.length - waiting.length };
+}
+
+/** The record names the person by `sub`: a row with another key is another person's. */
+function ofItsPerson(
+  { keysAreSubjects }: Pick<ApprovalReading, 'keysAreSubjects'>,
+  compared: Compared<TaskApproval>,
+): Compared<TaskApproval> {
+  const { row } = compared;
+  if (compared.kind === 'differs' || !keysAreSubjects || row.sponsorKey === row.sponsor) return compared;
+  const difference: Difference = { what: 'approval', id: row.approvalId, how: 'names' };
+  return { kind: 'differs', row, difference };
 }
 
 /**
  * An approval in any state. It is `expired` from the end of its time, although the sweeper has not recorded that yet.
- * `undefined` if it is not stored, or is another person's.
+ * `undefined` if it is not stored, or is another person's; `altered` if it is not as the ledger has it.
  */
 export async function myApproval(
-  { approvals, sharedTime }: ApprovalReading,
+  service: ApprovalReading,
+  person: MePerson,
+  approvalId: ApprovalId,
+): Promise<TaskApproval | 'altered' | undefined> {
+  const found = await findOwn(service, person, approvalId);
+  if (found === undefined || found === 'altered') return found;
+  const isOver = isOpen(found) && found.expiresAt <= (await service.sharedTime.latest());
+  return isOver ? { ...found, state: 'expired' } : found;
+}
+
+async function findOwn(
+  service: ApprovalReading,
   { sponsorKey }: MePerson,
   approvalId: ApprovalId,
-): Promise<TaskApproval | undefined> {
-  const found = await approvals.find(approvalId);
-  if (found?.sponsorKey !== sponsorKey) return undefined;
-  const isOver = isOpen(found) && found.expiresAt <= (await sharedTime.latest());
-  return isOver ? { ...found, state: 'expired' } : found;
+): Promise<TaskApproval | 'altered' | undefined> {
+  const stored = await service.approvals.find(approvalId);
+  if (stored?.row.sponsorKey !== sponsorKey) return undefined;
+  const compared = ofItsPerson(service, stored);
+  if (compared.kind === 'same') return compared.row;
+  reportDifference(service.log, compared.difference);
+  return 'altered';
 }
 
 interface Freshness {
@@ -65,9 +104,10 @@ export async function answerMyApproval(
   person: MePerson,
   { approvalId, answer, commitment }: MyAnswer,
 ): Promise<AnswerVerdict> {
-  const { approvals, decisions, clock, sharedTime, spend } = service;
-  const found = await approvals.find(approvalId);
-  if (found?.sponsorKey !== person.sponsorKey) return 'not_found';
+  const { decisions, clock, sharedTime, spend } = service;
+  const found = await findOwn(service, person, approvalId);
+  if (found === undefined) return 'not_found';
+  if (found === 'altered') return 'altered';
   const { taskId, agentId, sponsor, audience, sponsorKey } = found;
   const about = { taskId, agentId, sponsor, audience };
   const at = clock.now();

@@ -1,18 +1,23 @@
-/** Queries of approvals. All methods may throw StorageUnavailable. Decisions open, answer, use and end them. */
+/**
+ * Queries of approvals. All methods may throw StorageUnavailable. Decisions open, answer, use and end them. Each approval
+ * comes compared with its records of the ledger, read in the same statement.
+ */
 
 import type { Approval } from '../../domain/approvals/approval.ts';
+import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { Compared } from '../../domain/ledger/compared.ts';
 
 export interface Approvals {
   /** An approval in any state, with its words; `undefined` if it is not stored. */
-  find(approvalId: ApprovalId): Promise<TaskApproval | undefined>;
+  find(approvalId: ApprovalId): Promise<Compared<TaskApproval> | undefined>;
 
   /** What waits for the person at `now`, oldest first: pending approvals whose time is not up. At most 1000. */
-  waitingFor(sponsorKey: SponsorKey, now: Instant): Promise<readonly TaskApproval[]>;
+  waitingFor(sponsorKey: SponsorKey, now: Instant): Promise<readonly Compared<TaskApproval>[]>;
 
   /** The approvals of a task in any state, newest first, up to `limit`. */
-  ofTask(taskId: TaskId, limit: number): Promise<readonly Approval[]>;
+  ofTask(taskId: TaskId, limit: number): Promise<readonly Compared<Approval, ApprovalOrigin>[]>;
 
   /** How many approvals of all people wait at `now`; counts to `most`. */
   countWaiting(question: { readonly now: Instant; readonly most: number }): Promise<number>;

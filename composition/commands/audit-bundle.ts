@@ -18,8 +18,8 @@ import { type BundleStop, bundleLog, type MadeBundle, makeBundle } from '../../a
 import type { LogState } from '../../application/ports/transparency-log.ts';
 import { parseAgentId, parseTaskId } from '../../domain/identifiers.ts';
 import { toShortText } from '../../domain/instant.ts';
+import { describeDifference } from '../../domain/ledger/compared.ts';
 import { parseRangeEnd, parseRangeStart } from '../../domain/ledger/time-range.ts';
-import type { Completeness } from '../../domain/log/bundle.ts';
 import { formatVerifierKey, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { Json } from '../../domain/tokens/strict-json.ts';
 import { loadNoteSigner } from '../files/signing.ts';
@@ -40,7 +40,7 @@ export interface BundleRequest {
   readonly withoutLog: boolean;
 }
 
-/** The exit code if the bundle lacks selected records. */
+/** The exit code if the bundle lacks selected records, or words of a request. */
 const INCOMPLETE = 3;
 
 export function auditBundleCommand(run = auditBundle): Command {
@@ -59,7 +59,8 @@ export function auditBundleCommand(run = auditBundle): Command {
       [exitCode.done]: 'the bundle has all selected records',
       [exitCode.failed]: 'no bundle was made: the last line on standard error says why',
       [exitCode.usage]: 'an argument is malformed',
-      [INCOMPLETE]: 'the bundle is valid, but lacks records that are not sealed, not in the log, or archived',
+      [INCOMPLETE]:
+        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed',
     },
     options: (parser) =>
       parser
@@ -149,7 +150,7 @@ async function auditBundle(request: BundleRequest, overrides: readonly SettingAr
         throw error;
       }
       await sayWritten(writtenLines(made.verdict, request.out), request.out);
-      return report(made.completeness);
+      return report(made);
     } finally {
       await storage.close();
     }
@@ -321,7 +322,8 @@ function written(write: (text: string) => Promise<void>, sentence: string): (tex
 
 const RETRY = 'Try again after the next checkpoint (Service:Audit:Checkpoint:Interval).';
 
-function report({ records, notSealed, notLogged, archivedBefore }: Completeness): number {
+function report({ completeness, altered }: MadeBundle): number {
+  const { records, notSealed, notLogged, archivedBefore } = completeness;
   const lacking = [
     ...(notSealed > 0 ? [`Left out, because they are not sealed yet: ${notSealed}. ${RETRY}`] : []),
     ...(notLogged > 0 ? [`Left out, because the log does not contain their checkpoints yet: ${notLogged}.`] : []),
@@ -331,7 +333,10 @@ function report({ records, notSealed, notLogged, archivedBefore }: Completeness)
   ];
   for (const sentence of lacking) printError(sentence);
   if (lacking.length > 0) printError(`The bundle has ${records} records, and lacks some.`);
-  return lacking.length === 0 ? exitCode.done : INCOMPLETE;
+  for (const { seq, difference } of altered) {
+    printError(`Left out: the words of record ${seq}, a request for approval. ${describeDifference(difference)}`);
+  }
+  return lacking.length + altered.length === 0 ? exitCode.done : INCOMPLETE;
 }
 
 function stopSentence(stop: BundleStop, recordedKeys: boolean): string {

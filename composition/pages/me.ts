@@ -77,12 +77,13 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
   };
 }
 
-function approvalsOfMe({ settings, storage, clock, clockWatch: sharedTime }: Parts): PageSurface['approvals'] {
+function approvalsOfMe({ settings, storage, clock, clockWatch: sharedTime, log }: Parts): PageSurface['approvals'] {
   if (!settings['Service:Approvals:Enabled']) return undefined;
   const maxAuthAge = settings['Service:Approvals:MaxAuthAge'];
   const { approvals } = storage;
   const spend = settings['Service:Approvals:Spend'];
-  const service = { decisions: storage, approvals, clock, sharedTime, maxAuthAge, spend };
+  const keysAreSubjects = settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub';
+  const service = { decisions: storage, approvals, clock, sharedTime, log, keysAreSubjects, maxAuthAge, spend };
   return {
     list: (person) => myApprovals(service, person),
     find: (person, approvalId) => myApproval(service, person, approvalId),

@@ -42,9 +42,9 @@ export function anApproval(changes: Partial<Approval> = {}, stored = aTask()) {
   return { approval, shown: { ...approval, ...about }, stored, given, insert };
 }
 
-/** The fact about an approval: all but its words. */
-export function standing({ title: _, lines: _lines, salt: _salt, requestedAt: _at, ...rest }: Approval) {
-  return rest;
+/** An approval, or its fact, as it is read without a record in the ledger. */
+export function unrecorded<Row extends Approval>(row: Row) {
+  return { kind: 'differs', row, difference: { what: 'approval', id: row.approvalId, how: 'no_record' } } as const;
 }
 
 export const effectsOfApprovals = {
@@ -61,14 +61,14 @@ export const effectsOfApprovals = {
       given,
       effect: insert,
       seen: [
-        [fact('approval', approvalId), undefined, standing(approval)],
-        [fact('last_approval', { taskId, digest }), undefined, standing(approval)],
+        [fact('approval', approvalId), undefined, unrecorded(approval)],
+        [fact('last_approval', { taskId, digest }), undefined, unrecorded(approval)],
         [fact('last_approval', { taskId, digest: digest.toLowerCase() }), undefined, undefined],
         [pending(NOON), none, { ofTask: 1, ofPerson: 1 }],
         [pending(expiresAt), none, none],
-        [({ approvals }) => approvals.find(approvalId), undefined, shown],
-        [({ approvals }) => approvals.ofTask(taskId, 9), [], [approval]],
-        [waiting(NOON), [], [shown]],
+        [({ approvals }) => approvals.find(approvalId), undefined, unrecorded(shown)],
+        [({ approvals }) => approvals.ofTask(taskId, 9), [], [unrecorded(approval)]],
+        [waiting(NOON), [], [unrecorded(shown)]],
         [waiting(expiresAt), [], []],
       ],
     };
@@ -78,7 +78,7 @@ export const effectsOfApprovals = {
     const [{ approval, given, insert }, other] = [anApproval(), anApproval()];
     const { approvalId } = approval;
     const answered = { state: 'granted', decidedAt: LATER, expiresAt: plusSeconds(LATER, 9) } as const;
-    const untouched = standing(other.approval);
+    const untouched = unrecorded(other.approval);
     return {
       given: [...given, insert, ...other.given, other.insert],
       effect: {
@@ -89,9 +89,9 @@ export const effectsOfApprovals = {
         expiresAt: answered.expiresAt,
       },
       seen: [
-        [fact('approval', approvalId), standing(approval), standing({ ...approval, ...answered })],
+        [fact('approval', approvalId), unrecorded(approval), unrecorded({ ...approval, ...answered })],
         [fact('approval', other.approval.approvalId), untouched, untouched],
-        [({ approvals }) => approvals.waitingFor(other.approval.sponsorKey, NOON), [other.shown], [other.shown]],
+        [({ approvals }) => approvals.waitingFor(other.approval.sponsorKey, NOON), [unrecorded(other.shown)], [unrecorded(other.shown)]],
       ],
     };
   },
@@ -99,12 +99,12 @@ export const effectsOfApprovals = {
   close_approval() {
     const [{ approval, given, insert }, other] = [anApproval({ state: 'granted', decidedAt: NOON }), anApproval()];
     const { approvalId } = approval;
-    const untouched = standing(other.approval);
+    const untouched = unrecorded(other.approval);
     return {
       given: [...given, insert, ...other.given, other.insert],
       effect: { effect: 'close_approval', approvalId, state: 'used', at: LATER },
       seen: [
-        [fact('approval', approvalId), standing(approval), standing({ ...approval, state: 'used', closedAt: LATER })],
+        [fact('approval', approvalId), unrecorded(approval), unrecorded({ ...approval, state: 'used', closedAt: LATER })],
         [fact('approval', other.approval.approvalId), untouched, untouched],
       ],
     };

@@ -11,7 +11,7 @@ import type { Task } from '../../domain/tasks/task.ts';
 import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
-import { anApproval, standing } from './effects-of-approvals.ts';
+import { anApproval, unrecorded } from './effects-of-approvals.ts';
 import { asEntry, newAgentId } from './storage-fixtures.ts';
 import { LATER } from './world.ts';
 
@@ -177,7 +177,7 @@ export const effectsOfTasks = {
         ...approvals.map(({ approval }, nth) => {
           const isWithdrawn = nth < 3;
           const after = isWithdrawn ? ({ ...approval, state: 'withdrawn', closedAt: LATER } as const) : approval;
-          return [fact('approval', approval.approvalId), standing(approval), standing(after)] as const;
+          return [fact('approval', approval.approvalId), unrecorded(approval), unrecorded(after)] as const;
         }),
       ],
     };
@@ -194,7 +194,7 @@ export const effectsOfTasks = {
       insert,
       { effect: 'insert_approval_notice', approvalId, sponsorKey, dueAt } as const,
     ]);
-    const [gone, kept] = approvals.map(({ shown }) => shown);
+    const [gone, kept] = approvals.map(({ shown }) => unrecorded(shown));
     const notices: See = async ({ approvalNotices }) =>
       (await approvalNotices.due({ now: dueAt, limit: 9 })).map(({ approvalId }) => approvalId).toSorted();
     return {
@@ -203,7 +203,7 @@ export const effectsOfTasks = {
       seen: [
         [({ approvals: { find } }) => find(approvals[0]?.approval.approvalId as never), gone, undefined],
         [({ approvals: { find } }) => find(approvals[1]?.approval.approvalId as never), kept, kept],
-        [notices, approvals.map(({ approval }) => approval.approvalId).toSorted(), [kept?.approvalId]],
+        [notices, approvals.map(({ approval }) => approval.approvalId).toSorted(), [kept?.row.approvalId]],
         [sponsorOf(task.taskId), task.sponsorKey, undefined],
         [fact('grant_agent', grantHash), task.agentId, undefined],
         [fact('agent_has_tasks', task.agentId), true, false],

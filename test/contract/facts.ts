@@ -12,7 +12,7 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { asked, aTask, end, inserted, newAgent } from './effect-row.ts';
-import { anApproval, standing } from './effects-of-approvals.ts';
+import { anApproval, unrecorded } from './effects-of-approvals.ts';
 import { newAgentId, newSponsorKey } from './storage-fixtures.ts';
 import { aSession, aUser, DUE, LATER } from './world.ts';
 
@@ -201,8 +201,8 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
     return {
       given: [...stored.given, ...[first, second, third, other].map(({ insert }) => insert)],
       answers: [
-        [{ taskId, digest: 'digest' }, standing(third.approval)],
-        [{ taskId, digest: 'Digest' }, standing(other.approval)],
+        [{ taskId, digest: 'digest' }, unrecorded(third.approval)],
+        [{ taskId, digest: 'Digest' }, unrecorded(other.approval)],
         [{ taskId: idOf(aTask()), digest: 'digest' }, undefined],
       ],
     };

@@ -16,6 +16,8 @@ import { openTask } from '../../application/decisions/open-task.ts';
 import { openSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
+import { commitmentText } from '../../domain/approvals/commitment.ts';
 import { type AgentId, makeApprovalId, makeTokenId, makeUserId, type UserId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
@@ -227,7 +229,15 @@ export function anAct(route: string, subject = 'olga'): OperatorAct {
 
 /** The digest of each approval: a SHA-256 in base64url. */
 const digestOf = (what: string) => what.padEnd(43, 'A');
-const commitmentOf = (what: string) => what.padEnd(64, '0');
+const approvalIdOf = (what: string, name: string) =>
+  makeApprovalId(sha256(`${what} of ${name}`).slice(0, 26).toUpperCase());
+const wordsOf = (what: string, name: string) => ({
+  salt: `salt of ${name}`,
+  title: `${what}: “é 😀”`,
+  lines: [{ label: 'To', value: '<b>grace</b> \u202E' }],
+});
+const commitmentOf = (what: string, { live: { task }, name }: Pick<World, 'live' | 'name'>) =>
+  sha256(commitmentText({ ...wordsOf(what, name), taskId: task.taskId, digest: digestOf(what) }));
 
 /**
  * A tool server asks about an action of the live task. Its verdict names the world, so that `anonymous` finds it.
@@ -235,23 +245,22 @@ const commitmentOf = (what: string) => what.padEnd(64, '0');
  * @param what the action
  */
 export function asking(
-  { live: { task }, name, jti }: Pick<World, 'live' | 'name' | 'jti'>,
+  world: Pick<World, 'live' | 'name' | 'jti'>,
   what: string,
   rules: Partial<ApprovalAsking['rules']> = {},
   at = NOON,
 ): ApprovalAsking {
-  const { taskId, agentId, sponsor, audience } = task;
+  const { live, name, jti } = world;
+  const { taskId, agentId, sponsor, audience } = live.task;
   return {
     about: { taskId, agentId, sponsor, audience },
     tokenId: makeTokenId(`of ${name}`),
     request: { issuer: audience, jti: `${what} at ${at} ${jti}`, forgetAt: plusSeconds(at, 120), at },
     opening: {
-      approvalId: makeApprovalId(`${what} at ${at} of ${name}`),
+      approvalId: approvalIdOf(`${what} at ${at}`, name),
       digest: digestOf(what),
-      title: `${what}: “é 😀”`,
-      lines: [{ label: 'To', value: '<b>grace</b> \u202E' }],
-      salt: `salt of ${name}`,
-      commitment: commitmentOf(what),
+      ...wordsOf(what, name),
+      commitment: commitmentOf(what, world),
     },
     rules: {
       lifetime: 600,
@@ -259,6 +268,7 @@ export function asking(
       maxPendingPerTask: 3,
       maxPendingPerPerson: 20,
       notifies: true,
+      keysAreSubjects: false,
       ...rules,
     },
     times: { earliest: at, latest: at },
@@ -267,17 +277,17 @@ export function asking(
 
 /** The person answers what waits. */
 export function answering(
-  { live: { task }, name }: Pick<World, 'live' | 'name'>,
+  world: Pick<World, 'live' | 'name'>,
   answer: ApprovalAnswer['answer'],
   changes: Partial<ApprovalAnswer> = {},
 ): ApprovalAnswer {
-  const { taskId, agentId, sponsor, audience, sponsorKey } = task;
+  const { taskId, agentId, sponsor, audience, sponsorKey } = world.live.task;
   return {
-    approvalId: makeApprovalId(`waiting at ${NOON} of ${name}`),
+    approvalId: approvalIdOf(`waiting at ${NOON}`, world.name),
     about: { taskId, agentId, sponsor, audience },
     sponsorKey,
     answer,
-    commitment: commitmentOf('waiting'),
+    commitment: commitmentOf('waiting', world),
     spend: 600,
     times: { earliest: NOON, latest: NOON },
     at: NOON,

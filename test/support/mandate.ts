@@ -67,7 +67,7 @@ export interface Mandate {
   agent(changes?: Readonly<Record<string, unknown>>): Promise<RegisteredAgent>;
   /** All records, oldest first. */
   ledger(): Promise<readonly LedgerLine[]>;
-  /** A stored approval. @throws if there is none */
+  /** A stored approval, as the row has it. @throws if there is none */
   approval(approvalId: string): Promise<TaskApproval>;
   /** The person of the approval answers it, after reading its words. */
   answer(
@@ -303,7 +303,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
       const approvalId = parseApprovalId(id);
       const found = approvalId && (await service.storage.approvals.find(approvalId));
       if (found === undefined) throw new Error(`no approval: ${id}`);
-      return found;
+      return found.row;
     },
     async answer(id, answer, changes = {}) {
       const { approvalId, taskId, agentId, sponsor, audience, sponsorKey, commitment } = await mandate.approval(id);

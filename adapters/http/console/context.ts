@@ -23,6 +23,7 @@ import type { Approval } from '../../../domain/approvals/approval.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
 import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
@@ -175,7 +176,7 @@ export interface ViewsSurface {
   denials(now: Instant): Promise<RecentDenials>;
   delegations(question: DelegationQuestion): Promise<Delegations>;
   /** The approvals of a task with their words, newest first. `undefined` without `Service:Approvals:Enabled`. */
-  readonly approvalsOf: ((taskId: TaskId, limit: number) => Promise<readonly Approval[]>) | undefined;
+  readonly approvalsOf: ((taskId: TaskId, limit: number) => Promise<readonly Compared<Approval, unknown>[]>) | undefined;
   /** Compares the agents that a YAML file declares with the registered ones. */
   compare(file: string, bytes: Uint8Array): Promise<Comparison>;
   /** Seconds: the longest life of a token that a registration may name. */

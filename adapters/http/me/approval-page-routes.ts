@@ -11,6 +11,7 @@ import { answerNotice, languageOf } from './notice.ts';
 import { type Asked, type Message, type Outcome, type PageRequests, personView } from './page-requests.ts';
 
 const UNKNOWN_APPROVAL: Message = { status: 404, kind: 'unknown_approval' };
+const ALTERED: Message = { status: 409, kind: 'altered' };
 
 interface Params {
   readonly approvalId: string;
@@ -36,6 +37,7 @@ async function showApproval(asked: Asked, approvals: MyApprovals, request: Reque
   const approvalId = parseApprovalId(String(request.params.approvalId));
   const approval = approvalId && (await approvals.find(person, approvalId));
   if (approval === undefined) return answerNotice(response, { ...UNKNOWN_APPROVAL, base });
+  if (approval === 'altered') return answerNotice(response, { ...ALTERED, base });
   const view = {
     ...personView(asked, request, response),
     approval,
@@ -59,6 +61,7 @@ async function answer({ person }: Asked, approvals: MyApprovals, text: string, f
       return { kind: 'done', to: approvalAddress(approvalId) };
     case 'not_found':
       return { kind: 'refused', notice: UNKNOWN_APPROVAL };
+    case 'altered':
     case 'other_words':
     case 'not_waiting':
       return { kind: 'refused', notice: { status: 409, kind: verdict } };

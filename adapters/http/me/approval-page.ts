@@ -29,13 +29,13 @@ export function renderApproval(view: ApprovalView, language: Language): string {
 
 /** The approvals that wait. */
 export function waitingApprovals(view: MeView, words: Texts, language: Language) {
-  const { waiting } = view;
+  const { waiting, altered } = view;
   const cards = waiting.map((approval) => html`<li class="card">${approvalCard(view, approval, words, language)}</li>`);
   const shown = html`<section aria-labelledby="waiting">
 <div class="heading"><h2 id="waiting">${words.waiting}</h2></div>
-<ul>${cards}</ul>
+${altered > 0 && html`<div class="banner warn"><p>${words.alteredQuestions(altered)}</p></div>`}<ul>${cards}</ul>
 </section>`;
-  return { version: versionOf(view, waiting), shown: waiting.length > 0 && shown };
+  return { version: `${versionOf(view, waiting)} ${altered}`, shown: waiting.length + altered > 0 && shown };
 }
 
 /** Changes with the choices that the person has. The words of an approval never change. */

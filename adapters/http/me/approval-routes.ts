@@ -2,7 +2,7 @@
 
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { AnswerVerdict } from '../../../application/decisions/answer-approval.ts';
-import type { MyAnswer } from '../../../application/me/my-approvals.ts';
+import type { MyAnswer, WaitingApprovals } from '../../../application/me/my-approvals.ts';
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { type ApprovalId, parseApprovalId } from '../../../domain/identifiers.ts';
@@ -15,10 +15,9 @@ import { answerInvalid, answerProblem, methodNotAllowed } from '../message/probl
 
 /** What the API and the page ask. */
 export interface MyApprovals {
-  /** Those that wait, oldest first. */
-  list(person: MePerson): Promise<readonly TaskApproval[]>;
-  /** In any state. `undefined` if it is not stored, or is another person's. */
-  find(person: MePerson, approvalId: ApprovalId): Promise<TaskApproval | undefined>;
+  list(person: MePerson): Promise<WaitingApprovals>;
+  /** In any state. `undefined` if it is not stored, or is another person's; `altered` if it is not as it was recorded. */
+  find(person: MePerson, approvalId: ApprovalId): Promise<TaskApproval | 'altered' | undefined>;
   /** Whether the person signed in lately enough to say yes. */
   mayApprove(person: MePerson): Promise<boolean>;
   answer(person: MePerson, answer: MyAnswer): Promise<AnswerVerdict>;
@@ -30,7 +29,10 @@ export interface MyApprovals {
 export function serveApprovals(router: Router, approvals: MyApprovals, personOf: (response: Response) => MePerson) {
   const list: RequestHandler = async (request, response) => {
     discardRest(request);
-    response.json({ approvals: (await approvals.list(personOf(response))).map(presentApproval) });
+    const { waiting, altered } = await approvals.list(personOf(response));
+    // A list without the altered ones would say that they do not wait.
+    if (altered > 0) answerVerdict(response, 'altered', approvals.maxAuthAge);
+    else response.json({ approvals: waiting.map(presentApproval) });
   };
   const answer = async (request: Request<{ approvalId: string }>, response: Response): Promise<void> => {
     const approvalId = parseApprovalId(request.params.approvalId);
@@ -96,6 +98,7 @@ function answerVerdict(response: Response, verdict: AnswerVerdict, maxAge: numbe
     case 'not_found':
       answerProblem(response, { status: 404, detail: 'You have no such approval.', reason: 'unknown_approval' });
       break;
+    case 'altered':
     case 'other_words':
     case 'not_waiting':
       answerProblem(response, { status: 409, error: verdict, detail: CONFLICTS[verdict], reason: verdict });
@@ -111,6 +114,7 @@ function answerVerdict(response: Response, verdict: AnswerVerdict, maxAge: numbe
 }
 
 const CONFLICTS = {
+  altered: 'What is stored about an approval is not what was recorded when it was asked. It cannot be shown or answered.',
   other_words: 'The approval has other words than those of this commitment. Nothing was changed: read it again.',
   not_waiting: 'The approval does not wait for this answer: it was answered, its time is up, or its task is over.',
 } as const;

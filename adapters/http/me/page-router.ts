@@ -100,7 +100,8 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   const view: MeView = {
     ...personView(asked, request, response),
     reach: options.reach,
-    waiting: waiting ?? [],
+    waiting: waiting?.waiting ?? [],
+    altered: waiting?.altered ?? 0,
     mayApprove: mayApprove === true,
     agents,
     isFirst,

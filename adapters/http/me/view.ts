@@ -26,6 +26,8 @@ export interface PersonView {
 export interface MeView extends PersonView {
   /** The approvals that wait, oldest first. Empty without approvals, and on a later page of agents. */
   readonly waiting: readonly TaskApproval[];
+  /** How many more wait that cannot be shown: their rows are not as the ledger has them. */
+  readonly altered: number;
   /** Whether the person signed in lately enough to approve. */
   readonly mayApprove: boolean;
   readonly agents: MyAgents;

@@ -8,7 +8,7 @@ import type { FieldError } from '../../../domain/field-error.ts';
 type MeError =
   | ('missing_token' | 'invalid_token' | 'insufficient_user_authentication')
   | ('invalid_form_token' | 'pause_not_liftable')
-  | ('other_words' | 'not_waiting');
+  | ('altered' | 'other_words' | 'not_waiting');
 
 export interface Problem {
   readonly status: number;

@@ -84,6 +84,11 @@ create index ledger_by_agent on @schema@.ledger (agent_id, ts, seq) where agent_
 create index ledger_by_task on @schema@.ledger (task_id, ts, seq) where task_id is not null;
 -- Most records are of that event: an entry for each would cost every exchange.
 create index ledger_by_event on @schema@.ledger (event, ts, seq) where event <> 'token.issued';
+-- The id of the approval, which the detail of these records begins with.
+create index ledger_by_approval on @schema@.ledger (substr(detail, 10, 35))
+  where event in (
+    'approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn'
+  );
 create index ledger_of_denials on @schema@.ledger (ts, seq) where decision = 'deny';
 
 create table @schema@.ledger_archives (

@@ -2,18 +2,24 @@
 
 import type { ApprovalNotice, ApprovalNotices, Approvals, TaskApproval } from '../../../application/ports/approvals.ts';
 import type { Approval } from '../../../domain/approvals/approval.ts';
+import type { ApprovalOrigin } from '../../../domain/approvals/approval-records.ts';
 import type { ApprovalId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import { latestDue } from '../../../domain/ledger/delivery.ts';
-import { type TaskApprovalRow, toApproval, toTaskApproval } from '../rows/approval-row.ts';
+import type { Dialect } from '../dialect.ts';
+import { type RecordedApprovalRow, type TaskApprovalRow, toApproval, toTaskApproval } from '../rows/approval-row.ts';
 import { storable } from '../rows/column.ts';
+import { recordsOfApproval } from '../rows/recorded.ts';
 import { columnsOf, tables } from '../tables.ts';
 import { type Ask, type Change, type Command, type Query, step, type Transaction } from './query.ts';
 
 const COLUMNS = columnsOf(tables.approvals).join(', ');
 
-/** The rows of a select of approvals, with what other tables have of their tasks. */
-const described = (found: string) => `select found.*,
+/** The rows of a select of approvals, with their records, and what other tables have of their tasks. */
+const described = (dialect: Dialect, found: string) => `select found.*,
+      ${recordsOfApproval(dialect, 'found')},
+      (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
       (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
       (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
       (select audience from tasks t where t.task_id = found.task_id) as audience,
@@ -22,10 +28,10 @@ const described = (found: string) => `select found.*,
       ${found}
     ) found`;
 
-export const findApproval: Query<ApprovalId, TaskApproval | undefined> = {
+export const findApproval: Query<ApprovalId, Compared<TaskApproval> | undefined> = {
   name: 'find_approval',
   plan: 'by_index',
-  text: described(`select ${COLUMNS} from approvals where approval_id = :approval_id`),
+  text: (dialect) => described(dialect, `select ${COLUMNS} from approvals where approval_id = :approval_id`),
   values: (approvalId) => ({ approval_id: approvalId }),
   read: ([row]: readonly TaskApprovalRow[]) => row && toTaskApproval(row),
 };
@@ -38,11 +44,14 @@ interface WaitingQuestion {
   readonly now: Instant;
 }
 
-export const waitingApprovals: Query<WaitingQuestion, readonly TaskApproval[]> = {
+export const waitingApprovals: Query<WaitingQuestion, readonly Compared<TaskApproval>[]> = {
   name: 'waiting_approvals',
   plan: 'by_index',
-  text: `${described(`select ${COLUMNS} from approvals
-        where sponsor_key = :sponsor_key and state = 'pending' and expires_at > :now limit ${MOST_WAITING}`)}
+  text: (dialect) => `${described(
+    dialect,
+    `select ${COLUMNS} from approvals
+        where sponsor_key = :sponsor_key and state = 'pending' and expires_at > :now limit ${MOST_WAITING}`,
+  )}
     order by requested_at, approval_id`,
   values: ({ sponsorKey, now }, { instant }) => ({
     sponsor_key: storable('sponsor_key', sponsorKey),
@@ -56,13 +65,16 @@ interface TaskQuestion {
   readonly limit: number;
 }
 
-export const approvalsOfTask: Query<TaskQuestion, readonly Approval[]> = {
+export const approvalsOfTask: Query<TaskQuestion, readonly Compared<Approval, ApprovalOrigin>[]> = {
   name: 'approvals_of_task',
   plan: 'by_index',
-  text: `select ${COLUMNS} from approvals where task_id = :task_id
-    order by requested_at desc, approval_id desc limit :limit`,
+  text: (dialect) => `select found.*, ${recordsOfApproval(dialect, 'found')} from (
+      select ${COLUMNS} from approvals where task_id = :task_id
+        order by requested_at desc, approval_id desc limit :limit
+    ) found
+    order by requested_at desc, approval_id desc`,
   values: ({ taskId, limit }) => ({ task_id: taskId, limit }),
-  read: (rows: readonly TaskApprovalRow[]) => rows.map(toApproval),
+  read: (rows: readonly RecordedApprovalRow[]) => rows.map(toApproval),
 };
 
 interface CountQuestion {

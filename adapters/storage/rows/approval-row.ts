@@ -1,6 +1,6 @@
 /** Converts between approvals and rows of the table `approvals`. */
 
-import type { ApprovalStanding, DueApproval } from '../../../application/decisions/fact.ts';
+import type { DueApproval } from '../../../application/decisions/fact.ts';
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import {
   type Approval,
@@ -8,10 +8,13 @@ import {
   type ApprovalState,
   approvalDetail,
 } from '../../../domain/approvals/approval.ts';
+import { type ApprovalOrigin, compareApproval } from '../../../domain/approvals/approval-records.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { RowOf, tables } from '../tables.ts';
 import { storable } from './column.ts';
+import { readRecords, sha256 } from './recorded.ts';
 
 interface ApprovalRow {
   readonly approval_id: ApprovalId;
@@ -31,28 +34,18 @@ interface ApprovalRow {
   readonly closed_at: Instant | null;
 }
 
-export interface TaskApprovalRow extends ApprovalRow {
+/** With the records that name its id (`recordsOfApproval`). */
+export interface RecordedApprovalRow extends ApprovalRow {
+  readonly records: string | null;
+}
+
+export interface TaskApprovalRow extends RecordedApprovalRow {
+  readonly task_sponsor_key: SponsorKey;
   readonly agent_id: AgentId;
   readonly display_name: string | null;
   readonly sponsor: string;
   readonly audience: string;
 }
-
-/** The columns of an approval without its words. */
-export const standingColumns = [
-  'approval_id',
-  'task_id',
-  'sponsor_key',
-  'round',
-  'digest',
-  'commitment',
-  'state',
-  'expires_at',
-  'decided_at',
-  'closed_at',
-] as const satisfies readonly (keyof ApprovalRow)[];
-
-export type StandingRow = Pick<ApprovalRow, (typeof standingColumns)[number]>;
 
 /** The `detail` of a record about the row `v`, as SQL. */
 export const DETAIL_OF_ROW = `'${approvalDetail({
@@ -80,7 +73,7 @@ export function approvalRow(approval: Approval): RowOf<typeof tables.approvals> 
   };
 }
 
-export function toStanding(row: StandingRow): ApprovalStanding {
+function readApproval(row: ApprovalRow): Approval {
   return {
     approvalId: row.approval_id,
     taskId: row.task_id,
@@ -88,21 +81,52 @@ export function toStanding(row: StandingRow): ApprovalStanding {
     round: row.round,
     digest: row.digest,
     commitment: row.commitment,
+    salt: row.salt,
+    title: row.title,
+    lines: readLines(row.lines),
     state: row.state,
+    requestedAt: row.requested_at,
     expiresAt: row.expires_at,
     decidedAt: row.decided_at ?? undefined,
     closedAt: row.closed_at ?? undefined,
   };
 }
 
-export function toApproval(row: ApprovalRow): Approval {
-  const lines = JSON.parse(row.lines) as readonly ApprovalLine[];
-  return { ...toStanding(row), title: row.title, lines, salt: row.salt, requestedAt: row.requested_at };
+/** Stands for text that is no list of lines. No request has a line without a label, so no commitment fits. */
+const UNREADABLE: readonly ApprovalLine[] = [{ label: '', value: '' }];
+
+/** The owner of the database can store any text. */
+function readLines(text: string): readonly ApprovalLine[] {
+  try {
+    const lines: unknown = JSON.parse(text);
+    return Array.isArray(lines) && lines.every(isLine) ? lines : UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
 }
 
-export function toTaskApproval(row: TaskApprovalRow): TaskApproval {
+function isLine(line: Partial<ApprovalLine> | null): line is ApprovalLine {
+  return typeof line?.label === 'string' && typeof line.value === 'string';
+}
+
+export function toApproval(row: RecordedApprovalRow): Compared<Approval, ApprovalOrigin> {
+  return compareApproval(sha256, readApproval(row), readRecords(row.records));
+}
+
+/** The row of the task is compared too: the agent's name is read by it. */
+export function toTaskApproval(row: TaskApprovalRow): Compared<TaskApproval> {
+  const compared = toApproval(row);
   const { agent_id: agentId, display_name: displayName, sponsor, audience } = row;
-  return { ...toApproval(row), agentId, displayName: displayName ?? undefined, sponsor, audience };
+  const approval = { ...compared.row, agentId, displayName: displayName ?? undefined, sponsor, audience };
+  if (compared.kind === 'differs') return { ...compared, row: approval };
+  const { record } = compared;
+  const isOfTask = record.agentId === agentId && record.sponsor === sponsor && record.audience === audience;
+  if (isOfTask && row.task_sponsor_key === row.sponsor_key) return { kind: 'same', row: approval, record: undefined };
+  return {
+    kind: 'differs',
+    row: approval,
+    difference: { what: 'approval', id: row.approval_id, how: 'names' },
+  };
 }
 
 /** The columns of a due approval, of the row `v` and of its task `t`. */

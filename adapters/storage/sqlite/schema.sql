@@ -310,6 +310,11 @@ create index ledger_by_agent on ledger (agent_id, ts) where agent_id is not null
 create index ledger_by_task on ledger (task_id, ts) where task_id is not null;
 -- Most records are of that event: an entry for each would cost every exchange.
 create index ledger_by_event on ledger (event, ts) where event <> 'token.issued';
+-- The id of the approval, which the detail of these records begins with.
+create index ledger_by_approval on ledger (substr(detail, 10, 35))
+  where event in (
+    'approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn'
+  );
 create index ledger_of_denials on ledger (ts) where decision = 'deny';
 create trigger ledger_no_update before update on ledger
   begin select raise(abort, 'the ledger is append-only'); end;

@@ -5,7 +5,6 @@ import { answerApproval } from '../../../application/decisions/answer-approval.t
 import { askApproval } from '../../../application/decisions/ask-approval.ts';
 import type { ApprovalState } from '../../../domain/approvals/approval.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
-import { standing } from '../../contract/effects-of-approvals.ts';
 import { answering, asking, aWorld } from '../../contract/world.ts';
 import { lockNames } from '../../support/decision-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
@@ -19,7 +18,8 @@ const at = (seconds: number) => plusSeconds(NOON, seconds);
 const stored = (state: ApprovalState, changes: object = {}) => {
   const { opening } = asking(world, 'waiting');
   const approval = { ...opening, taskId: task.taskId, sponsorKey: task.sponsorKey, round: 1, requestedAt: NOON };
-  return standing({ ...approval, state, expiresAt: at(600), decidedAt: undefined, closedAt: undefined, ...changes });
+  const row = { ...approval, state, expiresAt: at(600), decidedAt: undefined, closedAt: undefined, ...changes };
+  return { kind: 'same', row, record: asking(world, 'waiting').about } as const;
 };
 
 describe('Asking for an approval', () => {
@@ -74,7 +74,7 @@ describe('Answering an approval', () => {
   const facts = { task: LIVE, isEnabled: true };
   const decided = (changes: Parameters<typeof answering>[2], approval: object, answer: 'approve' | 'refuse') => {
     const given = answering(world, answer, changes);
-    return answerApproval.judge(given, { ...facts, approval: { ...stored('pending'), ...approval } });
+    return answerApproval.judge(given, { ...facts, approval: stored('pending', approval) });
   };
 
   it('locks the task as its end does', () => {

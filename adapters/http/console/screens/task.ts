@@ -5,6 +5,7 @@ import type { Agent } from '../../../../domain/agents/agent.ts';
 import type { Approval } from '../../../../domain/approvals/approval.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
+import type { Compared } from '../../../../domain/ledger/compared.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
 import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
@@ -49,7 +50,7 @@ export interface TaskView extends ScopeOrigins {
   /** The acts that may have ended it, for an auditor. */
   readonly endedBy: readonly StoredAct[];
   /** Newest first; `undefined` where tool servers may ask for none. */
-  readonly approvals: readonly Approval[] | undefined;
+  readonly approvals: readonly Compared<Approval, unknown>[] | undefined;
   readonly mayStop: boolean;
   readonly now: Instant;
 }

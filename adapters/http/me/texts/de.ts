@@ -15,6 +15,8 @@ export const de: Texts = {
       'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
   },
   waiting: 'Wartet auf Sie',
+  alteredQuestions: (amount) =>
+    `${amount === 1 ? 'Eine Frage wird' : `${amount} Fragen werden`} nicht gezeigt: Gespeichert ist etwas anderes, als gefragt wurde. Sagen Sie es den Betreibern dieses Dienstes.`,
   asks: (agent, where) => html`${agent} möchte bei ${where} handeln`,
   statedBy: (where) => html`So beschreibt ${where} die Aktion:`,
   asked: 'Gefragt',
@@ -234,6 +236,11 @@ export const de: Texts = {
     unknown_approval: {
       title: 'Diese Frage gibt es nicht',
       text: 'Nichts wurde geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    altered: {
+      title: 'Diese Frage kann nicht gezeigt werden',
+      text: 'Gespeichert ist etwas anderes, als gefragt wurde. Nichts wurde geändert, und nichts ist dadurch erlaubt. Sagen Sie es den Betreibern dieses Dienstes.',
       action: 'Meine Aufgaben öffnen',
     },
     other_words: {

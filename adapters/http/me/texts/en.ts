@@ -15,6 +15,8 @@ export const en: Texts = {
       'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
   },
   waiting: 'Waiting for you',
+  alteredQuestions: (amount) =>
+    `${amount === 1 ? 'A question is' : `${amount} questions are`} not shown: what is stored is not what was asked. Tell the operators of this service.`,
   asks: (agent, where) => html`${agent} wants to act at ${where}`,
   statedBy: (where) => html`${where} describes the action:`,
   asked: 'Asked',
@@ -223,6 +225,11 @@ export const en: Texts = {
     },
     unknown_task: { title: 'There is no such task', text: 'Nothing was changed.', action: 'Open my tasks' },
     unknown_approval: { title: 'There is no such question', text: 'Nothing was changed.', action: 'Open my tasks' },
+    altered: {
+      title: 'This question cannot be shown',
+      text: 'What is stored is not what was asked. Nothing was changed, and nothing is allowed by it. Tell the operators of this service.',
+      action: 'Open my tasks',
+    },
     other_words: {
       title: 'The words have changed',
       text: 'They are not those that you read. Nothing was changed. Open your tasks, and read them again.',

@@ -17,7 +17,7 @@ export type MessageKind =
   | 'several_sessions'
   | 'form_refused'
   | 'unknown_task'
-  | ('unknown_approval' | 'other_words' | 'not_waiting')
+  | ('unknown_approval' | 'altered' | 'other_words' | 'not_waiting')
   | 'unknown_path'
   | 'malformed'
   | 'pause_elsewhere'
@@ -43,6 +43,8 @@ export interface Texts {
   readonly everywhere: { readonly title: string; readonly means: string };
   /** The title of the actions that wait for the person. */
   readonly waiting: string;
+  /** Questions that cannot be shown, because their stored words were changed. */
+  readonly alteredQuestions: (amount: number) => string;
   readonly asks: (agent: Html, where: Html) => Html;
   /** Above the words of the tool server. */
   readonly statedBy: (where: Html) => Html;

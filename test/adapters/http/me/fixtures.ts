@@ -139,6 +139,7 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     person: 'ada',
     now,
     waiting: [],
+    altered: 0,
     mayApprove: true,
     hearsApprovals: false,
     agents: agentsOf([aTask()]),

@@ -1,10 +1,18 @@
 -- approvalsOfTask
 -- postgres
-select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = $1
-  order by requested_at desc, approval_id desc limit $2;
+select found.*, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
+  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at - interval '24 hours') r) as records from (
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = $1
+  order by requested_at desc, approval_id desc limit $2
+  ) found
+  order by requested_at desc, approval_id desc;
 -- sqlite
-select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = ?
-  order by requested_at desc, approval_id desc limit ?;
+select found.*, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
+  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at - 86400000000)) as records from (
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = ?
+  order by requested_at desc, approval_id desc limit ?
+  ) found
+  order by requested_at desc, approval_id desc;
 
 -- claimNotice
 -- postgres
@@ -41,6 +49,9 @@ select n.*, (select state from approvals v where v.approval_id = n.approval_id) 
 -- findApproval
 -- postgres
 select found.*,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
+  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at - interval '24 hours') r) as records,
+  (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
@@ -50,6 +61,9 @@ select found.*,
   ) found;
 -- sqlite
 select found.*,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
+  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at - 86400000000)) as records,
+  (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
@@ -73,6 +87,9 @@ delete from approval_notices where approval_id = ?;
 -- waitingApprovals
 -- postgres
 select found.*,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
+  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at - interval '24 hours') r) as records,
+  (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
@@ -84,6 +101,9 @@ select found.*,
   order by requested_at, approval_id;
 -- sqlite
 select found.*,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
+  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at - 86400000000)) as records,
+  (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
   (select audience from tasks t where t.task_id = found.task_id) as audience,

@@ -150,8 +150,10 @@ describe('SQLite', () => {
       const [waiting] = await storage.approvals.waitingFor(task.sponsorKey, NOON);
       expect(await storage.decide(answerApproval, answering({ live, name }, 'approve'))).to.equal('granted');
       expect(await ask(LATER)).to.include({ kind: 'granted' });
-      const approvalId = waiting?.approvalId as ApprovalId;
-      expect(await storage.approvals.find(approvalId)).to.include({ state: 'used', agentId: task.agentId });
+      const approvalId = waiting?.row.approvalId as ApprovalId;
+      const found = await storage.approvals.find(approvalId);
+      expect(found?.kind).to.equal('same');
+      expect(found?.row).to.include({ state: 'used', agentId: task.agentId });
       expect(await storage.approvals.ofTask(task.taskId, 9)).to.have.lengthOf(1);
     },
     'a revocation of a token': async (opening) => {

@@ -1,0 +1,126 @@
+/**
+ * The records of one approval: which may follow which, and whether a stored approval is the one that they are about. The row
+ * of an approval is no evidence: the owner of the database can change it. So nothing of it counts before it was compared.
+ */
+
+import type { AgentId, TaskId } from '../identifiers.ts';
+import type { Compared, Difference } from '../ledger/compared.ts';
+import { type Approval, type ApprovalState, parseApprovalDetail } from './approval.ts';
+import { commitmentText } from './commitment.ts';
+
+/** What a record says of its approval. */
+export interface ApprovalRecord extends Partial<RecordNames> {
+  readonly event: string;
+  readonly detail?: string | undefined;
+}
+
+/** Whom and what a record names. */
+interface RecordNames {
+  readonly taskId: string | undefined;
+  readonly agentId: string | undefined;
+  /** The person (`sub`). */
+  readonly sponsor: string | undefined;
+  readonly audience: string | undefined;
+}
+
+/** The events of approvals, each with the state that it begins, and the states that it may follow. */
+const STEPS = {
+  'approval.requested': { state: 'pending', after: [undefined] },
+  'approval.granted': { state: 'granted', after: ['pending'] },
+  'approval.refused': { state: 'refused', after: ['pending'] },
+  'approval.used': { state: 'used', after: ['granted'] },
+  'approval.expired': { state: 'expired', after: ['pending', 'granted'] },
+  'approval.withdrawn': { state: 'withdrawn', after: ['pending', 'granted'] },
+} as const satisfies Readonly<
+  Record<string, { readonly state: ApprovalState; readonly after: readonly (ApprovalState | undefined)[] }>
+>;
+
+export const approvalEvents = Object.keys(STEPS) as readonly (keyof typeof STEPS)[];
+
+function isApprovalEvent(event: string): event is keyof typeof STEPS {
+  return Object.hasOwn(STEPS, event);
+}
+
+/** What all records of an approval share. */
+export interface ApprovalNames extends RecordNames {
+  readonly approvalId: string;
+  readonly digest: string;
+  readonly commitment: string;
+}
+
+/** `undefined` for a record that is about no approval. */
+export function namesOfRecord({ event, detail, ...record }: ApprovalRecord): ApprovalNames | undefined {
+  const named = isApprovalEvent(event) && detail !== undefined ? parseApprovalDetail(detail) : undefined;
+  if (named === undefined) return undefined;
+  const { taskId, agentId, sponsor, audience } = record;
+  return { ...named, taskId, agentId, sponsor, audience };
+}
+
+/** The names that records of one approval share, as one text. */
+export function sharedNames({ taskId, agentId, sponsor, audience, digest, commitment }: ApprovalNames): string {
+  return JSON.stringify([taskId, agentId, sponsor, audience, digest, commitment]);
+}
+
+/** `undefined` if the event cannot follow this state. @param state `undefined` before the first record */
+export function stateAfter(state: ApprovalState | undefined, event: string): ApprovalState | undefined {
+  const step = isApprovalEvent(event) ? STEPS[event] : undefined;
+  const after: readonly (ApprovalState | undefined)[] = step?.after ?? [];
+  return after.includes(state) ? step?.state : undefined;
+}
+
+/** The state that an event begins, whatever came before it. */
+export function stateOfEvent(event: string): ApprovalState | undefined {
+  return isApprovalEvent(event) ? STEPS[event].state : undefined;
+}
+
+/** Whom and what the record of a request names. */
+export interface ApprovalOrigin {
+  readonly taskId: TaskId;
+  readonly agentId: AgentId;
+  readonly sponsor: string;
+  readonly audience: string;
+}
+
+/** What of a stored approval is compared: all but its times. */
+export type ComparedApproval = Pick<
+  Approval,
+  'approvalId' | 'taskId' | 'digest' | 'commitment' | 'salt' | 'title' | 'lines' | 'state'
+>;
+
+/**
+ * Compares the row of an approval with the records that name its id, in their order. The times of the row are not compared:
+ * they shorten or lengthen the wait, and say nothing of the yes.
+ *
+ * @param digest SHA-256 in lowercase hex
+ */
+export function compareApproval<Row extends ComparedApproval>(
+  digest: (text: string) => string,
+  row: Row,
+  records: readonly ApprovalRecord[],
+): Compared<Row, ApprovalOrigin> {
+  const differs = (how: Difference['how']) =>
+    ({ kind: 'differs', row, difference: { what: 'approval', id: row.approvalId, how } }) as const;
+  const [first] = records;
+  const request = first && namesOfRecord(first);
+  if (request === undefined) return differs('no_record');
+  const state = stateOfRecords(records, sharedNames(request));
+  if (state === undefined) return differs('records');
+  const { taskId, agentId, sponsor, audience } = request;
+  if (agentId === undefined || sponsor === undefined || audience === undefined) return differs('records');
+  const isNamed = request.approvalId === row.approvalId && taskId === row.taskId && request.digest === row.digest;
+  if (!isNamed || request.commitment !== row.commitment) return differs('names');
+  if (digest(commitmentText(row)) !== row.commitment) return differs('text');
+  if (state !== row.state) return differs('state');
+  return { kind: 'same', row, record: { taskId: row.taskId, agentId: agentId as AgentId, sponsor, audience } };
+}
+
+/** `undefined` if the records have not all these names, or one of them cannot follow the one before it. */
+function stateOfRecords(records: readonly ApprovalRecord[], shared: string): ApprovalState | undefined {
+  let state: ApprovalState | undefined;
+  for (const record of records) {
+    const names = namesOfRecord(record);
+    state = stateAfter(state, record.event);
+    if (state === undefined || names === undefined || sharedNames(names) !== shared) return undefined;
+  }
+  return state;
+}
