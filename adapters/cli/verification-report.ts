@@ -93,7 +93,10 @@ const SECONDS_PER_HOUR = 3600;
 /** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
 function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
   const { checkpoints, records, archived = 0, lastMark } = verified;
-  const text = [`The seal is not intact. ${describe(fault)}`, ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : [])];
+  const text = [
+    `${fault.kind === 'approval_order' ? CONTRADICTED : NOT_INTACT} ${describe(fault)}`,
+    ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : []),
+  ];
   if (lastMark === undefined) return [...text, 'No checkpoint was verified before that.'];
   return [
     ...text,
@@ -102,6 +105,9 @@ function brokenText({ fault, verified }: VerificationReport & { readonly kind: '
     `The last mark before the fault: ${formatMark(lastMark)}`,
   ];
 }
+
+const NOT_INTACT = 'The seal is not intact.';
+const CONTRADICTED = 'The records contradict each other.';
 
 function describe(fault: ExportFault | LogFault): string {
   return isLogFault(fault) ? describeLogFault(fault) : describeExportFault(fault);

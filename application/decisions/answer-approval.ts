@@ -40,7 +40,10 @@ export interface ApprovalAnswer {
  *   is disabled.
  * - `sign_in_too_old`: the yes needs a newer sign-in. That is recorded.
  */
-export type AnswerVerdict = ('granted' | 'refused') | ('not_found' | 'altered' | 'other_words' | 'not_waiting') | 'sign_in_too_old';
+export type AnswerVerdict =
+  | ('granted' | 'refused')
+  | ('not_found' | 'altered' | 'other_words' | 'not_waiting')
+  | 'sign_in_too_old';
 
 /** Of two answers, or of an answer and an end of the task, the first one decides: both lock the row of the task. */
 export const answerApproval = decision({

@@ -6,6 +6,7 @@
  * its range is then final, so the service may write to the ledger during the verification.
  */
 
+import { approvalOrder } from '../../domain/approvals/approval-order.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
@@ -103,6 +104,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     newest: undefined,
     recordedKeys: recordedKeys(verification.recorded ?? []),
     late: lateSeals(verification.interval),
+    approvals: approvalOrder(),
     total: progress === undefined ? 0 : await lastSealed(ledger),
   };
   const fault =
@@ -125,6 +127,7 @@ interface Walk extends LedgerVerification {
   readonly total: number;
   readonly recordedKeys: ReturnType<typeof recordedKeys>;
   readonly late: ReturnType<typeof lateSeals>;
+  readonly approvals: ReturnType<typeof approvalOrder>;
   archived: ArchivedThrough | undefined;
   /** The last verified checkpoint. */
   newest: Checkpoint | undefined;
@@ -221,12 +224,14 @@ async function rootFault(
   const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
   const tree = treeBuilder(walk.hash);
   const named: string[] = [];
+  const ofApprovals: LedgerRecord[] = [];
   let [outside, oldest]: [number?, Instant?] = [];
   await records.through(lastSeq, (record) => {
     if (record.seq < firstSeq) outside ??= record.seq;
     if (oldest === undefined || record.at < oldest) oldest = record.at;
     const thumbprint = namedKey(record);
     if (thumbprint !== undefined) named.push(thumbprint);
+    if (record.event.startsWith('approval.')) ofApprovals.push(record);
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
   });
   if (outside !== undefined) return { kind: 'record_outside', seq: outside };
@@ -241,6 +246,11 @@ async function rootFault(
   // Only after the root matched: otherwise nothing is known about a record that is still there.
   for (const thumbprint of named) walk.recordedKeys.named({ thumbprint, checkpointId, signer: signer?.thumbprint });
   walk.late.sealed(checkpoint, oldest);
+  for (const record of ofApprovals) {
+    // Archived records were not compared: among them may be the request.
+    const fault = walk.approvals.fault(record, walk.counts.archived > 0);
+    if (fault !== undefined) return { kind: 'approval_order', seq: record.seq, ...fault };
+  }
   return undefined;
 }
 

@@ -60,7 +60,7 @@ export function auditBundleCommand(run = auditBundle): Command {
       [exitCode.failed]: 'no bundle was made: the last line on standard error says why',
       [exitCode.usage]: 'an argument is malformed',
       [INCOMPLETE]:
-        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed',
+        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed; or there is none, because the records of an approval contradict each other',
     },
     options: (parser) =>
       parser
@@ -147,7 +147,9 @@ async function auditBundle(request: BundleRequest, overrides: readonly SettingAr
         await target.close();
       } catch (error) {
         await target.discard();
-        throw error;
+        if (!(error instanceof Contradiction)) throw error;
+        printError(`No bundle was made: the records contradict each other. ${error.message}`);
+        return INCOMPLETE;
       }
       await sayWritten(writtenLines(made.verdict, request.out), request.out);
       return report(made);
@@ -155,6 +157,11 @@ async function auditBundle(request: BundleRequest, overrides: readonly SettingAr
       await storage.close();
     }
   });
+}
+
+/** The ledger has records of an approval that contradict each other. Its message is a sentence that names one. */
+class Contradiction extends Error {
+  override readonly name = 'Contradiction';
 }
 
 interface Sources {
@@ -203,6 +210,7 @@ async function write(
     const verdict = part.done === true ? reader.end() : reader.take(part.value);
     if (part.done === true && part.value.stop !== undefined)
       throw new StartupError([stopSentence(part.value.stop, recordedKeys)]);
+    if (verdict?.verified === false && verdict.fault === 'approval_order') throw new Contradiction(verdict.message);
     if (verdict?.verified === false) throw new Error(`The bundle would not verify. ${verdict.message}`);
     if (part.done === true) {
       if (verdict === undefined) throw new Error('The bundle was not verified.');

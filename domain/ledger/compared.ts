@@ -21,8 +21,7 @@ export interface Difference {
   readonly what: 'approval' | 'purpose' | 'reason' | 'scope' | 'task';
   /** The key of the row. */
   readonly id: string;
-  readonly how:
-    /** The ledger has no record of the row. */
+  readonly how: /** The ledger has no record of the row. */
     | 'no_record'
     /** The text has another hash. */
     | 'text'

@@ -3,6 +3,7 @@
  * seal"). A fault names its kind and the checkpoint; it never shows the content of a record.
  */
 
+import { describeOrderFault, type OrderFault } from '../approvals/approval-order.ts';
 import { type Instant, plusSeconds, secondsBetween } from '../instant.ts';
 import { type Checkpoint, checkpointHash, type Mark } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
@@ -27,6 +28,8 @@ export type VerificationFault =
    * the safe integers, and then text.
    */
   | { readonly kind: 'record_outside'; readonly seq: number | string }
+  /** The records of an approval contradict each other, although they are as they were sealed. */
+  | ({ readonly kind: 'approval_order'; readonly seq: number } & OrderFault)
   /** The ledger's checkpoint has another root than the mark that names it. */
   | { readonly kind: 'mark_contradicted'; readonly checkpointId: number }
   /** A mark names a missing checkpoint: the ledger's end was cut off. `newestId` is 0 if there are no checkpoints. */
@@ -147,6 +150,8 @@ export function describeFault(fault: VerificationFault): string {
       return `Checkpoint ${fault.checkpointId} does not match its records: at least one of them was altered or moved.`;
     case 'record_outside':
       return `The record with sequence number ${fault.seq} lies outside of every checkpoint.`;
+    case 'approval_order':
+      return describeOrderFault(fault.seq, fault);
     case 'mark_contradicted':
       return `Checkpoint ${fault.checkpointId} has another root than the mark says: the ledger was replaced from there or before.`;
     case 'mark_unmatched':

@@ -5,6 +5,7 @@
  */
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
+import { approvalOrder, describeOrderFault } from '../approvals/approval-order.ts';
 import { commitmentText } from '../approvals/commitment.ts';
 import type { TaskId } from '../identifiers.ts';
 import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
@@ -58,6 +59,8 @@ export type BundleFaultKind =
   | 'root_mismatch'
   /** The words beside the record of a request are not those whose hash it has. */
   | 'other_words'
+  /** The records of an approval contradict each other. */
+  | 'approval_order'
   | 'unknown_key'
   | 'invalid_signature'
   /** The log does not contain the checkpoint. */
@@ -168,6 +171,8 @@ interface Progress {
   records: ReturnType<typeof recordOrder>;
   /** The head of the log's tree, if the bundle has a log. */
   head: TreeHead | undefined;
+  /** The records of approvals, in the order of the bundle, which is that of their times. */
+  readonly ofApprovals: RecordEntry[];
   /** A checkpoint whose first record must follow. */
   awaited: number | undefined;
   completeness: Completeness | undefined;
@@ -229,6 +234,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
     selection: {},
     records: recordOrder({}),
     head: undefined,
+    ofApprovals: [],
     awaited: undefined,
     completeness: undefined,
   };
@@ -367,6 +373,7 @@ function verifyRecord(progress: Progress, entry: RecordEntry): void {
   }
   const order = records.fault(entry);
   if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
+  if (record.event.startsWith('approval.')) progress.ofApprovals.push({ ...entry, path: [], words: undefined });
 }
 
 function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: SaltedWords): boolean {
@@ -376,7 +383,20 @@ function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: 
   return toHex(hash(Buffer.from(text, 'latin1'))) === named.commitment;
 }
 
-function verifyCompleteness({ records }: Progress, said: Completeness): Completeness {
+/** By the places that the checkpoints prove: clocks of instances differ, so the times may have another order. */
+function verifyApprovals({ ofApprovals, selection }: Progress, { archivedBefore }: Completeness): void {
+  const order = approvalOrder();
+  const lacksOlder = selection.from !== undefined || archivedBefore !== undefined;
+  const place = ({ record: { checkpoint = 0 } }: RecordEntry) => checkpoint;
+  const sorted = ofApprovals.toSorted((one, other) => place(one) - place(other) || one.index - other.index);
+  for (const { record } of sorted) {
+    const fault = order.fault(record, lacksOlder);
+    if (fault !== undefined) throw new Refused('approval_order', describeOrderFault(record.seq, fault));
+  }
+}
+
+function verifyCompleteness(progress: Progress, said: Completeness): Completeness {
+  const { records } = progress;
   const same = Object.entries(records.said()).every(([name, value]) => said[name as keyof Completeness] === value);
   if (!same) {
     throw new Refused(
@@ -384,6 +404,7 @@ function verifyCompleteness({ records }: Progress, said: Completeness): Complete
       'The bundle says that it has other records, or another start or end of the task.',
     );
   }
+  verifyApprovals(progress, said);
   return said;
 }
 

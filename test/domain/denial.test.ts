@@ -39,6 +39,7 @@ describe('the catalogue of refusals', () => {
       'subject_keys_unavailable',
       'sponsor_status_unavailable',
       'approval_keys_unavailable',
+      'approval_altered',
     ]);
   });
 

@@ -176,7 +176,9 @@ export interface ViewsSurface {
   denials(now: Instant): Promise<RecentDenials>;
   delegations(question: DelegationQuestion): Promise<Delegations>;
   /** The approvals of a task with their words, newest first. `undefined` without `Service:Approvals:Enabled`. */
-  readonly approvalsOf: ((taskId: TaskId, limit: number) => Promise<readonly Compared<Approval, unknown>[]>) | undefined;
+  readonly approvalsOf:
+    | ((taskId: TaskId, limit: number) => Promise<readonly Compared<Approval, unknown>[]>)
+    | undefined;
   /** Compares the agents that a YAML file declares with the registered ones. */
   compare(file: string, bytes: Uint8Array): Promise<Comparison>;
   /** Seconds: the longest life of a token that a registration may name. */

@@ -51,6 +51,16 @@ const agreeing: Readonly<Record<string, Forgery>> = {
   'a range of all years': { selection: { from: '0000-01-01T00:00:00.000Z', to: '9999-12-31T23:59:59.999Z' } },
   'the words of a request': { record: requestOf(WORDS), line: beside(WORDS) },
   'a request without its words': { record: requestOf(WORDS) },
+  'a use whose request may be before the range': {
+    record: { ...requestOf(WORDS), event: 'approval.used' },
+    selection: { from: '2026-01-01T00:00:00.000Z' },
+  },
+  'a use whose request may be archived': {
+    record: { ...requestOf(WORDS), event: 'approval.used' },
+    completeness: { archived_before: '2026-01-01T00:00:00.000Z' },
+  },
+  'an event that no approval has': { record: { ...requestOf(WORDS), event: 'approval.constructor' } },
+  'a use that names no approval': { record: { ...requestOf(WORDS), event: 'approval.used', detail: 'x' } },
   'ill-formed text that is escaped': { record: { sponsor: '\ud800' } },
 };
 
@@ -118,6 +128,12 @@ const refused: Readonly<Record<string, readonly [Forgery, ...(readonly [string, 
     6,
   ],
   'words beside a record of no approval': [{ line: beside(WORDS) }, 'other_words', 6],
+  ...Object.fromEntries(
+    ['granted', 'refused', 'used', 'expired', 'withdrawn'].map((event) => [
+      `an approval that is ${event} and that nobody asked for`,
+      [{ record: { ...requestOf(WORDS), event: `approval.${event}` } }, 'approval_order', 8] as const,
+    ]),
+  ),
   'words in another order': [
     { record: requestOf(WORDS), line: beside({ title: WORDS.title, salt: WORDS.salt, lines: WORDS.lines }) },
     'malformed',

@@ -91,6 +91,13 @@ async function answeredByGrace(world: World, body: object = {}, claims: object =
   return asPerson(world, { path: { approval_id: approvalId }, body: { commitment, ...body } }, signedIn);
 }
 
+/** The owner of the database has changed its words. */
+async function alteredOfGrace(world: World): Promise<TaskApproval> {
+  const approval = await approvalOfGrace(world);
+  await world.mandate.sql(`update approvals set title = 'Pay 5 EUR' where approval_id = '${approval.approvalId}'`);
+  return approval;
+}
+
 /** A person with one record. */
 function asHedy(world: World, changes: Changes = {}): Scenario {
   return asPerson(world, changes, { sub: 'hedy' });
@@ -197,11 +204,18 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     await approvalOfGrace(world);
     return asPerson(world, {}, { sub: 'grace' });
   },
+  async 'listMyApprovals 409 altered'(world) {
+    await alteredOfGrace(world);
+    return asPerson(world, {}, { sub: 'grace' });
+  },
   'answerMyApproval 200 yes': (world) => answeredByGrace(world),
   'answerMyApproval 200 no': (world) => answeredByGrace(world, { decision: 'refuse' }),
   'answerMyApproval 400 invalid_fields': (world) => answeredByGrace(world, { decision: 'always' }),
   'answerMyApproval 401 approver_not_fresh': (world) => answeredByGrace(world, {}, { auth_time: undefined }),
   'answerMyApproval 404 unknown_approval': nothing,
+  async 'answerMyApproval 409 altered'(world) {
+    return answeredByGrace(world, {}, {}, await alteredOfGrace(world));
+  },
   'answerMyApproval 409 other_words': (world) => answeredByGrace(world, { commitment: 'a'.repeat(64) }),
   async 'answerMyApproval 409 not_waiting'(world) {
     const approval = await approvalOfGrace(world);
@@ -313,6 +327,12 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     for (const nth of ['1', '2', '3']) {
       await asks(world.mandate, task.access_token, world.asking.request(task.task_id, { digest: digestOf(nth) }));
     }
+    return asked(world, task);
+  },
+  async 'askApproval 503 approval_altered'(world) {
+    const task = await issued(world);
+    await asks(world.mandate, task.access_token, world.asking.request(task.task_id));
+    await world.mandate.sql(`update approvals set title = 'Pay 5 EUR' where task_id = '${task.task_id}'`);
     return asked(world, task);
   },
   async 'askApproval 503 approval_keys_unavailable'(world) {

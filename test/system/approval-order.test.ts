@@ -1,0 +1,127 @@
+/** A ledger whose records of an approval contradict each other: no verifier calls it, or a bundle of it, intact. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
+import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { verifyBundle } from '../../adapters/sdk/audit/audit.ts';
+import { runningDigest } from '../../adapters/sdk/audit/bundle.ts';
+import { makeBundle } from '../../application/log/make-bundle.ts';
+import { knownKeys } from '../../composition/commands/audit-sources.ts';
+import type { TaskId } from '../../domain/identifiers.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { databasesByLength } from '../support/databases.ts';
+import {
+  APPROVAL_ID,
+  type ApprovalStep,
+  approvalEntries,
+  CONTRADICTORY,
+  ORDERLY,
+  WITHOUT_REQUEST,
+} from '../support/log/approval-records.ts';
+import { type Evidence, evidence } from '../support/log/evidence.ts';
+import { verifyOnPage } from '../support/log/evidence-page.ts';
+
+/** A bundle of the task as a maker writes it who does not verify it before. */
+async function uncheckedBundle({ storage, jwks, now }: Evidence, taskId: TaskId): Promise<string> {
+  const { keys } = JSON.parse(jwks());
+  const verifier = readCheckpointVerifier({ keys });
+  if (verifier === undefined) throw new Error('no keys');
+  const { ledger, checkpoints, approvals } = storage;
+  const making = { ledger, checkpoints, approvals, verifier, hash: sha256Bytes, digest: runningDigest };
+  const parts: string[] = [];
+  const made = { ...making, clock: { now }, turn: eventLoopTurn, keys: knownKeys(keys), log: undefined };
+  for await (const part of makeBundle(made, { taskId })) parts.push(part);
+  // The generator returns the last part: the digest.
+  return parts.join('');
+}
+
+for (const database of databasesByLength) {
+  describe(`The order of approvals in a ledger on ${database.name}`, function () {
+    this.timeout(120_000);
+    let folder: string;
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), 'mandate-order-'));
+    });
+    after(() => rmSync(folder, { recursive: true, force: true }));
+
+    /** A ledger of one task with these records, each in a checkpoint of its own. */
+    async function sealed(steps: readonly ApprovalStep[]) {
+      const ledger = await evidence(database, { hasLog: false });
+      const taskId = await ledger.task(20, 1);
+      for (const { at: _, ...entry } of approvalEntries(steps, { taskId })) {
+        await ledger.append(entry);
+        await ledger.publish();
+      }
+      const run = (...line: readonly string[]) => runMandate(line, ledger.settings());
+      return { ledger, taskId, run };
+    }
+
+    it('is intact as honest services record it', async () => {
+      for (const steps of ORDERLY.slice(4, 6)) {
+        const { ledger, taskId, run } = await sealed(steps);
+        expect((await run('audit-verify')).out).to.match(/^The seal is intact/);
+        const { code, out } = await run('audit-bundle', '--task', taskId);
+        expect(code).to.equal(0);
+        for (const verify of [verifyBundle, verifyOnPage]) expect(await verify(out)).to.include({ verified: true });
+        await ledger.close();
+      }
+    });
+
+    for (const [name, [steps, , nth]] of Object.entries(CONTRADICTORY)) {
+      it(`is not intact, and gives no bundle: ${name}`, async () => {
+        const { ledger, taskId, run } = await sealed(steps);
+        const checked = await run('audit-verify');
+        expect(checked.code).to.equal(3);
+        const [first = ''] = checked.out.split('\n');
+        expect(first)
+          .to.match(/^The records contradict each other\. Record \d+ does not belong to the records of /)
+          .and.contain(APPROVAL_ID);
+        // One record of the task and one beside it come before.
+        const [, seq] = /Record (\d+) /.exec(first) ?? [];
+        const offending = (await ledger.storage.ledger.page({ limit: 100, now: ledger.now() })).records.filter(
+          ({ event }) => event.startsWith('approval.'),
+        )[nth];
+        expect(Number(seq)).to.equal(offending?.seq);
+        const { intact, fault } = JSON.parse((await run('audit-verify', '--json')).out);
+        expect(intact).to.equal(false);
+        expect(fault).to.include({ kind: 'approval_order', seq: Number(seq), approval_id: APPROVAL_ID });
+        const made = await run('audit-bundle', '--task', taskId, '--out', join(folder, `${nth}-${Math.random()}.json`));
+        expect(made.code).to.equal(3);
+        expect(made.err).to.match(
+          /^mandate: No bundle was made: the records contradict each other\. Line \d+: Record \d+ /m,
+        );
+        expect(made.err).not.to.match(/^\s+at /m);
+
+        const text = await uncheckedBundle(ledger, taskId);
+        const line = text.split('\n').findIndex((each) => each.startsWith('"completeness"')) + 1;
+        for (const verify of [verifyBundle, verifyOnPage]) {
+          expect(await verify(text)).to.include({ verified: false, fault: 'approval_order', line });
+        }
+        const file = join(folder, `${nth}-${Math.random()}.json`);
+        writeFileSync(file, text);
+        const judged = await runMandate(['audit-verify', '--bundle', file]);
+        expect(judged.code).to.equal(3);
+        expect(judged.out).to.contain(`Record ${seq} does not belong to the records of ${APPROVAL_ID}`);
+        await ledger.close();
+      });
+    }
+
+    it('needs the request of each approval, unless older records may be missing', async () => {
+      for (const steps of WITHOUT_REQUEST.slice(0, 2)) {
+        const { ledger, taskId, run } = await sealed(steps);
+        expect((await run('audit-verify')).code).to.equal(3);
+        expect((await run('audit-bundle', '--task', taskId)).code).to.equal(3);
+        const ranged = await run('audit-bundle', '--agent', 'payer', '--from', '2020-01-01');
+        expect(ranged.code).to.equal(0);
+        for (const verify of [verifyBundle, verifyOnPage]) {
+          expect(await verify(ranged.out)).to.include({ verified: true });
+        }
+        await ledger.close();
+      }
+    });
+  });
+}
