@@ -265,7 +265,14 @@ describe('The dates of a token', () => {
           issuer: HERE,
           clock,
           sharedTime,
-          rules: { lifetime: 60, refusedFor: 60, maxPendingPerTask: 1, maxPendingPerPerson: 1, notifies: false, keysAreSubjects: true },
+          rules: {
+            lifetime: 60,
+            refusedFor: 60,
+            maxPendingPerTask: 1,
+            maxPendingPerPerson: 1,
+            notifies: false,
+            keysAreSubjects: true,
+          },
         };
         const token = key.sign({ alg: 'ES256', typ: 'at+jwt', kid: key.kid }, taskClaims());
         return told(await askForApproval(service, { token, request }));

@@ -91,7 +91,11 @@ export const effectsOfApprovals = {
       seen: [
         [fact('approval', approvalId), unrecorded(approval), unrecorded({ ...approval, ...answered })],
         [fact('approval', other.approval.approvalId), untouched, untouched],
-        [({ approvals }) => approvals.waitingFor(other.approval.sponsorKey, NOON), [unrecorded(other.shown)], [unrecorded(other.shown)]],
+        [
+          ({ approvals }) => approvals.waitingFor(other.approval.sponsorKey, NOON),
+          [unrecorded(other.shown)],
+          [unrecorded(other.shown)],
+        ],
       ],
     };
   },
@@ -104,7 +108,11 @@ export const effectsOfApprovals = {
       given: [...given, insert, ...other.given, other.insert],
       effect: { effect: 'close_approval', approvalId, state: 'used', at: LATER },
       seen: [
-        [fact('approval', approvalId), unrecorded(approval), unrecorded({ ...approval, state: 'used', closedAt: LATER })],
+        [
+          fact('approval', approvalId),
+          unrecorded(approval),
+          unrecorded({ ...approval, state: 'used', closedAt: LATER }),
+        ],
         [fact('approval', other.approval.approvalId), untouched, untouched],
       ],
     };

@@ -5,6 +5,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import { type ApprovalAnswer, answerApproval } from '../../application/decisions/answer-approval.ts';
 import { type ApprovalAsking, askApproval } from '../../application/decisions/ask-approval.ts';
@@ -16,7 +17,6 @@ import { openTask } from '../../application/decisions/open-task.ts';
 import { openSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { commitmentText } from '../../domain/approvals/commitment.ts';
 import { type AgentId, makeApprovalId, makeTokenId, makeUserId, type UserId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';

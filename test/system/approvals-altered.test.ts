@@ -102,7 +102,10 @@ for (const database of databases) {
       expect(errors().length).to.equal(before + 1);
     }
 
-    for (const [name, change] of Object.entries({ ...ALTERED_WORDS, 'words rewritten by delete and insert': rewritten })) {
+    for (const [name, change] of Object.entries({
+      ...ALTERED_WORDS,
+      'words rewritten by delete and insert': rewritten,
+    })) {
       it(`is shown to nobody, and not answered: ${name}`, async () => {
         const asked = await waiting();
         const { approval, ask, sub } = asked;
@@ -153,7 +156,10 @@ for (const database of databases) {
         said: ['approve'],
         set: "state = 'pending', decided_at = null, closed_at = null",
       },
-      'a yes that has expired, set back': { said: ['approve', 'expire'], set: "state = 'granted', closed_at = null, expires_at = later" },
+      'a yes that has expired, set back': {
+        said: ['approve', 'expire'],
+        set: "state = 'granted', closed_at = null, expires_at = later",
+      },
     } as const;
     for (const [name, { said, set }] of Object.entries(STATES)) {
       it(`is not used and not answered: ${name}`, async () => {
@@ -166,7 +172,10 @@ for (const database of databases) {
             await mandate.jobs.sweep();
           } else expect((await say(each, approval, sub)).status).to.equal(200);
         }
-        const later = database.engine === 'sqlite' ? (mandate.clock.seconds() + 600) * 1e6 : `to_timestamp(${mandate.clock.seconds() + 600})`;
+        const later =
+          database.engine === 'sqlite'
+            ? (mandate.clock.seconds() + 600) * 1e6
+            : `to_timestamp(${mandate.clock.seconds() + 600})`;
         await mandate.sql(
           `update approvals set ${set.replace('later', String(later))} where approval_id = '${approval.approvalId}'`,
         );
@@ -180,9 +189,13 @@ for (const database of databases) {
     it("lets no call through by the yes to another call, whose row got this call's digest", async () => {
       const { approval, ask, sub, taskId } = await waiting('read 7');
       expect((await say('approve', approval, sub)).status).to.equal(200);
-      await mandate.sql(`update approvals set digest = '${digestOf('delete 7')}' where approval_id = '${approval.approvalId}'`);
+      await mandate.sql(
+        `update approvals set digest = '${digestOf('delete 7')}' where approval_id = '${approval.approvalId}'`,
+      );
       await expectNotUsed(ask, digestOf('delete 7'));
-      const used = (await mandate.ledger()).filter(({ event, task_id }) => event === 'approval.used' && task_id === taskId);
+      const used = (await mandate.ledger()).filter(
+        ({ event, task_id }) => event === 'approval.used' && task_id === taskId,
+      );
       expect(used).to.deep.equal([]);
     });
 
@@ -190,7 +203,9 @@ for (const database of databases) {
       const { approval, ask, sub } = await waiting();
       await say('approve', approval, sub);
       expect((await ask()).body.state).to.equal('granted');
-      await mandate.sql(`update approvals set title = 'x', state = 'expired' where approval_id = '${approval.approvalId}'`);
+      await mandate.sql(
+        `update approvals set title = 'x', state = 'expired' where approval_id = '${approval.approvalId}'`,
+      );
       const again = (await ask()).body;
       expect(again.state).to.equal('pending');
       expect(again.approval_id).not.to.equal(approval.approvalId);
