@@ -8,7 +8,8 @@ import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
 import { createMissing, type FileIdentity, fileAt, isSameFile, type OpenedFile, openedFile } from './opened-file.ts';
-import { type RememberedLedger, rememberedLedger } from './remembered-ledger.ts';
+import { type OverwrittenFile, overwrittenFile } from './overwritten-file.ts';
+import { memoryOfThreads, overwrittenFlag, type RememberedLedger, rememberedLedger } from './remembered-ledger.ts';
 
 /** With `read`, no byte of the file changes, and writes fail. */
 export type Access = 'read' | 'write';
@@ -40,6 +41,8 @@ export interface Connection {
   readonly outcomes: Pick<DecisionOutcomes, 'committedWithin' | 'failing'>;
   /** Whether the database went back in time while it was open. Once true, it stays true. */
   wentBack(): boolean;
+  /** Whether something other than SQLite wrote to the file while it was open. Once true, it stays true. */
+  wasOverwritten(): boolean;
   close(): Promise<void>;
 }
 
@@ -56,26 +59,53 @@ interface ConnectionOptions {
 export async function openConnection(
   path: string,
   access: Access = 'write',
-  { opened, memory, now = () => performance.now() }: ConnectionOptions = {},
+  { opened, memory = memoryOfThreads(), now = () => performance.now() }: ConnectionOptions = {},
 ): Promise<Connection> {
   if (opened !== undefined && !isSameFile(opened, fileAt(path))) throw replaced();
   const handle = await openConfigured(path, access);
   const run = runner(handle);
   const outcomes = decisionOutcomes(now);
-  const checkpoints = logCheckpoints(handle, outcomes.committed);
-  const file = access === 'write' && isFile(path) ? openedFile(path, now, opened) : undefined;
-  const remembered = file && (await rememberedOrClosed(handle, () => rememberedLedger(run, now, memory)));
+  const { file, overwritten, remembered } = access === 'write' && isFile(path) ? await watched() : NOT_WATCHED;
+  const checkpoints = logCheckpoints(handle, outcomes.committed, overwritten?.checkpoint);
   const commits = groupCommit(handle, run, {
-    atBegin: () => remembered?.atBegin(),
+    atBegin() {
+      overwritten?.refuse();
+      remembered?.atBegin();
+    },
     beforeCommit() {
       if (file?.wasReplaced()) throw replaced();
       remembered?.beforeCommit();
     },
-    committed: () => remembered?.committed(),
+    committed() {
+      remembered?.committed();
+      overwritten?.committed();
+    },
     afterBatch: checkpoints.afterBatch,
     failed: outcomes.failed,
   });
   let isClosed = false;
+  let looking: Promise<void> | undefined;
+
+  async function watched(): Promise<Watched> {
+    try {
+      const opening = openedFile(path, now, opened);
+      const ledger = await whileBusy(() => rememberedLedger(run, now, memory));
+      const watching = overwrittenFile(path, overwrittenFlag(memory));
+      return { file: opening, remembered: ledger, overwritten: watching };
+    } catch (error) {
+      handle.close();
+      throw asUnavailable(error);
+    }
+  }
+
+  /** Called after each read, before its answer leaves. Reads that came in one message share the look. */
+  function looked(): Promise<void> {
+    looking ??= Promise.resolve().then(() => {
+      looking = undefined;
+      overwritten?.refuse();
+    });
+    return looking;
+  }
 
   const refuseIfClosed = () => {
     if (isClosed) throw new StorageUnavailable('The SQLite database is closed');
@@ -84,10 +114,12 @@ export async function openConnection(
     async read(work) {
       refuseIfClosed();
       try {
-        return await whileBusy(() => {
+        const answer = await whileBusy(() => {
           remembered?.beforeRead();
           return work(run);
         });
+        if (overwritten !== undefined) await looked();
+        return answer;
       } catch (error) {
         throw asUnavailable(error);
       }
@@ -100,23 +132,26 @@ export async function openConnection(
     file,
     outcomes,
     wentBack: () => remembered?.wentBack() === true,
+    wasOverwritten: () => overwritten?.wasOverwritten() === true,
     async close() {
       isClosed = true;
       await commits.drained();
       checkpoints.stop();
       handle.close();
+      overwritten?.close();
     },
   };
 }
 
-async function rememberedOrClosed(handle: Handle, remember: () => RememberedLedger): Promise<RememberedLedger> {
-  try {
-    return await whileBusy(remember);
-  } catch (error) {
-    handle.close();
-    throw asUnavailable(error);
-  }
+/** What notices that the database is no longer the one that was opened. */
+interface Watched {
+  readonly file: OpenedFile | undefined;
+  readonly overwritten: OverwrittenFile | undefined;
+  readonly remembered: RememberedLedger | undefined;
 }
+
+/** A database in memory, or one that is only read. */
+const NOT_WATCHED: Watched = { file: undefined, overwritten: undefined, remembered: undefined };
 
 function replaced(): StorageUnavailable {
   return new StorageUnavailable('The SQLite file was replaced or removed since it was opened');

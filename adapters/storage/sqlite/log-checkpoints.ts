@@ -14,8 +14,15 @@ export interface LogCheckpoints {
   stop(): void;
 }
 
-/** @param written is called after each batch that committed a change */
-export function logCheckpoints(handle: Handle, written: () => void = () => undefined): LogCheckpoints {
+/**
+ * @param written is called after each batch that committed a change
+ * @param around runs each checkpoint
+ */
+export function logCheckpoints(
+  handle: Handle,
+  written: () => void = () => undefined,
+  around: (run: () => void) => void = (run) => run(),
+): LogCheckpoints {
   const changed = handle.prepare<{ changes: number }>('select total_changes() as changes');
   let done = 0;
   let counted = 0;
@@ -27,7 +34,7 @@ export function logCheckpoints(handle: Handle, written: () => void = () => undef
   // checkpoint.
   const checkpoint = (): void => {
     try {
-      handle.exec('pragma wal_checkpoint(passive)');
+      around(() => handle.exec('pragma wal_checkpoint(passive)'));
     } catch {
       // The log still holds everything. If the disk is full or fails, the next commit reports it.
     }

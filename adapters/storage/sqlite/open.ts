@@ -6,7 +6,8 @@
  * wait together share a commit (group-commit.ts). Each reads its facts (facts.ts), is judged (decide.ts), writes
  * effects (effects.ts) and appends records (append.ts). Queries run through ask.ts.
  *
- * Decisions are refused if the file was replaced (opened-file.ts), restored from a backup (remembered-ledger.ts) or
+ * Decisions are refused if the file was replaced (opened-file.ts), overwritten (overwritten-file.ts), restored from a backup
+ * (remembered-ledger.ts) or
  * damaged (damaged-file.ts). serving-mark.ts notices a second service.
  */
 
@@ -17,9 +18,9 @@ import type { SqliteOptions } from './connection.ts';
 import { DAMAGED, isDamage, isLarge } from './damaged-file.ts';
 import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, REVOKING_ANSWER_LIMIT_MS } from './limits.ts';
 import { NO_ANSWER } from './no-answer.ts';
-import { type FileIdentity, fileAt, isSameFile, REPLACED } from './opened-file.ts';
+import { type FileIdentity, fileAt, isSameFile, OVERWRITTEN, REPLACED } from './opened-file.ts';
 import { sqliteOutbox } from './outbox.ts';
-import { memoryOfThreads } from './remembered-ledger.ts';
+import { memoryOfThreads, overwrittenFlag } from './remembered-ledger.ts';
 import { startDatabaseThread } from './start-thread.ts';
 import { checkLargeFile } from './worker/large-file-check.ts';
 import type { DatabasePorts } from './worker/main.ts';
@@ -72,6 +73,10 @@ export async function openSqlite(
     log.error(isDamaged ? DAMAGED.detail : 'the pages of the database file could not be checked', fault);
   });
   const isReplaced = () => opened !== undefined && !isSameFile(opened, fileAt(path));
+  const whyNoAnswer = () => {
+    if (isReplaced()) return REPLACED;
+    return overwrittenFlag(memory)[0] === 1 ? OVERWRITTEN : NO_ANSWER;
+  };
   return {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
       const { transaction, name } = decision;
@@ -82,7 +87,7 @@ export async function openSqlite(
     outbox: sqliteOutbox(outbox, clock),
     readiness: {
       name: 'database',
-      check: async () => (isDamaged ? DAMAGED : readiness.check().catch(() => (isReplaced() ? REPLACED : NO_ANSWER))),
+      check: async () => (isDamaged ? DAMAGED : readiness.check().catch(whyNoAnswer)),
     },
     decisionsFail: database.decisionsFail,
     databaseTime: undefined,

@@ -30,7 +30,7 @@ export function isSameFile(one: FileIdentity | undefined, other: FileIdentity | 
 export const REPLACED = {
   status: 'Unhealthy',
   detail:
-    'Service:Database:Path, or the -wal beside it, no longer names the file that the service opened. Nothing is decided. Do not restart yet: a restart loses a removed file. See docs/operating.md ("The SQLite file was replaced").',
+    'Service:Database:Path, or the -wal or -shm beside it, no longer names the file that the service opened. Nothing is decided. Do not restart yet: a restart loses a removed file. See docs/operating.md ("The SQLite file was replaced").',
 } as const;
 
 /** SQLite gives the mode of the file to its -wal and -shm. */
@@ -51,24 +51,33 @@ export interface OpenedFile {
   wasReplaced(): boolean;
 }
 
+/** The readiness of a database whose file, or its log, something other than SQLite wrote to (`overwritten-file.ts`). */
+export const OVERWRITTEN = {
+  status: 'Unhealthy',
+  detail:
+    'Something other than SQLite wrote to the file at Service:Database:Path, or to the -wal beside it: mostly a backup that was copied over it while the service ran. Nothing is decided or answered until a restart. Stop the service, and restore the backup again before the start. See docs/operating.md ("The SQLite file was overwritten").',
+} as const;
+
 /**
  * @param path of a database in write-ahead mode that is open, and was read once, so that its log exists
  * @param now milliseconds of a monotonic clock
  * @param earlier the file that an earlier thread opened: it may have been replaced while this one opened it
  */
 export function openedFile(path: string, now: () => number, earlier?: FileIdentity): OpenedFile {
-  // SQLite puts the log beside the file that a symbolic link names.
-  const log = `${realpathSync(path)}-wal`;
+  // SQLite puts the log and its index beside the file that a symbolic link names.
+  const real = realpathSync(path);
   const file = earlier ?? fileAt(path);
-  const logFile = fileAt(log);
+  const beside = [`${real}-wal`, `${real}-shm`].map((name) => ({ name, opened: fileAt(name) }));
   let checkedAt = now();
   let isReplaced = false;
+
   return {
     identity: file,
     wasReplaced() {
       if (isReplaced || now() - checkedAt < FILE_CHECK_MS) return isReplaced;
       checkedAt = now();
-      isReplaced = !isSameFile(file, fileAt(path)) || !isSameFile(logFile, fileAt(log));
+      isReplaced =
+        !isSameFile(file, fileAt(path)) || beside.some(({ name, opened }) => !isSameFile(opened, fileAt(name)));
       return isReplaced;
     },
   };

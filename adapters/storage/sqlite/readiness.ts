@@ -14,7 +14,7 @@ import type { Connection } from './connection.ts';
 import { WRITE_PROBE_MS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { NO_ANSWER } from './no-answer.ts';
-import { REPLACED } from './opened-file.ts';
+import { OVERWRITTEN, REPLACED } from './opened-file.ts';
 
 /** SQLite does not write a page whose content stays the same, so an update to the same values would write nothing. */
 const PROBE = [
@@ -54,12 +54,14 @@ async function ask(connection: Connection): Promise<Verdict> {
       });
     } catch (error) {
       if (connection.wentBack()) return WENT_BACK;
+      if (connection.wasOverwritten()) return OVERWRITTEN;
       if (file?.wasReplaced()) return REPLACED;
       const fault = error instanceof StorageUnavailable ? error.fault : undefined;
       return fault === undefined ? NO_ANSWER : describeFailing(fault);
     }
     return schema;
   } catch {
-    return connection.wentBack() ? WENT_BACK : NO_ANSWER;
+    if (connection.wentBack()) return WENT_BACK;
+    return connection.wasOverwritten() ? OVERWRITTEN : NO_ANSWER;
   }
 }

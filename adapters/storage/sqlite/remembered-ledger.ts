@@ -27,9 +27,17 @@ export interface RememberedLedger {
   wentBack(): boolean;
 }
 
-/** Number and time of the newest record, and 1 if it went missing. Written by one thread at a time, and kept after its death. */
+/**
+ * Number and time of the newest record, 1 if it went missing, and 1 if the file was overwritten. Written by one thread at a
+ * time, and kept after its death.
+ */
 export function memoryOfThreads(): SharedArrayBuffer {
-  return new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT);
+  return new SharedArrayBuffer(4 * Float64Array.BYTES_PER_ELEMENT);
+}
+
+/** The part of the memory for `overwritten-file.ts`. */
+export function overwrittenFlag(memory: SharedArrayBuffer): Float64Array {
+  return new Float64Array(memory, 3 * Float64Array.BYTES_PER_ELEMENT, 1);
 }
 
 /**

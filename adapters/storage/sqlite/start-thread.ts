@@ -9,5 +9,6 @@ const ENDING = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const THREAD = new URL(`./worker/main.${ENDING}`, import.meta.url);
 
 export function startDatabaseThread(options: SqliteOptions): Promise<Client> {
-  return connectTo(new Worker(THREAD, { workerData: options }));
+  // Node would close a descriptor that the thread leaves open. That would drop the locks of this process (`log-index.ts`).
+  return connectTo(new Worker(THREAD, { workerData: options, trackUnmanagedFds: false }));
 }

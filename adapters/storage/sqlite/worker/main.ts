@@ -75,8 +75,9 @@ await serve(parentPort, async () => {
   const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened, memory });
   try {
     // SQLite reads the file at the first query, and only then detects that it is no database.
-    // A database that went back in time is opened, so that readiness can say it.
-    if (!connection.wentBack()) await connection.read((run) => run('select count(*) from sqlite_schema'));
+    // A database that went back in time, or was overwritten, is opened, so that readiness can say it.
+    if (!connection.wentBack() && !connection.wasOverwritten())
+      await connection.read((run) => run('select count(*) from sqlite_schema'));
     if (pageCheck === 'if_small' && !isLarge(path)) await checkPages(connection);
   } catch (error) {
     await connection.close();
