@@ -205,13 +205,14 @@ async function examineSchema(
   opened: Promise<OpenedStorage>,
   schema: Promise<'current' | 'absent' | 'behind' | 'ahead'>,
 ): Promise<Finding> {
-  if ((await opened).kind === 'unusable') return skipped(NOT_OPENED);
+  const storage = await opened;
+  if (storage.kind === 'unusable') return skipped(NOT_OPENED);
   const status = await schema.catch(() => undefined);
   switch (status) {
     case undefined:
       return skipped('The database does not answer.');
     case 'current':
-      return ok('The schema is that of this release.');
+      return judgeDifferences(await storage.condition.schemaDifferences());
     case 'ahead':
       return warning('A newer release has migrated the schema.', 'Run this command of the release that serves.');
     case 'absent':
@@ -222,6 +223,14 @@ async function examineSchema(
     case 'behind':
       return failed('The schema is of an older release, and the service does not start on it.', MIGRATE);
   }
+}
+
+function judgeDifferences(differences: readonly string[]): Finding {
+  if (differences.length === 0) return ok('The schema is that of this release.');
+  return failed(
+    `The schema is not as the migrations of this release make it: ${summarizeList(differences)}.`,
+    'Another tool, or an incomplete restore, changed it, and `mandate migrate` does not mend that. See docs/upgrading.md ("A schema that was changed").',
+  );
 }
 
 /** Judges who may use a database that has no roles. */

@@ -137,6 +137,12 @@ export interface StorageCondition {
   /** Read from the configuration alone. `undefined` if the database is a file. */
   link(): Promise<DatabaseLink | undefined>;
   schema(): Promise<'current' | 'absent' | 'behind' | 'ahead'>;
+  /**
+   * How the schema differs from the one that the migrations of this release make, without what `guards` and `role` compare:
+   * tables, columns, keys, constraints, unique indexes, triggers. For example `the column title of the table approvals is
+   * missing`. Asked only if `schema` is current.
+   */
+  schemaDifferences(): Promise<readonly string[]>;
   /** The database's own clock; `undefined` if it has none. */
   now(): Promise<Instant | undefined>;
   /** `undefined` if the engine has no roles. */

@@ -7,13 +7,15 @@ import createKnex, { type Knex } from 'knex';
 import type { Instant } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { applyMigrations, silentKnex } from '../rows/migrations.ts';
+import { describeDifferences, type SchemaItem } from '../rows/schema-items.ts';
 import { bindInstant } from './column-types.ts';
 import { asUnavailable } from './errors.ts';
 import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { migrationsIn } from './migrate.ts';
-import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
+import { postgresDifferences, schemaItemsQuery } from './schema-items.ts';
+import { closingBefore, grantToServingRole, identifier, literal } from './serving-role.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
 
 export interface MigrationOptions {
@@ -59,12 +61,21 @@ async function migrateIn(transaction: Knex.Transaction, options: MigrationOption
   const statement = await closingBefore(transaction, schema, options.servingRole);
   if (statement !== undefined) throw new DatabaseRefusal('role_may_create', 'serving', { statement });
   const applied = await applyMigrations(transaction, schema, migrationsIn(identifier(schema)));
+  await refuseDifferences(transaction, schema);
   await transaction.raw(`select ${identifier(schema)}.create_ledger_partitions(?::timestamptz, ?::integer)`, [
     bindInstant(options.now),
     options.monthsAhead,
   ]);
   await grantToServingRole(transaction, schema, options.servingRole);
   return applied;
+}
+
+/** @throws if the schema is not as the migrations make it */
+async function refuseDifferences(transaction: Knex.Transaction, schema: string): Promise<void> {
+  const oid = `(select oid from pg_catalog.pg_namespace where nspname = ${literal(schema)})`;
+  const { rows }: { rows: readonly SchemaItem[] } = await transaction.raw(schemaItemsQuery(oid));
+  const differences = postgresDifferences(rows, schema);
+  if (differences.length > 0) throw new Error(describeDifferences(differences));
 }
 
 /** Such characters would end a literal or a function's body in the files of migrations, or be a parameter for Knex. */

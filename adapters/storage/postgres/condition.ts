@@ -27,7 +27,8 @@ import { logoutEndedNothing } from '../queries/ledger.ts';
 import { listProblems, logState } from '../queries/log.ts';
 import { findBlocks } from '../queries/sponsors.ts';
 import { statusListUsage } from '../queries/status-lists.ts';
-import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
+import { evenlySpaced, IS_FOREIGN, MIGRATIONS_TABLE } from '../rows/migrations.ts';
+import type { SchemaItem } from '../rows/schema-items.ts';
 import { postgresAsk } from './ask.ts';
 import { hostsOf } from './connection-string.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
@@ -38,6 +39,7 @@ import { primaryOf } from './find-primary.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
 import { isBeyond, isSetBack } from './readiness.ts';
+import { postgresDifferences, schemaItemsQuery } from './schema-items.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
 import { awaitingStandby, lockHolders } from './waits.ts';
@@ -67,6 +69,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
     },
     link: async () => linkCondition(uri),
     schema: () => readSchemaStatus(run),
+    schemaDifferences: () => differencesIn(run),
     now: () => readDatabaseTime(run),
     role: () => roleCondition(run),
     guards: () => guardCondition(run),
@@ -97,6 +100,30 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
     logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
     close: () => connections.close(),
   };
+}
+
+const schemaName = {
+  name: 'condition_schema',
+  text: `select nspname::text as name from pg_namespace n join pg_class c on c.relnamespace = n.oid
+    where c.oid = '${MIGRATIONS_TABLE}'::regclass`,
+};
+const schemaItems = {
+  name: 'condition_schema_items',
+  text: schemaItemsQuery(`(select relnamespace from pg_catalog.pg_class where oid = '${MIGRATIONS_TABLE}'::regclass)`),
+};
+
+/** The tables that `foreign` looks at. */
+const WATCHED: readonly string[] = ['ledger', 'ledger_archives', 'checkpoints', 'tasks'];
+
+/** Without what the guards compare. */
+async function differencesIn(run: Run): Promise<readonly string[]> {
+  const [schema] = (await run<{ name: string }>(schemaName)).rows;
+  const { rows } = await run<SchemaItem>(schemaItems);
+  return postgresDifferences(
+    rows,
+    schema?.name ?? '',
+    ({ kind, of }) => kind !== 'function' && !(['trigger', 'rule', 'policy'].includes(kind) && WATCHED.includes(of)),
+  );
 }
 
 /**

@@ -226,6 +226,14 @@ export const UNIQUE_VIOLATION = '23505';
 const INDEX_CONFLICT: DatabaseFault = { code: UNIQUE_VIOLATION, ...CONFLICT };
 const NUMBER_TAKEN: DatabaseFault = { code: UNIQUE_VIOLATION, ...TAKEN };
 
+const INTERNAL_ERROR = 'XX000';
+/** How a new session ends if it cannot write its cache of the catalogue. Postgres translates no message of this code. */
+const SESSION_FILE = /^could not write init file/;
+const SESSION_DISK: Words = {
+  meaning: 'a new session could not write to the data disk of Postgres: mostly it is full',
+  act: "Make room on the data disk: see the size of the tables and of temporary files. The service then goes on by itself. Else see the server's log.",
+};
+
 /** The rest of the table of docs/high-availability.md: a code alone does not say what these mean. */
 export const FURTHER_FAULTS: readonly DatabaseFault[] = [
   INDEX_CONFLICT,
@@ -234,6 +242,7 @@ export const FURTHER_FAULTS: readonly DatabaseFault[] = [
   NUMBER_BEYOND,
   NOT_ACCEPTING,
   ...POOLER_FAULTS,
+  { code: INTERNAL_ERROR, ...SESSION_DISK },
   NO_ANSWER,
   NO_CONNECTION,
   LOST,
@@ -298,6 +307,7 @@ function faultOfServer(error: pg.DatabaseError): DatabaseFault | undefined {
   if (isIndexTaken(error)) return INDEX_CONFLICT;
   if (isNumberTaken(error)) return NUMBER_TAKEN;
   if (code === '55000' && error.severity === 'FATAL') return NOT_ACCEPTING;
+  if (code === INTERNAL_ERROR && SESSION_FILE.test(error.message)) return { code, ...SESSION_DISK };
   const words = poolerWords(error) ?? STATES[code] ?? STATES[code.slice(0, 2)];
   return words && { code, ...words };
 }

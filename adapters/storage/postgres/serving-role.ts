@@ -139,6 +139,7 @@ export function identifier(name: string): string {
   return pg.escapeIdentifier(name).replaceAll('?', '\\?');
 }
 
-function literal(name: string): string {
+/** Quotes a text like `identifier`. */
+export function literal(name: string): string {
   return pg.escapeLiteral(name).replaceAll('?', '\\?');
 }

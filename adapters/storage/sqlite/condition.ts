@@ -6,11 +6,12 @@ import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { listCheckpointKeys } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
+import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';
 import { isBeyond } from './append.ts';
 import { sqliteAsk } from './ask.ts';
 import type { Connection } from './connection.ts';
 import { readFact } from './facts.ts';
-import { readSchemaStatus, schemaInMemory } from './migrate.ts';
+import { differencesIn, readSchemaStatus, schemaInMemory } from './migrate.ts';
 
 /** The ledger's tables. Their triggers keep them from being changed. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
@@ -21,7 +22,15 @@ const selectGuards = "select type, name, tbl_name, sql from sqlite_schema where 
 /** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<
   StorageCondition,
-  'server' | 'schema' | 'guards' | 'numbering' | 'sealing' | 'outbox' | 'isLoggedOut' | 'logoutEndedNothing'
+  | 'server'
+  | 'schema'
+  | 'schemaDifferences'
+  | 'guards'
+  | 'numbering'
+  | 'sealing'
+  | 'outbox'
+  | 'isLoggedOut'
+  | 'logoutEndedNothing'
 >;
 
 export function sqliteCondition(connection: Connection): SqliteCondition {
@@ -30,6 +39,7 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
   return {
     server: () => read((run) => `SQLite ${run<{ version: string }>(selectVersion).rows[0]?.version ?? ''}`),
     schema: () => readSchemaStatus(connection),
+    schemaDifferences: () => read((run) => differencesIn(run, (item) => !isOfGuards(item))),
     async guards() {
       const isCurrent = (await readSchemaStatus(connection)) === 'current';
       const found = await read((run) => run<GuardRow>(selectGuards).rows);
@@ -65,6 +75,11 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
       }),
     logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
   };
+}
+
+/** `guards` compares these. */
+function isOfGuards({ kind, of }: SchemaItem): boolean {
+  return kind === 'trigger' || (kind === DEFINITION && GUARDED.some((table) => table === of));
 }
 
 interface GuardRow {

@@ -3,11 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { compareSchema, MIGRATIONS_TABLE, NEWER_SCHEMA } from '../rows/migrations.ts';
+import { describeDifferences, type SchemaItem } from '../rows/schema-items.ts';
 import type { SchemaStatus } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { isBusy } from './errors.ts';
 import { type Handle, openHandle, type Run } from './handle.ts';
 import { MIGRATION_LIMIT_MS } from './limits.ts';
+import { sqliteDifferences } from './schema-items.ts';
 
 /** Migrations in the order in which they are applied. */
 const migrations = [{ name: '0001-schema', file: '../sqlite/schema.sql' }] as const;
@@ -44,13 +46,16 @@ function migrateIn(connection: Connection, run: Run): readonly string[] {
   const applied = appliedNames(run);
   if (compareSchema(applied, migrations) === 'ahead') throw new Error(NEWER_SCHEMA);
   const pending = migrations.filter(({ name }) => !applied.includes(name));
-  if (pending.length === 0) return [];
-  connection.script(`pragma application_id = ${APPLICATION_ID}`);
-  connection.script(createTable);
+  if (pending.length > 0) {
+    connection.script(`pragma application_id = ${APPLICATION_ID}`);
+    connection.script(createTable);
+  }
   for (const { name, file } of pending) {
     connection.script(readFileSync(new URL(file, import.meta.url), 'utf8'));
     run(insertName, [name]);
   }
+  const differences = differencesIn(run);
+  if (differences.length > 0) throw new Error(describeDifferences(differences));
   return pending.map(({ name }) => name);
 }
 
@@ -59,6 +64,20 @@ export function schemaInMemory(): Handle {
   const handle = openHandle(':memory:');
   for (const { file } of migrations) handle.exec(readFileSync(new URL(file, import.meta.url), 'utf8'));
   return handle;
+}
+
+/** How the schema differs from the one that the migrations make. @param isCompared leaves items out */
+export function differencesIn(run: Run, isCompared: (item: SchemaItem) => boolean = () => true): readonly string[] {
+  const schema = schemaInMemory();
+  try {
+    const made = <Row>(sql: string) => {
+      const rows = schema.prepare<Row>(sql).all();
+      return { rows, count: rows.length };
+    };
+    return sqliteDifferences(run, made, isCompared);
+  } finally {
+    schema.close();
+  }
 }
 
 function appliedNames(run: Run): readonly string[] {

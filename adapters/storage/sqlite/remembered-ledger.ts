@@ -14,6 +14,7 @@ import { FILE_CHECK_MS } from './limits.ts';
 
 const selectVersion = 'select data_version as version from pragma_data_version';
 const findLedger = "select 1 from sqlite_schema where type = 'table' and name = 'ledger'";
+const findColumns = "select 1 from pragma_table_info('ledger') where name in ('seq', 'ts')";
 const selectNewest = 'select seq, ts from ledger order by seq desc limit 1';
 const selectRecord = 'select seq, ts from ledger where seq = ?';
 
@@ -52,9 +53,11 @@ export function rememberedLedger(run: Run, now: () => number, shared = memoryOfT
     kept.set([seq, ts, Number(memory.wentBack())]);
   };
   const dataVersion = () => run<{ version: number }>(selectVersion).rows[0]?.version;
+  // `mandate migrate` also opens a database whose ledger lacks a column, and names the column.
+  const isLacking = run(findLedger).count > 0 && run(findColumns).count < 2;
   // Before `mandate migrate` there is no ledger, nor in an empty database that was restored.
   const one = (sql: string, values: readonly number[] = []): RememberedRecord | undefined =>
-    run(findLedger).count === 0 ? undefined : run<RememberedRecord>(sql, values).rows[0];
+    isLacking || run(findLedger).count === 0 ? undefined : run<RememberedRecord>(sql, values).rows[0];
   const sawNewest = () => {
     const newest = one(selectNewest);
     if (newest !== undefined) memory.saw(newest);

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { CONNECTIONS_PER_PROCESS } from '../../../adapters/storage/postgres/limits.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
-import { startCommand } from '../../support/command-process.ts';
+import { runCommand, startCommand } from '../../support/command-process.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { connectOutside } from '../../support/databases.ts';
 import { append } from '../../support/ledger/fill.ts';
@@ -41,6 +41,28 @@ export function testDatabase(examined: Examined, kind: TestDatabase): void {
         'Run `mandate migrate`. If it has run on this Postgres, its role has another search_path than the serving role.',
       );
     } else await expectOnly(found, ['database', 'failed', /names no file/]);
+  });
+
+  it('names each column that another tool has dropped or renamed, and so does mandate migrate', async () => {
+    const fresh = await kind.fresh();
+    const outside = await connectOutside(fresh);
+    await outside.sql('alter table approvals drop column title');
+    await outside.sql('alter table sessions rename column sid to session');
+    await outside.close();
+    const found = (await complaints({ ...examined.good, ...fresh.settings })).find(({ check }) => check === 'schema');
+    const { code, out, err } = await runCommand(['migrate'], fresh.settings);
+    await fresh.drop();
+    expect(found?.status).to.equal('failed');
+    for (const difference of [
+      'the column title of the table approvals is missing',
+      'the column sid of the table sessions is missing',
+      'the column session of the table sessions is not of the migrations',
+    ]) {
+      expect(found?.sentence).to.include(difference);
+      expect(`${out}${err}`).to.include(difference);
+    }
+    expect(code).to.equal(1);
+    expect(out).to.not.include('the schema is current');
   });
 
   it('finds a removed trigger on each table of the ledger', async () => {

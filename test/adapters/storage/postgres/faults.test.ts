@@ -29,3 +29,17 @@ describe('The errors of a pooler', () => {
     expect(faultOf(fatal('client_idle_timeout'))).to.deep.equal({ code: '08P01', ...STATES['08P01'] });
   });
 });
+
+describe('An internal error of Postgres', () => {
+  const internal = (message: string, severity: string) =>
+    faultOf(Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code: 'XX000', severity }));
+
+  it('is no damage if a new session cannot write its file: the data disk is full', () => {
+    for (const message of ['could not write init file', 'could not write init file: No space left on device']) {
+      expect(internal(message, 'FATAL')?.meaning).to.include('the data disk of Postgres: mostly it is full');
+    }
+    for (const message of ['could not read init file', 'invalid page in block 7', 'cache lookup failed for type 1']) {
+      expect(internal(message, 'ERROR')).to.deep.equal({ code: 'XX000', ...STATES.XX });
+    }
+  });
+});

@@ -1,0 +1,109 @@
+/**
+ * Describes the schema of a Postgres database, to compare it with the schema that the migrations make. That one is listed
+ * in `schema-made.ts`: doctor connects as a role that may not create a second one to compare with.
+ */
+
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { evenlySpaced, MIGRATIONS_TABLE } from '../rows/migrations.ts';
+import { type SchemaItem, schemaDifferences } from '../rows/schema-items.ts';
+import { SCHEMA_MADE } from './schema-made.ts';
+
+/**
+ * Reads the items of all tables and functions in a schema, but not those of the table of migrations and of partitions. It
+ * calls only functions of pg_catalog by their full names: `migrate` runs it as the owner.
+ *
+ * From Postgres 18 on, `not null` is a constraint (`n`) with a name. It is compared as a part of its column.
+ *
+ * @param schema an SQL expression: its oid
+ */
+export function schemaItemsQuery(schema: string): string {
+  return `
+    with t as (
+      select c.oid, c.relname::text as "of", c.relkind, c.relpersistence, c.relrowsecurity or c.relforcerowsecurity as hides
+        from pg_catalog.pg_class c
+        where c.relnamespace = ${schema} and c.relkind in ('r', 'p', 'c', 'v', 'm', 'f') and not c.relispartition
+          and c.relname <> '${MIGRATIONS_TABLE}' and c.relname <> '${MIGRATIONS_TABLE}_lock'
+    )
+    select 'table' as kind, "of", '' as name, case relkind when 'r' then 'a table' when 'p' then 'a partitioned table'
+          when 'c' then 'a type' else 'no table' end || case relpersistence when 'u' then ', unlogged' else '' end as "is" from t
+    union all
+    select 'column', "of", a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod)
+          || coalesce(' collate ' || (select collname from pg_catalog.pg_collation where oid = a.attcollation
+            and a.attcollation <> (select typcollation from pg_catalog.pg_type where oid = a.atttypid)), '')
+          || case when a.attnotnull then ' not null' else '' end
+          || coalesce(' default ' || pg_catalog.pg_get_expr(d.adbin, d.adrelid), '')
+          || case when a.attidentity <> '' or a.attgenerated <> '' then ' generated' else '' end
+      from t join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+        left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    union all
+    select 'constraint', "of", conname::text, pg_catalog.pg_get_constraintdef(c.oid)
+      from t join pg_catalog.pg_constraint c on c.conrelid = t.oid and c.contype in ('p', 'u', 'f', 'c', 'x')
+    union all
+    select 'unique index', "of", x.relname::text, pg_catalog.pg_get_indexdef(x.oid)
+          || case when i.indisvalid then '' else ' invalid' end
+      from t join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisunique
+        join pg_catalog.pg_class x on x.oid = i.indexrelid
+      where not exists (select from pg_catalog.pg_constraint where conindid = x.oid and contype in ('p', 'u'))
+    union all
+    select 'trigger', "of", tgname::text, pg_catalog.pg_get_triggerdef(g.oid)
+          || case when tgenabled in ('O', 'A') then '' else ' disabled' end
+      from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not tgisinternal
+    union all
+    select 'disabled trigger', "of", 'of a foreign key', ''
+      from t where exists (select from pg_catalog.pg_trigger g where g.tgrelid = t.oid and tgisinternal and tgenabled = 'D')
+    union all
+    select 'rule', "of", rulename::text, '' from t join pg_catalog.pg_rewrite on ev_class = t.oid
+    union all
+    select 'policy', "of", polname::text, '' from t join pg_catalog.pg_policy on polrelid = t.oid
+    union all
+    select 'policy', "of", 'row-level security', '' from t where hides
+    union all
+    select 'sequence', c.relname::text, '', pg_catalog.format_type(seqtypid, null) || ' from ' || seqmin || ' to ' || seqmax
+          || ' by ' || seqincrement || ', cache ' || seqcache || case when seqcycle then ', in a circle' else '' end
+      from pg_catalog.pg_class c join pg_catalog.pg_sequence on seqrelid = c.oid
+      where c.relnamespace = ${schema} and c.relname not like '${MIGRATIONS_TABLE}%'
+    union all
+    select 'function', f.proname || '(' || pg_catalog.pg_get_function_identity_arguments(f.oid) || ')', '',
+        coalesce(pg_catalog.pg_get_function_result(f.oid), '') || ' ' || l.lanname || ' ' || f.provolatile::text
+          || case when f.prosecdef then ' security definer' else '' end
+          || coalesce(' ' || pg_catalog.array_to_string(f.proconfig, ' '), '') || ' ' || f.prosrc
+      from pg_catalog.pg_proc f join pg_catalog.pg_language l on l.oid = f.prolang where f.pronamespace = ${schema}
+    order by 1, 2, 3`;
+}
+
+/**
+ * Takes the name of the schema out of the texts, and shortens functions to a hash.
+ *
+ * @param schema its name, not quoted
+ */
+export function withoutSchema(items: readonly SchemaItem[], schema: string): readonly SchemaItem[] {
+  const quoted = `${pg.escapeIdentifier(schema)}.`;
+  const cutQuoted = (text: string) => text.replaceAll(quoted, '');
+  // Postgres quotes a name only where that is needed. The migrations always do, so a body keeps `new.seq`.
+  const cut = (text: string) => cutQuoted(text).replaceAll(`${schema}.`, '');
+  return items.map(({ kind, of, name, is }) => {
+    const text = kind === 'function' ? sha256(evenlySpaced(cutQuoted(is))) : cut(is);
+    return { kind, of: cut(of), name, is: text };
+  });
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/**
+ * @param rows of `schemaItemsQuery`
+ * @param schema its name, not quoted
+ * @param isCompared leaves items out
+ */
+export function postgresDifferences(
+  rows: readonly SchemaItem[],
+  schema: string,
+  isCompared: (item: SchemaItem) => boolean = () => true,
+): readonly string[] {
+  const made = SCHEMA_MADE.map(([kind, of, name, is]) => ({ kind, of, name, is })).filter(isCompared);
+  const ours = new Set(made.map(({ of }) => of));
+  const found = withoutSchema(rows, schema).filter((item) => ours.has(item.of) && isCompared(item));
+  return schemaDifferences(made, found);
+}

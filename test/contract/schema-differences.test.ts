@@ -1,0 +1,289 @@
+import { expect } from 'chai';
+import { openPostgresCondition } from '../../adapters/storage/postgres/condition.ts';
+import { SCHEMA_MADE } from '../../adapters/storage/postgres/schema-made.ts';
+import { schemaInMemory } from '../../adapters/storage/sqlite/migrate.ts';
+import { openSqliteCondition } from '../../adapters/storage/sqlite/open-ledger.ts';
+import { readSchemaItems } from '../../adapters/storage/sqlite/schema-items.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { connectOutside, databases, type FreshDatabase } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+
+interface Item {
+  readonly kind: string;
+  readonly of: string;
+  readonly name: string;
+  readonly is: string;
+}
+
+function itemsOfSqlite(): readonly Item[] {
+  const schema = schemaInMemory();
+  const items = readSchemaItems((sql) => {
+    const rows = schema.prepare<never>(sql).all();
+    return { rows, count: rows.length };
+  });
+  schema.close();
+  return items;
+}
+
+const itemsOfPostgres = (): readonly Item[] => SCHEMA_MADE.map(([kind, of, name, is]) => ({ kind, of, name, is }));
+
+for (const kind of databases) {
+  const isPostgres = kind.engine === 'postgres';
+  const items = isPostgres ? itemsOfPostgres() : itemsOfSqlite();
+  const named = (of: Item, what: string) =>
+    `the ${of.kind} ${of.name === '' ? of.of : `${of.name} of the table ${of.of}`} ${what}`;
+  const tables = items.filter((item) => item.kind === 'table' && item.is !== 'a type');
+  const isOfTable = (item: Item) => tables.some(({ of }) => of === item.of);
+
+  describe(`A schema that is not as the migrations make it, on ${kind.name}`, function () {
+    this.timeout(60_000);
+    let database: FreshDatabase;
+    beforeEach(async () => {
+      database = await kind.fresh();
+    });
+    afterEach(() => database.drop());
+
+    const change = async (...statements: readonly string[]) => {
+      const outside = await connectOutside(database);
+      for (const statement of statements) await outside.sql(statement);
+      await outside.close();
+    };
+    const toDoctor = async (): Promise<readonly string[]> => {
+      const { settings } = database;
+      const condition = isPostgres
+        ? await openPostgresCondition(String(settings['Service:Database:ConnectionString']), capturedLog())
+        : await openSqliteCondition(String(settings['Service:Database:Path']));
+      try {
+        const guards = (await condition.guards().catch(() => undefined))?.missing ?? [];
+        return [...(await condition.schemaDifferences()), ...guards.map(({ table, what }) => `${what} (${table})`)];
+      } finally {
+        await condition.close();
+      }
+    };
+    const toMigrate = async (): Promise<string> => {
+      const storage = await database.open();
+      const thrown: unknown = await storage.migrate().catch((error: unknown) => error);
+      await storage.close();
+      return thrown instanceof Error ? thrown.message : 'done';
+    };
+    const expectNamed = async (wanted: readonly string[]) => {
+      const found = await toDoctor();
+      const message = await toMigrate();
+      expect(wanted).to.not.be.empty;
+      for (const one of wanted) {
+        expect(found).to.include(one);
+        expect(message).to.include(one);
+      }
+    };
+    const expectFine = async () => {
+      expect(await toDoctor()).to.deep.equal([]);
+      expect(await toMigrate()).to.equal('done');
+    };
+
+    it('is not what a fresh migration leaves, nor an index, table or view of the operator', async () => {
+      await expectFine();
+      await change(
+        'create index of_the_operator on tasks (sponsor, audience)',
+        'create index on_the_ledger on ledger (jti)',
+        'create table of_the_operator_too (name text primary key)',
+        'create view shown_to_the_operator as select task_id from tasks',
+        'drop index tasks_by_agent',
+      );
+      await expectFine();
+      await change('drop view shown_to_the_operator');
+    });
+
+    it('names each column that was renamed, and the new name', async () => {
+      const columns = items.filter((item) => item.kind === 'column' && isOfTable(item));
+      expect(columns.length).to.be.greaterThan(150);
+      // The sequence of the ledger follows its column.
+      await change(
+        ...columns.map(({ of, name }) => `alter table ${of} rename column "${name}" to "${name}_elsewhere"`),
+      );
+      await expectNamed(columns.map((column) => named(column, 'is missing')));
+      await expectNamed(
+        columns.map((column) => named({ ...column, name: `${column.name}_elsewhere` }, 'is not of the migrations')),
+      );
+    });
+
+    for (const [table, column] of [
+      ['approvals', 'title'],
+      ['tasks', 'parent_task_id'],
+      ['agents', 'may_act_names'],
+      ['ledger', 'jti'],
+      ['sessions', 'sealed_id_token'],
+      ['task_purposes', 'salt'],
+    ] as const) {
+      it(`names the column ${column} if it alone was dropped from ${table}`, async () => {
+        const dependent = table === 'tasks' ? ['drop index tasks_by_parent'] : [];
+        await change(...dependent, `alter table ${table} drop column ${column}`);
+        await expectNamed([`the column ${column} of the table ${table} is missing`]);
+      });
+    }
+
+    it('names each table that was dropped', async () => {
+      const dropped = tables.filter(({ of }) => of !== 'ledger');
+      await change(
+        ...(isPostgres ? [] : ['pragma foreign_keys = off']),
+        ...dropped.map(({ of }) => `drop table ${of} ${isPostgres ? 'cascade' : ''}`),
+      );
+      const found = isPostgres ? await toMigrate() : (await toDoctor()).join('; ');
+      for (const table of dropped) expect(found).to.include(named(table, 'is missing'));
+      expect(await toMigrate()).to.include(`the table ${dropped[0]?.of} is missing`);
+    });
+
+    it('names each unique index, and each trigger, that was dropped', async () => {
+      const unique = items.filter((item) => item.kind === 'unique index');
+      await change(...unique.map(({ name }) => `drop index ${name}`));
+      await expectNamed(unique.map((item) => named(item, 'is missing')));
+      const triggers = items.filter((item) => item.kind === 'trigger');
+      expect(triggers.length).to.be.greaterThan(3);
+      await change(...triggers.map(({ of, name }) => `drop trigger ${name}${isPostgres ? ` on ${of}` : ''}`));
+      const message = await toMigrate();
+      for (const trigger of triggers) expect(message).to.include(named(trigger, 'is missing'));
+    });
+
+    it('names a trigger, and a unique index, that no migration makes', async () => {
+      const body = isPostgres
+        ? 'before insert on sessions for each row execute function skipping()'
+        : 'before insert on sessions begin select raise(ignore); end';
+      await change(
+        ...(isPostgres
+          ? ["create function skipping() returns trigger language plpgsql as 'begin return null; end'"]
+          : []),
+        `create trigger skipping ${body}`,
+        'create unique index only_one on sessions (iss)',
+      );
+      expect(await toMigrate()).to.include('the trigger skipping of the table sessions is not of the migrations');
+      await expectNamed(['the unique index only_one of the table sessions is not of the migrations']);
+      expect((await toDoctor()).join()).to.include('trigger skipping');
+    });
+
+    if (isPostgres) {
+      it('names each constraint that was dropped', async () => {
+        const constraints = items.filter((item) => item.kind === 'constraint');
+        await change(
+          ...constraints.map(({ of, name }) => `alter table ${of} drop constraint if exists ${name} cascade`),
+        );
+        await expectNamed(constraints.map((item) => named(item, 'is missing')));
+      });
+
+      it('names each column that may be null, or has lost its default', async () => {
+        const keys = items.filter((item) => item.is.startsWith('PRIMARY KEY'));
+        const isKey = ({ of, name }: Item) => keys.some((key) => key.of === of && key.is.match(/\w+/g)?.includes(name));
+        const columns = items.filter((item) => item.is.includes('not null') && isOfTable(item) && !isKey(item));
+        await change(
+          ...columns.map(({ of, name }) => `alter table ${of} alter column "${name}" drop not null`),
+          ...columns
+            .filter(({ is }) => is.includes('default'))
+            .map(({ of, name }) => `alter table ${of} alter column "${name}" drop default`),
+        );
+        await expectNamed(
+          columns.map((column) => {
+            const is = column.is.replace(' not null', '').replace(/ default .*/, '');
+            return named(column, `is ${is}, and the migrations make it ${column.is}`);
+          }),
+        );
+      });
+
+      it('names each function that was replaced, or whose options were changed', async () => {
+        const functions = items.filter((item) => item.kind === 'function');
+        await change(...functions.map(({ of }) => `alter function ${of} set work_mem = '64kB'`));
+        const message = await toMigrate();
+        for (const one of functions) expect(message).to.include(named(one, 'is not as the migrations make it'));
+      });
+
+      for (const [statement, what] of [
+        [
+          'alter table spent_assertions alter column jti type varchar(200)',
+          /column jti .* is character varying\(200\)/,
+        ],
+        ['alter table tasks alter column status_index type bigint', /column status_index .* is bigint, and the/],
+        [
+          'alter table sessions set unlogged',
+          /the table sessions is a table, unlogged, and the migrations make it a table/,
+        ],
+        ['alter table sessions enable row level security', /row-level security of the table sessions is not of/],
+        [
+          'alter table accepted_signals alter column jti type text collate "POSIX"',
+          /jti .* is text collate POSIX not null/,
+        ],
+        [
+          'alter table ledger add constraint few check (seq < 5)',
+          /constraint few of the table ledger is not of the migrations/,
+        ],
+        ['alter table agents add column later text', /the column later of the table agents is not of the migrations/],
+        [
+          'create rule skipping as on insert to logouts do instead nothing',
+          /rule skipping of the table logouts is not of/,
+        ],
+        ['alter sequence ledger_seq increment by 2', /the sequence ledger_seq is not as the migrations make it/],
+        ['alter type ledger_entry drop attribute detail', /the column detail of the table ledger_entry is missing/],
+      ] as const) {
+        it(`names what "${statement}" changes`, async () => {
+          await change(statement);
+          expect((await toDoctor()).join('; ')).to.match(what);
+          expect(await toMigrate()).to.match(what);
+        });
+      }
+    } else {
+      const made = (table: string, from: string, to: string) => {
+        const schema = schemaInMemory();
+        const sql = schema.prepare<{ sql: string }>(`select sql from sqlite_schema where name = '${table}'`).get()?.sql;
+        schema.close();
+        expect(sql).to.include(from);
+        return [`drop table ${table}`, String(sql).replace(from, to)];
+      };
+      for (const [table, from, to, what] of [
+        [
+          'spent_assertions',
+          'jti text',
+          'jti integer',
+          /column jti .* is integer not null number 2 of the primary key, and the/,
+        ],
+        ['sessions', 'sub text not null', 'sub text', /the column sub of the table sessions is text, and the/],
+        ['approvals', 'references tasks', '', /the foreign key task_id of the table approvals is missing/],
+        ['provisioned_users', 'not null unique', 'not null', /unique constraint on \(user_name_key\) .* is missing/],
+        [
+          'accepted_signals',
+          "'logout', ",
+          '',
+          /the definition with its checks of the table accepted_signals is not as/,
+        ],
+        [
+          'tasks',
+          ') strict, without rowid',
+          ') strict',
+          /the table tasks is strict, with rowid, and the migrations make it/,
+        ],
+        [
+          'revoked_tokens',
+          ') strict, without rowid',
+          ') without rowid',
+          /revoked_tokens is not strict, without rowid, and the/,
+        ],
+        [
+          'task_grants',
+          'renewals integer not null default 0',
+          'renewals integer not null default 1',
+          /renewals .* default 1/,
+        ],
+      ] as const) {
+        it(`names that ${table} has "${to}" in place of "${from}"`, async () => {
+          await change('pragma foreign_keys = off', ...made(table, from, to));
+          expect((await toDoctor()).join('; ')).to.match(what);
+          expect(await toMigrate()).to.match(what);
+        });
+      }
+    }
+
+    it('lets a migration change nothing', async () => {
+      await change('alter table sessions drop column sealed_id_token');
+      const storage = await database.open();
+      await storage.createPartitions(NOON, 0);
+      expect(await storage.migrate().catch((error: unknown) => String(error))).to.include('nothing was changed');
+      expect(await storage.schemaStatus()).to.equal('current');
+      await storage.close();
+    });
+  });
+}
