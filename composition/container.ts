@@ -22,6 +22,7 @@ import {
   measuredAnonymousDenials,
   measuredDenials,
 } from '../application/ledger/anonymous-denials.ts';
+import { findArchivedPart } from '../application/ledger/find-archived-part.ts';
 import { recordStream } from '../application/ledger/record-stream.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
 import { trustedChain } from '../application/ledger/trusted-chain.ts';
@@ -108,6 +109,8 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
       hash: sha256Bytes,
       turn: eventLoopTurn,
     }),
+  archivedPart: ({ sharedStorage, sealedTrees: trees }) =>
+    findArchivedPart({ checkpoints: sharedStorage.checkpoints, trees, hash: sha256Bytes }),
   trustedChain: ({ settings, sharedStorage, signingKeys, log }) =>
     trustedChain({
       checkpoints: sharedStorage.checkpoints,

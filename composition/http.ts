@@ -191,7 +191,8 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
   return actedOn(parts.storage, named?.explain, (storage) => {
     const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
     const service = { ...registration, decisions: storage, agents };
-    const reading = { tasks, sponsors, ledger, clock, sharedTime: clockWatch, digest: sha256 };
+    const { archivedPart } = parts;
+    const reading = { tasks, sponsors, ledger, archivedPart, clock, sharedTime: clockWatch, digest: sha256 };
     const ending = { decisions: storage, tasks, sharedTime: clockWatch };
     return {
       ...access,
@@ -236,12 +237,13 @@ function actedOn<Surface extends object>(
 
 function audit(parts: Parts, access: Access): HttpSurfaces['audit'] {
   const { sealedTrees: trees, transparencyLog, recordStream: stream, anonymousDenials: anonymous, clock, log } = parts;
+  const { archivedPart } = parts;
   const { ledger, checkpoints, transparencyLog: stored } = parts.storage;
   return {
     ...access,
-    query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
+    query: (question) => queryLedger({ ledger, archivedPart, clock, digest: sha256 }, question),
     checkpoints: (question) => listCheckpoints({ checkpoints }, question),
-    prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
+    prove: (seq, memory) => proveRecord({ checkpoints, trees, archivedPart, hash: sha256Bytes }, seq, memory),
     proveInLog: transparencyLog && ((checkpoint) => transparencyLog.prove(stored, checkpoint)),
     streaming: stream && {
       stream,

@@ -11,6 +11,7 @@ import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { explaining } from '../application/admin/explaining.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import type { FindArchivedPart } from '../application/ledger/find-archived-part.ts';
 import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
@@ -100,6 +101,7 @@ export interface Made {
   readonly directory: SponsorDirectory | undefined;
   readonly anonymousDenials: AnonymousDenials;
   readonly sealedTrees: SealedTrees;
+  readonly archivedPart: FindArchivedPart;
   readonly trustedChain: TrustedChain;
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly transparencyLog: LogParts | undefined;

@@ -1,3 +1,4 @@
+import { type ArchivedPart, type DepartedMonth, largestPart } from '../../domain/ledger/archived-part.ts';
 import { formatMark, type Mark } from '../../domain/ledger/checkpoint.ts';
 import { describeLogFault, isLogFault, type LogFault } from '../../domain/ledger/log-fault.ts';
 import { VERIFIED_WITH_RECORDED_KEYS } from '../../domain/ledger/recorded-keys.ts';
@@ -14,13 +15,15 @@ export type VerificationReport =
       readonly counts: {
         readonly checkpoints: number;
         readonly records: number;
-        /** Checkpoints whose records were archived. */
+        /** Checkpoints whose records were archived, as a sealed record says, and not compared. */
         readonly archived: number;
         /** Records that no checkpoint covers yet. */
         readonly unsealed: number;
       };
       /** The keys that are not published, and that the ledger itself names. If there is one, the seal is not "intact". */
       readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
+      /** What verified records say of archived months. */
+      readonly departed: readonly ArchivedPart[];
       readonly lastMark: Mark | undefined;
       readonly late?: LateSeals | undefined;
       /** The transparency log in the same database, which has the same checkpoints. Absent for a database without a log. */
@@ -58,7 +61,7 @@ export type VerificationReport =
       readonly verified: {
         readonly checkpoints: number;
         readonly records: number;
-        /** Checkpoints whose records were archived. An export has none. */
+        /** Checkpoints whose records were not compared. An export has none. */
         readonly archived?: number;
         readonly lastMark: Mark | undefined;
       };
@@ -101,7 +104,9 @@ function brokenText({ fault, verified }: VerificationReport & { readonly kind: '
   return [
     ...text,
     `Verified up to checkpoint ${lastMark.checkpointId}: ${countedBoth(checkpoints, records)}.`,
-    ...archivedText(archived),
+    ...(archived === 0
+      ? []
+      : [`Of these, ${counted(archived, 'checkpoint')} lacked the records, so only signature and link were verified.`]),
     `The last mark before the fault: ${formatMark(lastMark)}`,
   ];
 }
@@ -116,11 +121,18 @@ function describe(fault: ExportFault | LogFault): string {
 const FORMER_KEYS =
   'If it is a former or a new key of the service, give a key set that has it with --jwks; ask the operator on a second way.';
 
-function archivedText(archived: number): readonly string[] {
-  if (archived === 0) return [];
+function archivedText({ counts: { archived }, departed }: LedgerReport): readonly string[] {
+  const part = largestPart(departed);
+  if (archived === 0 || part === undefined) return [];
   return [
-    `The records of ${counted(archived, 'checkpoint')} have been archived: their exports are verified with --archive.`,
+    `Record ${part.record.seq} names what was archived. Verify each export with --archive, and compare its SHA-256:`,
+    ...part.months.map(exportLine),
   ];
+}
+
+function exportLine({ month, checkpoints, sha256 }: DepartedMonth): string {
+  const range = checkpoints === undefined ? 'no checkpoint' : `checkpoints ${checkpoints.first} to ${checkpoints.last}`;
+  return `  ${month ?? 'before'}: ${range}, ${sha256 ?? 'whose SHA-256 is in records that were archived later'}`;
 }
 
 type LedgerReport = VerificationReport & { readonly kind: 'ledger' };
@@ -128,13 +140,14 @@ type LedgerReport = VerificationReport & { readonly kind: 'ledger' };
 function ledgerText(report: LedgerReport): readonly string[] {
   const { counts, recorded, lastMark } = report;
   const { checkpoints, records, archived, unsealed } = counts;
+  const what = verified(checkpoints, records);
   const intactText =
     lastMark === undefined
       ? 'The seal is intact: there is no checkpoint yet.'
-      : `The seal is intact: ${verified(checkpoints, records)}.`;
+      : `The seal is intact${archived === 0 ? '' : ` but for ${butFor(archived)}`}: ${what}.`;
   return [
-    ...(recorded.length > 0 ? recordedText(recorded, verified(checkpoints, records)) : [intactText]),
-    ...archivedText(archived),
+    ...(recorded.length > 0 ? recordedText(recorded, what) : [intactText]),
+    ...archivedText(report),
     ...(unsealed > 0 ? [`Not sealed yet, so not verified: ${counted(unsealed, 'record')}.`] : []),
     ...logText(report),
   ];
@@ -147,9 +160,13 @@ function logText({ counts, log, note, policyKeys }: LedgerReport): readonly stri
     ...(log?.halted === undefined ? [] : [`Warning: ${haltedSentence(log.halted)}`]),
     ...(note === undefined ? [] : [`The note of ${note.origin} agrees with ${first(note.size)}.`]),
     ...(note !== undefined && note.keys === undefined ? [UNSIGNED_NOTE] : []),
-    ...(policyKeys === undefined ? [] : ['It meets the policy. These keys verified it:', ...policyKeys.map(keyLine)]),
+    ...(policyKeys === undefined ? [] : [counts.archived === 0 ? MEETS : SIGNED, ...policyKeys.map(keyLine)]),
   ];
 }
+
+const MEETS = 'It meets the policy. These keys verified it:';
+/** Records that were not compared may not be those that these keys signed. */
+const SIGNED = 'Its checkpoints were signed as the policy demands, by these keys:';
 
 const UNSIGNED_NOTE = 'No policy names keys for the note, so its signatures were not verified.';
 
@@ -182,6 +199,10 @@ function exportText(report: VerificationReport & { readonly kind: 'export' }): r
   ];
 }
 
+function butFor(archived: number): string {
+  return `${counted(archived, 'checkpoint')} whose records are archived`;
+}
+
 function verified(checkpoints: number, records: number): string {
   return `${countedBoth(checkpoints, records)} verified`;
 }
@@ -211,11 +232,13 @@ function asJson(report: VerificationReport): Record<string, unknown> {
     const { checkpoints, records, archived, unsealed } = report.counts;
     const { recorded } = report;
     return {
-      // `intact` is neither true nor false: no fault was found, and the reader believed keys that come from the data.
-      ...(recorded.length === 0 ? { intact: true } : { intact: null, verified_with: 'recorded_keys' }),
+      // `null` is neither: no fault was found, but records were not compared, or the reader believed keys from the data.
+      intact: recorded.length === 0 && archived === 0 ? true : null,
+      ...(recorded.length === 0 ? {} : { verified_with: 'recorded_keys' }),
       checkpoints,
       records,
       archived_checkpoints: archived,
+      ...exportMembers(report),
       unsealed_records: unsealed,
       ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
       ...logMembers(report),
@@ -227,13 +250,27 @@ function asJson(report: VerificationReport): Record<string, unknown> {
   return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, ...warnings, last };
 }
 
-function logMembers({ log, note, policyKeys }: LedgerReport): Record<string, unknown> {
+function exportMembers({ counts, departed }: LedgerReport): Record<string, unknown> {
+  const part = counts.archived === 0 ? undefined : largestPart(departed);
+  if (part === undefined) return {};
+  const exports = part.months.map(({ month, checkpoints, sequence, sha256 }) => ({
+    month: month ?? null,
+    checkpoints: checkpoints ?? null,
+    sequence: sequence ?? null,
+    sha256: sha256 ?? null,
+  }));
+  return { archived_by: part.record.seq, exports };
+}
+
+function logMembers({ counts, log, note, policyKeys }: LedgerReport): Record<string, unknown> {
   return {
     ...(log === undefined ? {} : { log: { origin: log.origin, size: log.size } }),
     ...(note === undefined
       ? {}
       : { note: { origin: note.origin, size: note.size, keys: note.keys?.map(keyMembers) ?? null } }),
-    ...(policyKeys === undefined ? {} : { policy: 'met', keys: policyKeys.map(keyMembers) }),
+    ...(policyKeys === undefined
+      ? {}
+      : { policy: counts.archived === 0 ? 'met' : null, keys: policyKeys.map(keyMembers) }),
   };
 }
 

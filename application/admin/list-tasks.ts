@@ -1,6 +1,7 @@
 /** Tasks as operators see them: all in pages, newest first, or one with the numbers of its records. */
 
 import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
+import type { FindArchivedPart } from '../ledger/find-archived-part.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
@@ -10,6 +11,7 @@ import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 interface TaskReading {
   readonly tasks: Pick<Tasks, 'list' | 'findListed'>;
   readonly ledger: Pick<Ledger, 'page'>;
+  readonly archivedPart: FindArchivedPart;
   readonly clock: Clock;
   /**
    * An instance whose clock is ahead must not hide a task that still runs: an operator cannot end a task that the list

@@ -1,7 +1,9 @@
 /**
  * Archives months of the ledger, oldest first (specification "Ledger and seal", `audit-archive`). Each month is
- * exported, read back and recorded before it is dropped. Only records in a verified export are dropped. Every step can
- * be repeated: a file that an interrupted run left is used if its content equals the export.
+ * exported, read back and recorded before it is dropped, and a checkpoint that verifies has sealed the record: the record is
+ * all that vouches for the missing month (domain/ledger/archived-part.ts). The service seals it, so a run waits for its next
+ * pass. Only records in a verified export are dropped. Every step can be repeated: a file and a record that an interrupted
+ * run left are used if they are equal.
  *
  * An export begins after the checkpoint with which the previous export ended. It ends with the checkpoint that covers
  * the month's highest number. A checkpoint across the month boundary is exported whole, with the earlier month. Its
@@ -11,9 +13,17 @@
 
 import { differsTooMuch, earlierOf, secondsAhead } from '../../domain/clocks.ts';
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
+import {
+  type ArchivedPart,
+  type DepartedMonth,
+  departedBefore,
+  endOf,
+  largestPart,
+} from '../../domain/ledger/archived-part.ts';
 import { type ArchiveStop, archivedEntry } from '../../domain/ledger/archiving.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import { type Month, monthOf, startOfMonth } from '../../domain/ledger/time-range.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
 import type { ExportFault } from '../../domain/ledger/verification.ts';
 import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
@@ -21,11 +31,8 @@ import type { DraftExport, ExportFolder, Lines, OpenExport, StoredExport } from 
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { checkpointPages, type ExportContent, exportLines } from './export-lines.ts';
-import { recordPages } from './record-pages.ts';
-import { type VerifiableLedger, verifyLedger } from './verify.ts';
+import { verifyLedger } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
-
-const RECORDS_AT_ONCE = 500;
 
 export interface Archiving {
   readonly archives: Archives;
@@ -35,6 +42,8 @@ export interface Archiving {
   readonly hash: Hash;
   readonly turn: Turn;
   readonly clock: Clock;
+  /** Waits until the answer is true, as long as the service may take to seal. @returns the last answer */
+  readonly untilSealed: (isSealed: () => Promise<boolean>) => Promise<boolean>;
   /** Called after each archived month. */
   readonly archived: (month: ArchivedMonth) => void;
   /** Called now and then while a month is verified, with sequence numbers. */
@@ -67,92 +76,145 @@ export async function archive(before: Month, archiving: Archiving): Promise<Arch
   return held === 'busy' ? stopped(0, { kind: 'busy' }) : held.answer;
 }
 
+/** What a run knows of the ledger. */
+interface Verified {
+  /** The last checkpoint that this run has verified. */
+  readonly newest: Checkpoint | undefined;
+  /** What verified records say of months that left before. */
+  readonly departed: readonly ArchivedPart[];
+}
+
 async function archiveMonths(before: Month, archiving: Archiving): Promise<ArchiveOutcome> {
   await archiving.folder.prepare();
   let months = 0;
+  let verified: Verified | undefined;
   for (const held of await archiving.archives.heldBefore(before)) {
-    const stop = await archiveMonth(held, archiving);
-    if (stop !== undefined) return stopped(months, stop);
+    // Once for a run: later months need only what was sealed since.
+    const verdict = verified ?? (await verifyFrom(undefined, held, archiving));
+    if ('kind' in verdict) return stopped(months, verdict);
+    const archived = await archiveMonth(held, verdict, archiving);
+    if ('kind' in archived) return stopped(months, archived);
+    verified = archived;
     months += 1;
   }
   return { months, stop: undefined };
 }
 
-async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<ArchiveStop | undefined> {
+async function verifyFrom(
+  known: Verified | undefined,
+  { month }: HeldMonth,
+  archiving: Archiving,
+): Promise<Verified | ArchiveStop> {
+  const verdict = await verifyLedger({ ...archiving, ledger: archiving.checkpoints, after: known?.newest });
+  if (verdict.kind === 'broken') return { kind: 'not_intact', month, fault: verdict.fault };
+  return { newest: verdict.newest, departed: [...(known?.departed ?? []), ...verdict.departed] };
+}
+
+async function archiveMonth(
+  held: HeldMonth,
+  verified: Verified,
+  archiving: Archiving,
+): Promise<Verified | ArchiveStop> {
   const { month, partition } = held;
   // A record gets a date in an archived month only if a clock is wrong by days. The month's export exists already.
   if (held.leftBefore) return { kind: 'archived_before', month, partition };
   if (held.undelivered) return { kind: 'undelivered', month };
 
-  // 1. Check that every record of the month is sealed, and that earlier exports have those that will not be exported.
-  const exported = await archiving.archives.exported();
-  if (!(await isAccountedFor(held, exported, archiving))) return { kind: 'not_exported', month };
-  const last = await lastToExport(held, exported, archiving.checkpoints);
-  if (last === 'not_sealed') return { kind: 'not_sealed', month };
-  const range = last && rangeAfter(exported, last);
+  // 1. Find what left before, by sealed records. The rows of `ledger_archives` must say the same.
+  const before = departedBefore(verified.departed, month);
+  const exported = before && endOf(before);
+  if (before === undefined || exported === undefined || !isSame(exported, await archiving.archives.exported()))
+    return { kind: 'not_exported', month };
 
-  // 2. Verify the chain to its end, and all records up to there that are still held.
-  const end = {
-    checkpointId: last?.checkpointId ?? exported.lastCheckpoint,
-    lastSeq: last?.lastSeq ?? exported.lastSeq,
-  };
-  const verdict = await verifyLedger({ ...archiving, ledger: ledgerThrough(archiving.checkpoints, end) });
-  if (verdict.kind === 'broken') return { kind: 'not_intact', month, fault: verdict.fault };
+  // 2. Check that every record of the month is sealed by a checkpoint that was verified.
+  const last = await lastToExport(held, exported, archiving.checkpoints);
+  const newestId = verified.newest?.checkpointId ?? 0;
+  if (last === 'not_sealed' || (last?.checkpointId ?? 0) > newestId) return { kind: 'not_sealed', month };
+  const range = last && rangeAfter(exported, last);
 
   // 3. Write the export, or find the export that an interrupted run wrote.
   // 4. Read the file back and recompute every root from it. Only then give the file its final name.
-  const content = await contentOf(month, exported, end.checkpointId, archiving.checkpoints);
+  const through = last?.checkpointId ?? exported.lastCheckpoint;
+  const content = await contentOf(month, exported, through, archiving.checkpoints);
   const ready = await findOrWrite(content, last, archiving);
   if ('stop' in ready) return ready.stop;
 
   try {
-    return await recordAndDrop(held, { content, exported, range, ready }, archiving);
+    return await recordAndDrop(held, { content, before, exported, range, ready }, verified, archiving);
   } finally {
     await ready.stored.close();
   }
 }
 
+function isSame(one: Exported, other: Exported): boolean {
+  return one.lastCheckpoint === other.lastCheckpoint && one.lastSeq === other.lastSeq;
+}
+
 interface ToDrop {
   readonly content: ExportContent;
+  readonly before: readonly DepartedMonth[];
   readonly exported: Exported;
   readonly range: ExportedRange | undefined;
   readonly ready: FinishedExport;
 }
 
-/** 5. In one transaction, record the export and drop the month. */
 async function recordAndDrop(
-  { month, partition }: HeldMonth,
-  { content, exported, range, ready }: ToDrop,
+  held: HeldMonth,
+  { content, before, exported, range, ready }: ToDrop,
+  verified: Verified,
   archiving: Archiving,
-): Promise<ArchiveStop | undefined> {
-  const { stored } = ready;
-  const at = archiving.clock.now();
-  const sha256 = await stored.sha256();
-  const entry = archivedEntry(at, {
-    partition,
-    firstCheckpoint: range?.firstCheckpoint,
-    lastCheckpoint: range?.lastCheckpoint,
-    firstSeq: range?.firstSeq,
-    lastSeq: range?.lastSeq,
-    location: stored.location,
-    sha256,
-  });
-  const outcome = await archiving.archives.remove({ month, at, before: exported, range, entry });
+): Promise<Verified | ArchiveStop> {
+  const { month, partition } = held;
+  const { archives, clock, folder } = archiving;
+  const { location } = ready.stored;
+  const sha256 = await ready.stored.sha256();
+
+  // 5. Record the export, and wait until a checkpoint seals the record.
+  const departed = { month, ...rangesOf(range), sha256 };
+  const entry = archivedEntry(clock.now(), { partition, month: departed, location, before });
+  if (!(await isRecordedOnce(entry, archiving))) return { kind: 'record_not_sealed', month };
+
+  // 6. Verify what was sealed since. The record counts only if its checkpoint verifies.
+  const since = await verifyFrom(verified, held, archiving);
+  if ('kind' in since) return since;
+  const recorded = largestPart(since.departed.filter(({ record }) => record.detail === entry.detail));
+  if (recorded === undefined) return { kind: 'record_not_sealed', month };
+
+  // 7. Drop the month, in one transaction.
+  const departure = { month, at: clock.now(), before: exported, range, recordedAs: recorded.record.seq };
+  const outcome = await archives.remove(departure);
   switch (outcome) {
     case 'removed': {
       const { checkpoints, records } = content.header;
-      archiving.archived({ month, checkpoints, records, location: stored.location, sha256 });
-      return undefined;
+      archiving.archived({ month, checkpoints, records, location, sha256 });
+      return since;
     }
     case 'gained':
       // The export lacks the added record. Delete the export, so that its name is free for a complete one.
-      if (ready.kind === 'written') await archiving.folder.withdraw(stored);
+      if (ready.kind === 'written') await folder.withdraw(ready.stored);
       return { kind: 'gained', month, partition };
+    case 'unrecorded':
+      return { kind: 'record_not_sealed', month };
     case 'undelivered':
     case 'locked':
     case 'overtaken':
       return { kind: outcome, month };
   }
+}
+
+function rangesOf(range: ExportedRange | undefined): Pick<DepartedMonth, 'checkpoints' | 'sequence'> {
+  if (range === undefined) return { checkpoints: undefined, sequence: undefined };
+  return {
+    checkpoints: { first: range.firstCheckpoint, last: range.lastCheckpoint },
+    sequence: { first: range.firstSeq, last: range.lastSeq },
+  };
+}
+
+/** Appends the record, unless an interrupted run did. @returns whether a checkpoint has sealed it in time */
+async function isRecordedOnce(entry: LedgerEntry, { archives, checkpoints, untilSealed }: Archiving): Promise<boolean> {
+  const find = async () => (await checkpoints.archivings()).find(({ detail }) => detail === entry.detail);
+  if ((await find()) === undefined) await archives.record(entry);
+  return untilSealed(async () => (await find())?.checkpoint !== undefined);
 }
 
 /** The checkpoint that seals the month's highest number; `undefined` if nothing of the month is left to export. */
@@ -166,52 +228,12 @@ async function lastToExport(
   return sealing.kind === 'not_sealed' ? 'not_sealed' : sealing.checkpoint;
 }
 
-/**
- * Whether earlier exports can have the month's records up to the last exported number. The rows of `ledger_archives` are not
- * sealed. So they must name a checkpoint with its last number, of which records of the earlier month have left, and no month
- * that is still there.
- */
-async function isAccountedFor(
-  { month, firstSeq = Number.POSITIVE_INFINITY }: HeldMonth,
-  { lastCheckpoint, lastSeq }: Exported,
-  { checkpoints, turn }: Archiving,
-): Promise<boolean> {
-  if (lastCheckpoint === 0) return lastSeq === 0;
-  const [last] = await checkpoints.page(lastCheckpoint - 1, 1);
-  if (last?.checkpointId !== lastCheckpoint || last.lastSeq !== lastSeq) return false;
-  const archived = await checkpoints.archivedThrough();
-  if (archived !== undefined && startOfMonth(month) < archived.archivedBefore) return false;
-  if (firstSeq > lastSeq) return true;
-  let held = 0;
-  for await (const page of recordPages({ ledger: checkpoints, turn, pageSize: RECORDS_AT_ONCE }, last)) {
-    held += page.length;
-  }
-  return held < last.treeSize;
-}
-
 function rangeAfter(exported: Exported, last: Checkpoint): ExportedRange {
   return {
     firstCheckpoint: exported.lastCheckpoint + 1,
     lastCheckpoint: last.checkpointId,
     firstSeq: exported.lastSeq + 1,
     lastSeq: last.lastSeq,
-  };
-}
-
-/** A view of the ledger that ends with this checkpoint. */
-function ledgerThrough(
-  checkpoints: Checkpoints,
-  { checkpointId, lastSeq }: Pick<Checkpoint, 'checkpointId' | 'lastSeq'>,
-): VerifiableLedger {
-  return {
-    page: async (after, limit) =>
-      (await checkpoints.page(after, limit)).filter((checkpoint) => checkpoint.checkpointId <= checkpointId),
-    records: async (range, after, limit) =>
-      range.firstSeq > lastSeq
-        ? []
-        : checkpoints.records({ ...range, lastSeq: Math.min(range.lastSeq, lastSeq) }, after, limit),
-    archivedThrough: checkpoints.archivedThrough,
-    outside: checkpoints.outside,
   };
 }
 

@@ -3,6 +3,7 @@
 import { isSameRecord, type Repetition, repetitionOf, type SinkRecord } from '../../domain/ledger/lost-records.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
+import type { FindArchivedPart } from './find-archived-part.ts';
 
 /** Records that are compared at once. */
 const BATCH = 1_000;
@@ -20,9 +21,10 @@ export interface SinkComparison {
 /** @throws StorageUnavailable, and what `records` throws */
 export async function compareSink(
   records: AsyncIterable<SinkRecord>,
-  checkpoints: Pick<Checkpoints, 'records' | 'archivedThrough'>,
+  checkpoints: Pick<Checkpoints, 'records'>,
+  archivedPart: FindArchivedPart,
 ): Promise<SinkComparison> {
-  const archived = (await checkpoints.archivedThrough())?.lastSeq ?? 0;
+  const archived = (await archivedPart())?.lastSeq ?? 0;
   const lost = new Set<number>();
   const contradicted = new Set<number>();
   const repetitions: Repetition[] = [];

@@ -7,10 +7,12 @@
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Turn } from '../ports/runtime.ts';
+import type { FindArchivedPart } from './find-archived-part.ts';
 import { recordPages } from './record-pages.ts';
 
 interface RecordExport {
-  readonly ledger: Pick<Checkpoints, 'records' | 'archivedThrough' | 'sealing'>;
+  readonly ledger: Pick<Checkpoints, 'records' | 'sealing'>;
+  readonly archivedPart: FindArchivedPart;
   readonly turn: Turn;
   /** The next page is written only after the promise has resolved: a slow reader slows down the export. */
   readonly write: (records: readonly LedgerRecord[]) => Promise<void>;
@@ -30,7 +32,10 @@ type ExportedRecords =
 const RECORDS_AT_ONCE = 1000;
 
 /** @param after the last number of the previous export, or 0 @throws StorageUnavailable */
-export async function exportRecords({ ledger, turn, write }: RecordExport, after: number): Promise<ExportedRecords> {
+export async function exportRecords(
+  { ledger, archivedPart, turn, write }: RecordExport,
+  after: number,
+): Promise<ExportedRecords> {
   if (after > 0 && (await ledger.sealing(after)).kind === 'not_sealed') return { kind: 'unknown_position' };
   const range = { firstSeq: after + 1, lastSeq: Number.MAX_SAFE_INTEGER };
   for await (const page of recordPages({ ledger, turn, pageSize: RECORDS_AT_ONCE }, range)) {
@@ -40,6 +45,6 @@ export async function exportRecords({ ledger, turn, write }: RecordExport, after
     if (unsealed !== -1) break;
   }
   // After the last page, because a month may be archived during the export.
-  const through = (await ledger.archivedThrough())?.lastSeq ?? 0;
+  const through = (await archivedPart())?.lastSeq ?? 0;
   return through > after ? { kind: 'archived', through } : { kind: 'whole' };
 }

@@ -3,6 +3,7 @@
  * path leads from the record, as the ledger holds it now, to the signed root.
  */
 
+import { type ArchivedPart, namesCheckpoint } from '../../domain/ledger/archived-part.ts';
 import { type Checkpoint, toHex } from '../../domain/ledger/checkpoint.ts';
 import type { MerkleTree } from '../../domain/ledger/merkle-tree.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
@@ -11,10 +12,15 @@ import type { Hash } from '../ports/runtime.ts';
 import { BLOCK_SIZE, type SealedBlock, treeOf } from './sealed-tree.ts';
 import type { SealedTrees } from './sealed-trees.ts';
 
-interface RecordProving {
+export interface StoredProving {
   readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
   readonly trees: SealedTrees;
   readonly hash: Hash;
+}
+
+interface RecordProving extends StoredProving {
+  /** What has left the ledger, as a sealed record says (find-archived-part.ts). */
+  readonly archivedPart: () => Promise<ArchivedPart | undefined>;
 }
 
 interface InclusionProof {
@@ -29,7 +35,7 @@ export type ProofOutcome =
   | { readonly kind: 'proof'; readonly proof: InclusionProof }
   /** No record has this number, or it is not sealed yet. */
   | { readonly kind: 'not_found' }
-  /** The record's month has been archived. */
+  /** The record's month has been archived, as a sealed record says. */
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
   /** The root rebuilt from the checkpoint's records is no longer the signed one. */
   | { readonly kind: 'broken'; readonly checkpoint: Checkpoint };
@@ -52,6 +58,19 @@ export async function proveRecord(
   seq: number,
   memory: BlockMemory = {},
 ): Promise<ProofOutcome> {
+  const outcome = await proveStored(service, seq, memory);
+  if (outcome.kind !== 'broken') return outcome;
+  // Looked up last: the month may have been archived during the read.
+  const { checkpoint } = outcome;
+  return namesCheckpoint(await service.archivedPart(), checkpoint) ? { kind: 'archived', checkpoint } : outcome;
+}
+
+/** The proof of a record that is stored. A record that has been archived is `broken`, as a deleted one is. */
+export async function proveStored(
+  service: StoredProving,
+  seq: number,
+  memory: BlockMemory = {},
+): Promise<Exclude<ProofOutcome, { kind: 'archived' }>> {
   const { last } = memory;
   if (last !== undefined && seq >= last.block.range.firstSeq && seq <= last.block.range.lastSeq)
     return proofIn(last, seq);
@@ -59,26 +78,20 @@ export async function proveRecord(
   // 1. Find the checkpoint that seals the record.
   const sealing = await service.checkpoints.sealing(seq);
   if (sealing.kind === 'not_sealed') return { kind: 'not_found' };
-  if (sealing.kind === 'archived') return sealing;
   const { checkpoint } = sealing;
 
   // 2. Find the record in the checkpoint's tree. If a cached tree does not match the records, read the tree again once:
   // either the tree or the records may be the altered part.
   const place = await findBlock(service, checkpoint, seq);
   const found = place === 'stale' ? await findBlock(service, checkpoint, seq) : place;
-  if (typeof found === 'object') {
-    memory.last = found;
-    return proofIn(found, seq);
-  }
-
-  // 3. The month may have been archived during the read.
-  const now = await service.checkpoints.sealing(seq);
-  return now.kind === 'archived' ? now : { kind: 'broken', checkpoint };
+  if (typeof found !== 'object') return { kind: 'broken', checkpoint };
+  memory.last = found;
+  return proofIn(found, seq);
 }
 
 /** `broken`: the checkpoint's records are not the sealed ones. `stale`: this record's block differs from the tree. */
 async function findBlock(
-  { checkpoints, trees, hash }: RecordProving,
+  { checkpoints, trees, hash }: StoredProving,
   checkpoint: Checkpoint,
   seq: number,
 ): Promise<ProvenBlock | 'broken' | 'stale'> {
@@ -93,7 +106,10 @@ async function findBlock(
   return 'stale';
 }
 
-function proofIn({ checkpoint, block, records, leaves }: ProvenBlock, seq: number): ProofOutcome {
+function proofIn(
+  { checkpoint, block, records, leaves }: ProvenBlock,
+  seq: number,
+): Exclude<ProofOutcome, { kind: 'archived' | 'broken' }> {
   const index = records.findIndex((record) => record.seq === seq);
   // The block is intact, so no record with this number was ever committed.
   if (index < 0) return { kind: 'not_found' };

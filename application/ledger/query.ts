@@ -7,11 +7,13 @@ import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
 import type { Clock, Digest } from '../ports/runtime.ts';
+import type { FindArchivedPart } from './find-archived-part.ts';
 
 interface LedgerReading {
   readonly ledger: Pick<Ledger, 'page'>;
   readonly clock: Clock;
   readonly digest: Digest;
+  readonly archivedPart: FindArchivedPart;
 }
 
 /** A record must match all filters that are set. `newestFirst` is the order of the pages. */
@@ -56,7 +58,8 @@ export async function queryLedger(service: LedgerReading, question: LedgerQuesti
     kind: 'page',
     records: page.records,
     nextCursor: page.next === undefined ? undefined : formatCursor({ ...page.next, fingerprint: ours }),
-    archivedBefore: page.archivedBefore,
+    // After the page: a month that left before it was read is named.
+    archivedBefore: (await service.archivedPart())?.before,
   };
 }
 

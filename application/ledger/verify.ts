@@ -8,6 +8,7 @@
 
 import { approvalOrder } from '../../domain/approvals/approval-order.ts';
 import type { Instant } from '../../domain/instant.ts';
+import { type ArchivedPart, archivedPart } from '../../domain/ledger/archived-part.ts';
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
 import type { LedgerFault, LogFault } from '../../domain/ledger/log-fault.ts';
@@ -19,17 +20,17 @@ import {
   contradictedMark,
   type LateSeals,
   lateSeals,
-  mayReachBefore,
   unmatchedMark,
   type VerificationFault,
 } from '../../domain/ledger/verification.ts';
-import type { ArchivedThrough, Checkpoints, SeqRange } from '../ports/checkpoints.ts';
+import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerdict, CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
-import { recordPages } from './record-pages.ts';
+import { type Departures, departures } from './departures.ts';
+import { type RecordStream, recordStream } from './verified-records.ts';
 
 /** The parts of a ledger that a verification reads. */
-export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivedThrough' | 'outside'>;
+export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivings' | 'outside'>;
 
 export interface LedgerVerification {
   readonly ledger: VerifiableLedger;
@@ -41,6 +42,8 @@ export interface LedgerVerification {
    * (domain/ledger/recorded-keys.ts). By default no such key counts: it comes from the database for which it is to vouch.
    */
   readonly recorded?: readonly RecordedKey[];
+  /** Verifies only what follows this checkpoint, with which an earlier verification ended. */
+  readonly after?: Checkpoint | undefined;
   /** The marks that an auditor kept of earlier verifications. */
   readonly marks?: readonly Mark[];
   /** The transparency log, or a note of it, which must have the same checkpoints (application/log/compare-log.ts). */
@@ -71,7 +74,7 @@ interface VerificationCounts {
   checkpoints: number;
   /** Verified records: the ledger holds them as they were sealed. */
   records: number;
-  /** Checkpoints whose records have been archived: only their signature and link could be verified. */
+  /** Checkpoints of which a sealed record says that their records were archived: only signature and link were verified. */
   archived: number;
   /** Records that no checkpoint covers yet: they could not be verified. */
   unsealed: number;
@@ -80,6 +83,10 @@ interface VerificationCounts {
 export type VerificationOutcome = {
   /** The mark of the last verified checkpoint. */
   readonly lastMark: Mark | undefined;
+  /** The last verified checkpoint. */
+  readonly newest: Checkpoint | undefined;
+  /** What verified records say of archived months, one for each month that was archived. */
+  readonly departed: readonly ArchivedPart[];
   readonly counts: Readonly<VerificationCounts>;
   /** The recorded keys that were needed. */
   readonly recorded: readonly Pick<RecordedKey, 'kid' | 'thumbprint'>[];
@@ -89,7 +96,6 @@ export type VerificationOutcome = {
 
 /** The signatures of a batch are verified while its records are hashed. */
 const CHECKPOINTS_AT_ONCE = 500;
-const RECORDS_AT_ONCE = 500;
 /** Rows written by hand can have negative numbers. */
 const BELOW_EVERY_NUMBER = Number.MIN_SAFE_INTEGER;
 
@@ -99,9 +105,10 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
   const walk: Walk = {
     ...verification,
     marks,
-    archived: await ledger.archivedThrough(),
+    departures: await departures(verification),
+    beforeExcused: undefined,
     counts: { checkpoints: 0, records: 0, archived: 0, unsealed: 0 },
-    newest: undefined,
+    newest: verification.after,
     recordedKeys: recordedKeys(verification.recorded ?? []),
     late: lateSeals(verification.interval),
     approvals: approvalOrder(),
@@ -109,6 +116,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
   };
   const fault =
     (await walkCheckpoints(walk)) ??
+    (await archiveFault(walk)) ??
     walk.recordedKeys.fault() ??
     unmatchedMark(marks, walk.newest) ??
     walk.follower?.end(walk.newest?.checkpointId ?? 0) ??
@@ -116,7 +124,8 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
   const { newest, counts } = walk;
   const lastMark = newest && { checkpointId: newest.checkpointId, rootHash: newest.rootHash };
   const late = walk.late.found();
-  const outcome = { lastMark, counts, recorded: walk.recordedKeys.used(), ...(late && { late }) };
+  const departed = walk.departures.verified();
+  const outcome = { lastMark, newest, departed, counts, recorded: walk.recordedKeys.used(), ...(late && { late }) };
   return fault === undefined ? { kind: 'intact', ...outcome } : { kind: 'broken', ...outcome, fault };
 }
 
@@ -128,7 +137,9 @@ interface Walk extends LedgerVerification {
   readonly recordedKeys: ReturnType<typeof recordedKeys>;
   readonly late: ReturnType<typeof lateSeals>;
   readonly approvals: ReturnType<typeof approvalOrder>;
-  archived: ArchivedThrough | undefined;
+  readonly departures: Departures;
+  /** The state before the first checkpoint whose records were archived. */
+  beforeExcused: { readonly newest: Checkpoint | undefined; readonly counts: VerificationCounts } | undefined;
   /** The last verified checkpoint. */
   newest: Checkpoint | undefined;
 }
@@ -225,6 +236,7 @@ async function rootFault(
   const tree = treeBuilder(walk.hash);
   const named: string[] = [];
   const ofApprovals: LedgerRecord[] = [];
+  const parts: ArchivedPart[] = [];
   let [outside, oldest]: [number?, Instant?] = [];
   await records.through(lastSeq, (record) => {
     if (record.seq < firstSeq) outside ??= record.seq;
@@ -232,11 +244,17 @@ async function rootFault(
     const thumbprint = namedKey(record);
     if (thumbprint !== undefined) named.push(thumbprint);
     if (record.event.startsWith('approval.')) ofApprovals.push(record);
+    const part = archivedPart(record);
+    if (part !== undefined) parts.push(part);
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
   });
   if (outside !== undefined) return { kind: 'record_outside', seq: outside };
+  const twice = records.twice();
+  if (twice !== undefined) return twice;
   // Archived records may be missing. If all of them are still there, they are verified like any others.
-  if (tree.size < treeSize && (await hasLeft(walk, checkpoint, tree.size))) {
+  const lacking = { checkpoint, previous: walk.newest, held: tree.size };
+  if (tree.size < treeSize && (await walk.departures.excuse(lacking))) {
+    walk.beforeExcused ??= { newest: walk.newest, counts: { ...walk.counts } };
     walk.counts.archived += 1;
     return undefined;
   }
@@ -245,6 +263,7 @@ async function rootFault(
   walk.counts.records += tree.size;
   // Only after the root matched: otherwise nothing is known about a record that is still there.
   for (const thumbprint of named) walk.recordedKeys.named({ thumbprint, checkpointId, signer: signer?.thumbprint });
+  for (const part of parts) walk.departures.add(part);
   walk.late.sealed(checkpoint, oldest);
   for (const record of ofApprovals) {
     // Archived records were not compared: among them may be the request.
@@ -254,24 +273,14 @@ async function rootFault(
   return undefined;
 }
 
-/**
- * Whether the missing records of a checkpoint were archived. The remaining records must then be of a month that stays, and
- * cannot be verified. So only a checkpoint across a month's end, which its signed times show, may lack archived records.
- *
- * Reads the records again: a month may have been archived after some of them were read.
- */
-async function hasLeft(walk: Walk, checkpoint: Checkpoint, held: number): Promise<boolean> {
-  const { ledger, turn, newest } = walk;
-  const isArchived = () => checkpoint.checkpointId <= (walk.archived?.checkpointId ?? 0);
-  if (!isArchived()) walk.archived = await ledger.archivedThrough();
-  if (walk.archived === undefined || !isArchived()) return false;
-  if (held === 0) return true;
-  const { archivedBefore } = walk.archived;
-  if (!mayReachBefore(newest, archivedBefore)) return false;
-  for await (const page of recordPages({ ledger, turn, pageSize: RECORDS_AT_ONCE }, checkpoint)) {
-    if (page.some(({ at }) => at < archivedBefore)) return false;
-  }
-  return true;
+/** The fault of a checkpoint that lacks records, if no verified record says that they were archived. */
+async function archiveFault(walk: Walk): Promise<VerificationFault | undefined> {
+  const unnamed = await walk.departures.unnamed();
+  if (unnamed === undefined || walk.beforeExcused === undefined) return undefined;
+  walk.newest = walk.beforeExcused.newest;
+  Object.assign(walk.counts, walk.beforeExcused.counts);
+  const { checkpointId, treeSize } = unnamed.checkpoint;
+  return { kind: 'tree_size', checkpointId, sealed: treeSize, held: unnamed.held };
 }
 
 async function countUnsealed(walk: Walk): Promise<VerificationFault | undefined> {
@@ -281,6 +290,8 @@ async function countUnsealed(walk: Walk): Promise<VerificationFault | undefined>
     if (seq < 1) outside ??= seq;
     walk.counts.unsealed += 1;
   });
+  const twice = records.twice();
+  if (twice !== undefined) return twice;
   const seq = outside ?? (await walk.ledger.outside());
   return seq === undefined ? undefined : { kind: 'record_outside', seq: shortest(seq) };
 }
@@ -292,34 +303,6 @@ function shortest(seq: number | string): number | string {
 
 function afterNewest({ newest }: Walk): number {
   return newest === undefined ? BELOW_EVERY_NUMBER + 1 : newest.lastSeq + 1;
-}
-
-/** Records as one stream across checkpoints and pages. */
-interface RecordStream {
-  /** Calls `take` for each record up to a number, in order, from where the previous call ended. */
-  through(lastSeq: number, take: (record: LedgerRecord) => void): Promise<void>;
-}
-
-function recordStream({ ledger, turn, progress, total }: Walk, range: SeqRange): RecordStream {
-  const pages = recordPages({ ledger, turn, pageSize: RECORDS_AT_ONCE }, range);
-  let page: readonly LedgerRecord[] = [];
-  let taken = 0;
-  return {
-    async through(lastSeq, take) {
-      for (;;) {
-        for (let record = page[taken]; record !== undefined; record = page[taken]) {
-          if (record.seq > lastSeq) return;
-          take(record);
-          taken += 1;
-        }
-        const next = await pages.next();
-        if (next.done) return;
-        page = next.value;
-        taken = 0;
-        progress?.(Math.min(page[0]?.seq ?? 0, total), total);
-      }
-    },
-  };
 }
 
 /** The newest checkpoint's last number, for the progress. Ids have no gaps, so a binary search finds it. */

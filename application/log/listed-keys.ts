@@ -20,7 +20,7 @@ import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
+import { type BlockMemory, proveStored } from '../ledger/prove.ts';
 import type { SealedTrees } from '../ledger/sealed-trees.ts';
 import { isSameCheckpoint, type TrustedChain } from '../ledger/trusted-chain.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
@@ -147,7 +147,7 @@ async function provenNamings(
       for (const record of page.records) {
         const thumbprint = namedKey(record);
         if (thumbprint === undefined || !thumbprints.has(thumbprint)) continue;
-        const outcome = await proveRecord({ checkpoints, trees, hash }, record.seq, memory);
+        const outcome = await proveStored({ checkpoints, trees, hash }, record.seq, memory);
         // Reads the proven record: the record of the page may have been changed since.
         const proven = outcome.kind === 'proof' && memory.last?.records.find(({ seq }) => seq === record.seq);
         if (proven && namedKey(proven) === thumbprint) found.push({ thumbprint, by: outcome.proof.checkpoint });

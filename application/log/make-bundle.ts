@@ -23,8 +23,9 @@ import {
 } from '../../domain/log/bundle.ts';
 import { formatNote, openNote, parseNote, type VerifyEd25519 } from '../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
+import { type FindArchivedPart, findArchivedPart } from '../ledger/find-archived-part.ts';
 import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
-import { sealedTrees, type TreeReading } from '../ledger/sealed-trees.ts';
+import { type SealedTrees, sealedTrees, type TreeReading } from '../ledger/sealed-trees.ts';
 import type { Approvals } from '../ports/approvals.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
@@ -41,7 +42,7 @@ export interface KnownKey {
 
 export interface BundleMaking extends TreeReading {
   readonly ledger: Pick<Ledger, 'page'>;
-  readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
+  readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records' | 'archivings'>;
   readonly approvals: Pick<Approvals, 'find'>;
   /** Their `verifier` accepts the signatures of all of them. */
   readonly keys: readonly KnownKey[];
@@ -112,7 +113,9 @@ export async function* makeBundle(
   const summary = completenessOf(selection);
   const digest = making.digest();
   const altered: AlteredWords[] = [];
-  const entries = bundleEntries(making, selection, altered);
+  const trees = sealedTrees(making);
+  const archivedPart = findArchivedPart({ ...making, trees });
+  const entries = bundleEntries({ ...making, trees, archivedPart }, selection, altered);
   let [notSealed, notLogged] = [0, 0];
   let archivedBefore: Instant | undefined;
   let isEmpty = true;
@@ -124,7 +127,6 @@ export async function* makeBundle(
   };
 
   for await (const page of recordPages(making, selection)) {
-    archivedBefore = page.archivedBefore;
     for (const record of page.records) {
       if (record.checkpoint === undefined) notSealed += 1;
       else if (making.log !== undefined && record.checkpoint > making.log.size) notLogged += 1;
@@ -139,6 +141,8 @@ export async function* makeBundle(
       }
     }
   }
+  // After the last page: a month may have been archived meanwhile.
+  archivedBefore = (await archivedPart())?.before;
   if (isEmpty) return { completeness: completeness(), stop: { kind: 'nothing' }, altered };
   const tail = formatTail(completeness());
   digest.update(tail);
@@ -164,12 +168,11 @@ async function* recordPages({ ledger, clock }: BundleMaking, selection: Selected
 
 /** The lines for a record: its own, after that of its checkpoint if it is the first record of it. */
 function bundleEntries(
-  making: BundleMaking,
+  making: BundleMaking & { readonly trees: SealedTrees; readonly archivedPart: FindArchivedPart },
   { taskId }: BundleSelection,
   altered: AlteredWords[],
 ): (record: LedgerRecord) => Promise<readonly string[] | BundleStop> {
   const { keys, log } = making;
-  const trees = sealedTrees(making);
   const memory: BlockMemory = {};
   const listed = new Set<number>();
   const introduced = new Map<string, KnownKey>();
@@ -191,7 +194,7 @@ function bundleEntries(
   }
 
   return async (record) => {
-    const outcome = await proveRecord({ ...making, trees }, record.seq, memory);
+    const outcome = await proveRecord(making, record.seq, memory);
     if (outcome.kind === 'broken') return { kind: 'broken', checkpointId: outcome.checkpoint.checkpointId };
     if (outcome.kind !== 'proof') return { kind: 'archived' };
     const { checkpoint, leafIndex, auditPath } = outcome.proof;

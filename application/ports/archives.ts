@@ -38,8 +38,8 @@ export interface Departure {
   readonly before: Exported;
   /** `undefined` if there was nothing to export. */
   readonly range: ExportedRange | undefined;
-  /** The `audit.archived` entry. */
-  readonly entry: LedgerEntry;
+  /** The number of the sealed `audit.archived` record of this export. It stays in the ledger. */
+  readonly recordedAs: number;
 }
 
 /** The months of the ledger, and their archiving. All methods may throw StorageUnavailable. */
@@ -56,10 +56,14 @@ export interface Archives {
   /** Every stored month before `month`, oldest first. */
   heldBefore(month: Month): Promise<readonly HeldMonth[]>;
 
+  /** By the rows that removals store. They are not sealed. */
   exported(): Promise<Exported>;
 
+  /** Appends an `audit.archived` entry, durably. */
+  record(entry: LedgerEntry): Promise<void>;
+
   /**
-   * One transaction: appends the entry, detaches and drops the month's partition, and stores the exported range. It
+   * One transaction: detaches and drops the month's partition, and stores the exported range. It
    * waits only briefly for its table lock, because appends wait meanwhile. If it does not get the lock, it answers
    * `locked`.
    *
@@ -67,8 +71,9 @@ export interface Archives {
    * - `undelivered`: the sink still lacks records of this month or earlier.
    * - `gained`: the partition holds a record above the exported range.
    * - `overtaken`: the month is gone, or another process removed a month first.
+   * - `unrecorded`: the ledger has no sealed record of the export, or the record would leave with the month.
    *
    * If it throws, whether the month was removed is unknown.
    */
-  remove(departure: Departure): Promise<'removed' | 'undelivered' | 'gained' | 'overtaken' | 'locked'>;
+  remove(departure: Departure): Promise<'removed' | 'undelivered' | 'gained' | 'overtaken' | 'unrecorded' | 'locked'>;
 }

@@ -1,6 +1,5 @@
 /** The checkpoints: sealing appends one, proofs and verification read them with their records. */
 
-import type { Instant } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 
@@ -20,16 +19,8 @@ export interface Unsealed extends SeqRange {
 export type Sealing =
   /** No checkpoint covers the number. */
   | { readonly kind: 'not_sealed' }
-  /** The number's month has been archived. Of it, only the checkpoint is still stored. */
-  | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
-  /** A checkpoint covers the number. A record with it may exist, may have been deleted, or may never have existed. */
+  /** A checkpoint covers the number. A record with it may exist, may have been archived or deleted, or may never have existed. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };
-
-/** The last archived checkpoint. All before it are archived as well. */
-export interface ArchivedThrough extends Checkpoint {
-  /** The start of the first month that stays. */
-  readonly archivedBefore: Instant;
-}
 
 /**
  * The checkpoints, append-only like the ledger, and the records in sequence order, in which they are sealed. All
@@ -73,6 +64,9 @@ export interface Checkpoints {
   /** Whether a number is sealed, and by which checkpoint. */
   sealing(seq: number): Promise<Sealing>;
 
-  /** `undefined` if no checkpoint is archived. */
-  archivedThrough(): Promise<ArchivedThrough | undefined>;
+  /**
+   * The latest `audit.archived` records, newest first, at most 100. They vouch for what left the ledger only if their
+   * checkpoints verify (domain/ledger/archived-part.ts).
+   */
+  archivings(): Promise<readonly LedgerRecord[]>;
 }

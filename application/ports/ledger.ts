@@ -37,8 +37,6 @@ export interface LedgerPage {
   readonly records: readonly LedgerRecord[];
   /** `undefined` on the last page. */
   readonly next: LedgerPosition | undefined;
-  /** The earliest instant that is not archived; `undefined` while no month has been archived. */
-  readonly archivedBefore: Instant | undefined;
 }
 
 export interface DenialsQuestion {

@@ -16,7 +16,7 @@ import { refuseUnusableConnection } from '../database-refusals.ts';
 import { openStorage, refuseMissingFile } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import { StartupError } from '../settings/startup-error.ts';
-import { refuseOtherSchema } from './audit-sources.ts';
+import { archivedPartOf, refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSection } from './run-command.ts';
 
 interface RestoreCommandRequest {
@@ -113,7 +113,8 @@ export async function afterRestore(
   overrides: readonly SettingArgument[],
 ): Promise<number> {
   return runReport(async (log) => {
-    const settings = validSection(processSettings(overrides), 'Service:Database');
+    const given = processSettings(overrides);
+    const settings = validSection(given, 'Service:Database');
     const chosen = databaseChoice(settings);
     if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');
     refuseMissingFile(settings);
@@ -123,7 +124,9 @@ export async function afterRestore(
       refuseOtherSchema(await storage.schemaStatus());
       // A wrong file is refused before anything is changed.
       const sink =
-        request.sink === undefined ? undefined : await compareSink(recordsIn(request.sink), storage.checkpoints);
+        request.sink === undefined
+          ? undefined
+          : await compareSink(recordsIn(request.sink), storage.checkpoints, await archivedPartOf(storage, given));
       const at = clock.now();
       const latest = storage.databaseTime === undefined ? at : laterOf(at, await storage.databaseTime());
       const above = Math.max(request.above ?? 0, sink?.newest ?? 0);

@@ -1,5 +1,6 @@
 /** `mandate audit-archive`: exports months of the ledger, and removes them. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
@@ -18,7 +19,7 @@ import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
-import { auditorKeys, refuseOtherSchema } from './audit-sources.ts';
+import { auditorKeys, refuseOtherSchema, sealingInterval } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 export interface ArchiveRequest {
@@ -85,6 +86,18 @@ function renderArchived({ month, checkpoints, records, location, sha256 }: Archi
   if (json) return `${JSON.stringify({ month, checkpoints, records, export: location, sha256 })}\n`;
   const content = `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
   return `${month} has left: ${content} are in ${location} (SHA-256 ${sha256}).\n`;
+}
+
+const ASKED_EVERY_MS = 1_000;
+
+/** The service may have just sealed, so its next pass takes up to one interval. Another pass may be refused or slow. */
+async function untilSealed(isSealed: () => Promise<boolean>, seconds: number): Promise<boolean> {
+  const end = performance.now() + seconds * 1_000;
+  for (;;) {
+    if (await isSealed()) return true;
+    if (performance.now() > end) return false;
+    await pause(ASKED_EVERY_MS);
+  }
 }
 
 /** Exports whole months and drops them (specification "Ledger and seal"). */
@@ -154,6 +167,7 @@ async function archiveAt(
       hash: sha256Bytes,
       turn: eventLoopTurn,
       clock,
+      untilSealed: (isSealed) => untilSealed(isSealed, 2 * (sealingInterval(settings) ?? 0)),
       archived(month) {
         bar.clear();
         process.stdout.write(renderArchived(month, json));

@@ -10,7 +10,7 @@ import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { exportRecords } from '../../application/ledger/export-records.ts';
 import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import { openLedger } from './audit-sources.ts';
+import { archivedPartOf, openLedger } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 const formats = ['ocsf'] as const;
@@ -79,10 +79,16 @@ function readNumber(text: string): number {
 /** Writes sealed records as events, one JSON object a line (docs/observability.md). */
 async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
-    const storage = await openLedger(validSection(processSettings(overrides), 'Service:Database'), log);
+    const settings = processSettings(overrides);
+    const storage = await openLedger(validSection(settings, 'Service:Database'), log);
     try {
       const exported = await exportRecords(
-        { ledger: storage.checkpoints, turn: eventLoopTurn, write: (records) => writeOutput(linesOf(records)) },
+        {
+          ledger: storage.checkpoints,
+          archivedPart: await archivedPartOf(storage, settings),
+          turn: eventLoopTurn,
+          write: (records) => writeOutput(linesOf(records)),
+        },
         after,
       );
       if (exported.kind === 'whole') return exitCode.done;

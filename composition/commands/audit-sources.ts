@@ -4,8 +4,11 @@ import { createReadStream } from 'node:fs';
 import type { KeySource } from '../../adapters/cli/argument.ts';
 import { holdsCheckpointKey, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
+import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
+import { type FindArchivedPart, findArchivedPart } from '../../application/ledger/find-archived-part.ts';
+import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
 import type { RecordedKey } from '../../application/ledger/verify.ts';
 import type { KnownKey } from '../../application/log/make-bundle.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
@@ -19,6 +22,7 @@ import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection }
 import { publicHalves } from '../files/signing.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
 import { validSection } from './run-command.ts';
@@ -174,3 +178,33 @@ export function refuseOtherSchema(status: SchemaStatus): void {
     status === 'ahead' ? 'The database schema is of a newer release than this one.' : describeOldSchema(status),
   ]);
 }
+
+/**
+ * What has left the ledger, for a command that is no verification: with the configured keys, if there are any. Without
+ * keys no signature is checked.
+ */
+export async function archivedPartOf(
+  { checkpoints }: Pick<LedgerReading, 'checkpoints'>,
+  settings: SettingSources,
+): Promise<FindArchivedPart> {
+  const verifier = await auditorKeys(undefined, settings).catch((error: unknown) => {
+    if (error instanceof StartupError) return NO_KEY;
+    throw error;
+  });
+  const reading = { checkpoints, hash: sha256Bytes };
+  const trees = sealedTrees({ ...reading, verifier, clock: systemClock(), turn: eventLoopTurn });
+  return findArchivedPart({ ...reading, trees });
+}
+
+const NO_KEY: CheckpointVerifier = { verify: async () => 'unknown_key' };
+
+/** How often the service seals, in seconds. If the settings are unreadable, the default counts. */
+export function sealingInterval(settings: SettingSources): number | undefined {
+  for (const sources of [settings, NO_SETTINGS]) {
+    const read = readSettingsSection(sources, 'Service:Audit:Checkpoint');
+    if (read.kind === 'valid') return read.settings['Service:Audit:Checkpoint:Interval'];
+  }
+  return undefined;
+}
+
+const NO_SETTINGS: SettingSources = { environment: {}, overrides: [] };

@@ -14,10 +14,8 @@ import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
 import { type ExportVerification, verifyExport } from '../../application/ledger/verify-export.ts';
 import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
-import type { SettingSources } from '../settings/given-settings.ts';
-import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
-import { auditorKeys, policyOfFile } from './audit-sources.ts';
+import { auditorKeys, policyOfFile, sealingInterval } from './audit-sources.ts';
 import { processSettings, runReport } from './run-command.ts';
 import { verifyWholeLedger, type WholeLedgerRequest } from './whole-ledger.ts';
 
@@ -232,14 +230,3 @@ async function exportReport(path: string, means: ExportVerification): Promise<Ve
   const { header, first, last, late } = verdict;
   return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last, late };
 }
-
-/** Only a warning depends on it: if the settings are unreadable, the default counts. */
-function sealingInterval(settings: SettingSources): number | undefined {
-  for (const sources of [settings, NO_SETTINGS]) {
-    const read = readSettingsSection(sources, 'Service:Audit:Checkpoint');
-    if (read.kind === 'valid') return read.settings['Service:Audit:Checkpoint:Interval'];
-  }
-  return undefined;
-}
-
-const NO_SETTINGS: SettingSources = { environment: {}, overrides: [] };

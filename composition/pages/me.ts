@@ -51,7 +51,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
           sponsorKeyClaim,
           refuseBound,
         };
-  const { storage } = parts;
+  const { storage, archivedPart } = parts;
   const { tasks, sponsors, ledger, checkpoints } = storage;
   const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };
   return {
@@ -70,8 +70,8 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
     pause: (person) => pauseAgents(service, person),
     mayResume: (person) => mayResume(service, person),
     resume: (person) => resumeAgents(service, person),
-    records: (person, question) => myRecords({ ledger, clock, digest: sha256 }, person, question),
-    prove: (person, seq) => proveMyRecord({ checkpoints, trees, hash: sha256Bytes }, person, seq),
+    records: (person, question) => myRecords({ ledger, archivedPart, clock, digest: sha256 }, person, question),
+    prove: (person, seq) => proveMyRecord({ checkpoints, trees, archivedPart, hash: sha256Bytes }, person, seq),
     approvals: approvalsOfMe(parts),
     log,
   };

@@ -2,6 +2,7 @@
 
 import { describeDifference, MOST_DIFFERENCE_SECONDS } from '../clocks.ts';
 import { type Instant, plusSeconds } from '../instant.ts';
+import type { DepartedMonth } from './archived-part.ts';
 import { describeLedgerFault, type LedgerFault } from './log-fault.ts';
 import type { LedgerEntry } from './record.ts';
 import { type Month, monthOf } from './time-range.ts';
@@ -24,8 +25,10 @@ export type ArchiveStop =
   | { readonly kind: 'archived_before'; readonly month: Month; readonly partition: string }
   | { readonly kind: 'undelivered'; readonly month: Month }
   | { readonly kind: 'not_sealed'; readonly month: Month }
-  /** The database says that records of the month were exported with an earlier one, but they cannot have been. */
+  /** `ledger_archives` lists other exports than the sealed records of earlier months. */
   | { readonly kind: 'not_exported'; readonly month: Month }
+  /** No checkpoint sealed the record of the export in time. The next run finds the record, and continues. */
+  | { readonly kind: 'record_not_sealed'; readonly month: Month }
   | { readonly kind: 'not_intact'; readonly month: Month; readonly fault: LedgerFault }
   /** The written file does not read back as the intended content. It has been deleted. */
   | {
@@ -61,7 +64,9 @@ export function describeStop(stop: ArchiveStop): string {
     case 'not_sealed':
       return `Not every record of ${stop.month} is sealed yet: run the command again after the service's next sealing pass.`;
     case 'not_exported':
-      return `${stop.month} holds records that no export can have, but ledger_archives lists them as exported: compare its rows with your exports before you archive the month.`;
+      return `${stop.month} was not exported, because ledger_archives lists other exports than the sealed records audit.archived: compare both with your exports before you archive the month.`;
+    case 'record_not_sealed':
+      return `${stop.month} was exported and recorded, but not removed, because no checkpoint has sealed its record yet: run the command again while the service seals.`;
     case 'not_intact':
       return `${stop.month} was not exported, because the seal is not intact. ${describeLedgerFault(stop.fault)}`;
     case 'read_back':
@@ -81,35 +86,34 @@ function explained(fault: ExportFault | undefined): string {
   return fault === undefined ? '' : ` ${describeExportFault(fault)}`;
 }
 
-/** The `detail` of `audit.archived`: one line of JSON, ranges inclusive, null if the month was empty. */
+/** What `audit.archived` names: one line of JSON, ranges inclusive, null if the month was empty. */
 interface ArchiveDetail {
   readonly partition: string;
-  readonly firstCheckpoint: number | undefined;
-  readonly lastCheckpoint: number | undefined;
-  readonly firstSeq: number | undefined;
-  readonly lastSeq: number | undefined;
+  readonly month: DepartedMonth;
   /** The path of the export. */
   readonly location: string;
-  /** Hash of the export file; lowercase hex. */
-  readonly sha256: string;
+  /** All that left before (archived-part.ts). About 200 bytes a month: a record has room for half a century. */
+  readonly before: readonly DepartedMonth[];
 }
 
-export function archivedEntry(at: Instant, detail: ArchiveDetail): LedgerEntry {
-  const { partition, firstCheckpoint, lastCheckpoint, firstSeq, lastSeq, location, sha256 } = detail;
+export function archivedEntry(at: Instant, { partition, month, location, before }: ArchiveDetail): LedgerEntry {
+  const { checkpoints = null, sequence = null, sha256 = null } = month;
   return {
     at,
     event: 'audit.archived',
     decision: 'allow',
     detail: JSON.stringify({
       partition,
-      checkpoints: range(firstCheckpoint, lastCheckpoint),
-      sequence: range(firstSeq, lastSeq),
+      checkpoints,
+      sequence,
       export: location.toWellFormed(),
       sha256,
+      before: before.map((one) => ({
+        month: one.month ?? null,
+        checkpoints: one.checkpoints ?? null,
+        sequence: one.sequence ?? null,
+        sha256: one.sha256 ?? null,
+      })),
     }),
   };
-}
-
-function range(first: number | undefined, last: number | undefined): { first: number; last: number } | null {
-  return first === undefined || last === undefined ? null : { first, last };
 }

@@ -30,6 +30,8 @@ export type VerificationFault =
   | { readonly kind: 'record_outside'; readonly seq: number | string }
   /** The records of an approval contradict each other, although they are as they were sealed. */
   | ({ readonly kind: 'approval_order'; readonly seq: number } & OrderFault)
+  /** Two records have one number. Each is named by its event and its time. */
+  | { readonly kind: 'number_twice'; readonly seq: number; readonly records: readonly [string, string] }
   /** The ledger's checkpoint has another root than the mark that names it. */
   | { readonly kind: 'mark_contradicted'; readonly checkpointId: number }
   /** A mark names a missing checkpoint: the ledger's end was cut off. `newestId` is 0 if there are no checkpoints. */
@@ -87,12 +89,17 @@ export function unmatchedMark(
   return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
 }
 
-/** A record dated this long before the end of an earlier checkpoint comes from a clock that was wrong by more. */
-const DATED_BACK_SECONDS = 24 * 3600;
+/** A record dated this long outside of its checkpoint comes from a clock that was wrong by more. */
+const WRONG_CLOCK_SECONDS = 24 * 3600;
 
 /** Whether the checkpoint after `previous` may hold a record from before this time. */
 export function mayReachBefore(previous: Pick<Checkpoint, 'closedAt'> | undefined, time: Instant): boolean {
-  return previous === undefined || previous.closedAt < plusSeconds(time, DATED_BACK_SECONDS);
+  return previous === undefined || previous.closedAt < plusSeconds(time, WRONG_CLOCK_SECONDS);
+}
+
+/** Whether a checkpoint that was closed then may hold a record from this time or later. */
+export function mayReachAfter(closedAt: Instant, time: Instant): boolean {
+  return closedAt >= plusSeconds(time, -WRONG_CLOCK_SECONDS);
 }
 
 /** Checkpoints that were closed long after the oldest record that they seal. A warning, not a fault. */
@@ -152,6 +159,8 @@ export function describeFault(fault: VerificationFault): string {
       return `The record with sequence number ${fault.seq} lies outside of every checkpoint.`;
     case 'approval_order':
       return describeOrderFault(fault.seq, fault);
+    case 'number_twice':
+      return `Two records have the sequence number ${fault.seq}: ${fault.records[0]}, and ${fault.records[1]}.`;
     case 'mark_contradicted':
       return `Checkpoint ${fault.checkpointId} has another root than the mark says: the ledger was replaced from there or before.`;
     case 'mark_unmatched':

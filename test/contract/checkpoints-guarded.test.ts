@@ -1,8 +1,9 @@
 /** The database's own refusals of wrong checkpoints, and a reader's view after months were archived. */
 
 import { expect } from 'chai';
-import { instantFromMillis } from '../../domain/instant.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import { appendsEntries, type Role } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
 import { raiseSealerLockTimeout, untilWaiting } from './append-lock.ts';
 import { expectSqlErrors } from './failing-writes.ts';
 import { checkpointOver, sealed, seqsOf } from './minimal-sealer.ts';
@@ -134,31 +135,41 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
     });
   }
 
-  it('are read as archived, even if some of their records are still stored', async () => {
-    const [first, second, third] = await checkpoints().page(0, 10);
-    if (first === undefined || second === undefined || third === undefined) throw new Error('not sealed');
-    expect(await checkpoints().archivedThrough()).to.equal(undefined);
+  it('are not archived because ledger_archives lists them', async () => {
+    const [first, second] = await checkpoints().page(0, 10);
+    if (first === undefined || second === undefined) throw new Error('not sealed');
     const owner = await outside();
-    const archive = (month: string, values: readonly (number | null)[]) =>
-      owner.sql(`insert into ledger_archives (month, archived_before, archived_at,
-            first_checkpoint, last_checkpoint, first_seq, last_seq)
-          values ('${month}', ${time}, ${time}, ${values.map((value) => value ?? 'null').join(', ')})`);
-    await archive('2026-07', [1, 2, 1, second.lastSeq]);
-    await archive('2026-08', [null, null, null, null]);
-    expect(await checkpoints().archivedThrough()).to.deep.equal({
-      ...second,
-      archivedBefore: instantFromMillis(Date.parse('2026-09-01')),
-    });
+    await owner.sql(
+      `insert into ledger_archives (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+        values ('2026-07', ${time}, ${time}, 1, 2, 1, ${second.lastSeq})`,
+    );
     for (const [seq, checkpoint] of [
       [first.firstSeq, first],
       [first.lastSeq, first],
       [second.firstSeq, second],
       [second.lastSeq, second],
     ] as const) {
-      expect(await checkpoints().sealing(seq)).to.deep.equal({ kind: 'archived', checkpoint });
+      expect(await checkpoints().sealing(seq)).to.deep.equal({ kind: 'sealed', checkpoint });
     }
-    expect(await checkpoints().sealing(third.firstSeq)).to.deep.equal({ kind: 'sealed', checkpoint: third });
     expect(await checkpoints().sealing(0)).to.deep.equal({ kind: 'not_sealed' });
     expect(await checkpoints().sealing(-5)).to.deep.equal({ kind: 'not_sealed' });
+    expect(await checkpoints().archivings()).to.deep.equal([]);
+  });
+
+  it('have the records of archived months, newest first, at most a hundred, each with the checkpoint that seals it', async () => {
+    const entries = Array.from({ length: 103 }, (_, nth) =>
+      anEntry('audit.archived', { at: plusSeconds(NOON, 3600 + nth), detail: `month ${nth}` }),
+    );
+    for (const entry of entries.slice(0, 102)) await storage().ledger.append(entry);
+    const { checkpointId } = await sealed(checkpoints());
+    for (const entry of entries.slice(102)) await storage().ledger.append(entry);
+    const read = await checkpoints().archivings();
+    expect(read.map(({ detail }) => detail)).to.deep.equal(
+      entries
+        .map(({ detail }) => detail)
+        .reverse()
+        .slice(0, 100),
+    );
+    expect(read.slice(0, 2).map(({ checkpoint }) => checkpoint)).to.deep.equal([undefined, checkpointId]);
   });
 });

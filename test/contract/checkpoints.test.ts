@@ -25,7 +25,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     expect(await checkpoints().unsealed()).to.equal(undefined);
     expect(await checkpoints().page(0, 10)).to.deep.equal([]);
     expect(await checkpoints().newest()).to.equal(undefined);
-    expect(await checkpoints().archivedThrough()).to.equal(undefined);
+    expect(await checkpoints().archivings()).to.deep.equal([]);
     expect(await checkpoints().sealing(1)).to.deep.equal({ kind: 'not_sealed' });
   });
 

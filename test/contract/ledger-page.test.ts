@@ -132,10 +132,6 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     expect(await storage().ledger.numberBefore(20)).to.equal(numbers.at(-21));
     expect(await storage().ledger.numberBefore(numbers.length)).to.equal(0);
   });
-
-  it('names no start of the stored part if nothing was archived', async () => {
-    expect((await page({ limit: 1 })).archivedBefore).to.equal(undefined);
-  });
 });
 
 onEveryDatabase('paging while others write', ({ storage }) => {

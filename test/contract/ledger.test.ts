@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import { appendsEntries } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { expectSqlErrors } from './failing-writes.ts';
@@ -25,22 +25,6 @@ onEveryDatabase('dating a record', ({ storage }) => {
 });
 
 onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
-  it('names the start of its stored part after months were archived', async () => {
-    const connection = await outside('superuser');
-    const months = [
-      ['2026-07', '2026-08-01'],
-      ['2026-08', '2026-09-01'],
-    ] as const;
-    for (const [month, end] of months) {
-      const at = kind.engine === 'sqlite' ? String(Date.parse(end) * 1_000) : `'${end}T00:00:00Z'`;
-      await connection.sql(
-        `insert into ledger_archives (month, archived_before, archived_at) values ('${month}', ${at}, ${at})`,
-      );
-    }
-    const page = await storage().ledger.page({ limit: 1, now: NOON });
-    expect(page.archivedBefore).to.equal(instantFromMillis(Date.parse('2026-09-01')));
-  });
-
   it('refuses changes, deletions and truncation from every role', async () => {
     await storage().ledger.append(anEntry('admin.denied'));
     const before = await ledgerOf(storage());

@@ -21,6 +21,7 @@ import { stopEverything } from '../../application/admin/stop-everything.ts';
 import { stopTasks } from '../../application/admin/stop-tasks.ts';
 import { updateAgent } from '../../application/admin/update-agent.ts';
 import { anonymousDenials } from '../../application/ledger/anonymous-denials.ts';
+import { findArchivedPart } from '../../application/ledger/find-archived-part.ts';
 import { proveRecord } from '../../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../../application/ledger/query.ts';
 import { sealLedger } from '../../application/ledger/seal.ts';
@@ -89,8 +90,10 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   const keys = await newKeys();
   const reading = { checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn };
   const trees = sealedTrees({ ...reading, verifier: checkpointVerifier(keys.published()) });
+  const archivedPart = findArchivedPart({ checkpoints, trees, hash: sha256Bytes });
   const decisions = options.decisions?.(storage) ?? storage;
   const service = {
+    archivedPart,
     decisions,
     agents,
     tasks: storage.tasks,
@@ -147,7 +150,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       ...access,
       query: (question) => queryLedger(service, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
-      prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+      prove: (seq) => proveRecord({ checkpoints, trees, archivedPart, hash: sha256Bytes }, seq),
     }),
   );
   app.use('/agents', agentKeysRouter({ find, log }));

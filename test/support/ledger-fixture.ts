@@ -6,6 +6,7 @@ import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { type Handle, openHandle } from '../../adapters/storage/sqlite/handle.ts';
+import { findArchivedPart } from '../../application/ledger/find-archived-part.ts';
 import { type ProofOutcome, proveRecord } from '../../application/ledger/prove.ts';
 import { type LedgerSealing, type SealOutcome, sealLedger } from '../../application/ledger/seal.ts';
 import { sealedTrees, type TreeReading } from '../../application/ledger/sealed-trees.ts';
@@ -104,7 +105,8 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
       const { checkpoints } = storage;
       const trees = sealedTrees({ ...dependencies, checkpoints, verifier, ...changes });
       const service = { checkpoints: { ...checkpoints, ...changes?.checkpoints }, trees, hash: sha256Bytes };
-      return (seq) => proveRecord(service, seq);
+      const archivedPart = findArchivedPart(service);
+      return (seq) => proveRecord({ ...service, archivedPart }, seq);
     },
     async close() {
       withoutTriggers.close();

@@ -40,31 +40,37 @@ describe('audit-archive on Postgres', function () {
     ]);
   });
 
-  it('records each export with its hash, and names the last archived record in GET /audit', async () => {
+  it('records each export with its hash, and all that left before, in a record that is sealed before the month leaves', async () => {
     const { archiving, archived, storage, directory } = await fixture();
-    await archive(THIS_MONTH, archiving);
-    const page = await storage.ledger.page({ limit: 100, now: NOW });
-    expect(page.archivedBefore).to.equal(NOVEMBER);
-    const said = page.records.filter(({ event }) => event === 'audit.archived').slice(-2);
+    const left: unknown[] = [];
+    const { archives } = archiving;
+    const remove: typeof archives.remove = async (departure) => {
+      left.push([departure.month, (await storage.checkpoints.sealing(departure.recordedAs)).kind]);
+      return archives.remove(departure);
+    };
+    await archive(THIS_MONTH, { ...archiving, archives: { ...archives, remove } });
+    expect(left).to.deep.equal([
+      ['2026-09', 'sealed'],
+      ['2026-10', 'sealed'],
+    ]);
+    const said = (await storage.checkpoints.archivings()).filter(({ seq }) => seq > 28).reverse();
     expect(said.map(({ decision }) => decision)).to.deep.equal(['allow', 'allow']);
+    const september = {
+      checkpoints: { first: 1, last: 2 },
+      sequence: { first: 1, last: 20 },
+      sha256: archived[0]?.sha256,
+    };
     expect(said.map(({ detail }) => JSON.parse(detail ?? ''))).to.deep.equal([
-      {
-        partition: 'ledger_2026_09',
-        checkpoints: { first: 1, last: 2 },
-        sequence: { first: 1, last: 20 },
-        export: join(directory, FILES[0] ?? ''),
-        sha256: archived[0]?.sha256,
-      },
+      { partition: 'ledger_2026_09', ...september, export: join(directory, FILES[0] ?? ''), before: [] },
       {
         partition: 'ledger_2026_10',
         checkpoints: { first: 3, last: 3 },
         sequence: { first: 21, last: 25 },
         export: join(directory, FILES[1] ?? ''),
         sha256: archived[1]?.sha256,
+        before: [{ month: '2026-09', ...september }],
       },
     ]);
-    expect(await storage.checkpoints.sealing(3)).to.include({ kind: 'archived' });
-    expect(await storage.checkpoints.sealing(27)).to.include({ kind: 'sealed' });
   });
 
   it('exports an empty month with no checkpoint and drops it', async () => {

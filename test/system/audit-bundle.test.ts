@@ -8,6 +8,7 @@ import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { startCommand } from '../support/command-process.ts';
 import { databasesByLength, postgres, sqliteFile } from '../support/databases.ts';
+import { whileSealing } from '../support/ledger/sealing-beside.ts';
 import { startTampering } from '../support/ledger/tampering.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
 
@@ -294,9 +295,11 @@ describe('audit-bundle', function () {
       }
       expect((await bundleOf(ledger, '--task', task, '--recorded-keys', '--out', file)).code).to.equal(0);
       writeFileSync(path('all-keys.json'), ledger.jwks());
-      const archived = await runMandate(
-        ['audit-archive', '--before', '2026-10', '--to', folder, '--jwks', path('all-keys.json')],
-        ledger.settings(),
+      const line = ['audit-archive', '--before', '2026-10', '--to', folder, '--jwks', path('all-keys.json')];
+      const { checkpoints } = ledger.storage;
+      const archived = await whileSealing(
+        async () => (await checkpoints.unsealed()) && ledger.seal(),
+        () => runMandate(line, ledger.settings()),
       );
       expect(archived).to.include({ code: 0, err: '' });
       const late = await bundleOf(ledger, '--sponsor', 'ada+10@example.org/é/😀');

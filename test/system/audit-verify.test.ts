@@ -207,18 +207,16 @@ for (const kind of databasesByLength) {
           const owner = await connectOutside(database, 'owner');
           const seconds = LIMITS.serving.statement / 1_000 + 0.5;
           const requests = await database.open({ limits: LIMITS });
-          await owner.sql('alter table ledger_archives rename to kept');
-          await owner.sql(
-            `create view ledger_archives as select kept.* from pg_sleep(${seconds}) left join kept on true`,
-          );
-          await owner.sql('grant select on ledger_archives to public');
+          await owner.sql('alter table checkpoints rename to kept');
+          await owner.sql(`create view checkpoints as select kept.* from pg_sleep(${seconds}) left join kept on true`);
+          await owner.sql('grant select on checkpoints to public');
           const [verified, asked] = await Promise.all([
             runMandate(['audit-verify'], settings),
-            requests.checkpoints.archivedThrough().catch((error: unknown) => error),
+            requests.checkpoints.newest().catch((error: unknown) => error),
           ]);
           await requests.close();
-          await owner.sql('drop view ledger_archives');
-          await owner.sql('alter table kept rename to ledger_archives');
+          await owner.sql('drop view checkpoints');
+          await owner.sql('alter table kept rename to checkpoints');
           await owner.close();
           expect(asked).to.be.instanceOf(StorageUnavailable);
           expect(verified).to.include({ code: 0, err: '' });

@@ -13,7 +13,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Archives, Departure, Exported, HeldMonth } from '../../../application/ports/archives.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/time-range.ts';
+import { monthOfPartition } from '../../../domain/ledger/archived-part.ts';
+import { type Month, nextMonth, startOfMonth } from '../../../domain/ledger/time-range.ts';
 import type { SchemaStatus } from '../storage.ts';
 import { appendEntries } from './append.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
@@ -60,6 +61,15 @@ const lockLimit = { name: 'lock_limit', text: `select set_config('lock_timeout',
 const takeFence = { name: 'take_fence', text: `select pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)` };
 const lockLedger = { name: 'lock_ledger', text: 'lock table only ledger in access exclusive mode' };
 
+/** Whether the record of the export is sealed, and of a later month. */
+const isRecorded = {
+  name: 'is_recorded',
+  text: `select exists (
+    select from ledger where seq = $1 and ts >= $2 and event = 'audit.archived'
+      and exists (select from checkpoints where last_seq >= $1)
+  ) as stays`,
+};
+
 const noteDeparture = {
   name: 'note_departure',
   text: `insert into ledger_archives
@@ -90,6 +100,11 @@ export function postgresArchives({ run, transact }: Connections): Archives {
 
     exported: () => readExported(run),
 
+    async record(entry) {
+      const { query, values } = appendEntries([entry]);
+      await run(query, values);
+    },
+
     async remove(departure) {
       for (const wait of [...LOCK_PAUSES_MS, undefined]) {
         const outcome = await attempt(transact, departure);
@@ -99,14 +114,6 @@ export function postgresArchives({ run, transact }: Connections): Archives {
       return 'locked';
     },
   };
-}
-
-const PARTITION = /^ledger_(\d{4})_(\d{2})$/;
-
-/** `undefined` for a partition that Mandate did not create. */
-function monthOfPartition(name: string): Month | undefined {
-  const [, year, month] = PARTITION.exec(name) ?? [];
-  return parseMonth(`${year}-${month}`);
 }
 
 async function heldMonth(run: Run, month: Month): Promise<HeldMonth> {
@@ -170,7 +177,7 @@ async function attempt(transact: Connections['transact'], departure: Departure):
   }
 }
 
-async function leave(run: Run, { month, at, before, range, entry }: Departure): Promise<void> {
+async function leave(run: Run, { month, at, before, range, recordedAs }: Departure): Promise<void> {
   const partition = partitionOf(startOfMonth(month));
   await run(lockLimit);
   await run(takeFence);
@@ -184,13 +191,15 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   if (highest > (range?.lastSeq ?? before.lastSeq)) throw new RolledBack('gained');
   if (await isUndelivered(run, highest)) throw new RolledBack('undelivered');
 
-  const appended = appendEntries([entry]);
-  await run(appended.query, appended.values);
+  const end = bindInstant(startOfMonth(nextMonth(month)));
+  const recorded = await run<{ stays: boolean }>(isRecorded, [recordedAs, end]);
+  if (recorded.rows[0]?.stays !== true) throw new RolledBack('unrecorded');
+
   await run({ name: `detach_${partition}`, text: `alter table ledger detach partition ${partition}` });
   await run({ name: `drop_${partition}`, text: `drop table ${partition}` });
   await run(noteDeparture, [
     month,
-    bindInstant(startOfMonth(nextMonth(month))),
+    end,
     bindInstant(at),
     range?.firstCheckpoint ?? null,
     range?.lastCheckpoint ?? null,

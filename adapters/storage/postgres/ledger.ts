@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
-import { archivedBefore, countDenials, endOfPage, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
+import { countDenials, endOfPage, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
 import { postgresAsk } from './ask.ts';
 import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
@@ -21,7 +21,7 @@ export function postgresLedger(connections: Pick<Connections, 'run' | 'readToget
         await passFence(run);
         rows = await ask(pageQuery(query), query);
       }
-      return toPage(rows, query.limit, await ask(archivedBefore, undefined));
+      return toPage(rows, query.limit);
     },
     async settledThrough() {
       const { rows } = await run<{ seq: number | null }>(newest);

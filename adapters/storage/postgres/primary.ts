@@ -9,7 +9,8 @@
 
 import pg from 'pg';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import type { Instant } from '../../../domain/instant.ts';
+import { type Instant, instantFromMillis } from '../../../domain/instant.ts';
+import { archivedPart } from '../../../domain/ledger/archived-part.ts';
 import { isMissing, type LedgerMemory } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
 import { bindInstant } from './column-types.ts';
@@ -78,7 +79,8 @@ const NO_TIMELINE = new Set(['0A000', '42883', '42501']);
 interface MemoryRow {
   /** The time of the record that has the remembered number now. */
   readonly found: Instant | null;
-  readonly archived_before: Instant | null;
+  /** The newest `audit.archived` record with a sealed number. */
+  readonly archiving: { readonly seq: number; readonly ts: string; readonly detail: string | null } | null;
   readonly holds_committed: boolean;
   readonly seq: number | null;
   readonly ts: Instant | null;
@@ -95,7 +97,11 @@ const remembered = {
   name: 'remembered_records',
   text: `select
       (select ts from ledger where seq = $1::bigint order by ts = $2::timestamptz desc limit 1) as found,
-      (select max(archived_before) from ledger_archives) as archived_before,
+      (
+        select json_build_object('seq', seq, 'ts', ts, 'detail', detail) from ledger
+          where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+          order by ts desc, seq desc limit 1
+      ) as archiving,
       $3::bigint is null or exists (select from ledger where seq = $3) as holds_committed,
       newest.seq, newest.ts
     from (select) one left join lateral (select seq, ts from ledger where seq <= ${MOST} order by seq desc limit 1) newest on true`,
@@ -142,7 +148,7 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
     );
     if (row === undefined) return;
     const found = row.found === null ? undefined : { ts: row.found };
-    const isGone = known !== undefined && isMissing(known, found, row.archived_before ?? undefined);
+    const isGone = known !== undefined && isMissing(known, found, archivedBefore(row));
     if (isGone || !row.holds_committed) {
       memory.missing();
       const seq = committed ?? known?.seq;
@@ -175,6 +181,13 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
       lastCommitted = Math.max(seq, lastCommitted ?? seq);
     },
   };
+}
+
+function archivedBefore({ archiving }: MemoryRow): Instant | undefined {
+  if (archiving === null) return undefined;
+  const { seq, ts, detail } = archiving;
+  const record = { seq, at: instantFromMillis(Date.parse(ts)), event: 'audit.archived', detail: detail ?? undefined };
+  return archivedPart(record)?.before;
 }
 
 export function parseTimeline(text: string | null): number | undefined {

@@ -1,10 +1,10 @@
 /** Queries of the checkpoints. Each engine seals on its own (`../postgres/checkpoints.ts`, `../sqlite/checkpoints.ts`). */
 
-import type { ArchivedThrough, Checkpoints, Sealing } from '../../../application/ports/checkpoints.ts';
-import type { Instant } from '../../../domain/instant.ts';
+import type { Checkpoints, Sealing } from '../../../application/ports/checkpoints.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { type CheckpointRow, checkpointColumns, toCheckpoint } from '../rows/checkpoint-row.ts';
-import { LARGEST } from '../rows/ledger-row.ts';
+import { LARGEST, type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
 import type { Ask, Query } from './query.ts';
 
 const COLUMNS = checkpointColumns.map((column) => `c.${column}`).join(', ');
@@ -39,37 +39,28 @@ export const listCheckpointsBefore: Query<
   read: (rows: readonly CheckpointRow[]) => rows.map(toCheckpoint),
 };
 
-/** The checkpoint that covers a record, and whether its records were archived. */
-interface SealingRow extends CheckpointRow {
-  readonly archived: boolean | number | null;
-}
-
 /**
- * The first checkpoint that ends at a number or later. It covers the number, unless that precedes the first range. One
- * statement, and so one snapshot. A checkpoint is archived as a whole, together with its records of the next month.
- */
+ * The first checkpoint that ends at a number or later. It covers the number, unless that precedes the first range. */
 export const sealingOf: Query<number, Sealing> = {
   name: 'sealing',
-  text: `select ${COLUMNS}, :seq <= (select max(last_seq) from ledger_archives) as archived
-    from checkpoints c where c.last_seq >= :seq order by c.last_seq limit 1`,
+  text: `select ${COLUMNS} from checkpoints c where c.last_seq >= :seq order by c.last_seq limit 1`,
   values: (seq) => ({ seq }),
-  read([row]: readonly SealingRow[], seq) {
+  read([row]: readonly CheckpointRow[], seq) {
     if (row === undefined || seq < row.first_seq) return { kind: 'not_sealed' };
-    return { kind: row.archived ? 'archived' : 'sealed', checkpoint: toCheckpoint(row) };
+    return { kind: 'sealed', checkpoint: toCheckpoint(row) };
   },
 };
 
-interface ArchivedRow extends CheckpointRow {
-  readonly archived_before: Instant;
-}
+/** A run adds one for each month. */
+const MOST_ARCHIVINGS = 100;
 
-/** The last checkpoint whose records were archived, and the start of the first month that stays. */
-export const archivedThrough: Query<undefined, ArchivedThrough | undefined> = {
-  name: 'archived_through',
-  text: `select ${COLUMNS}, a.archived_before
-    from (select max(last_checkpoint) as id, max(archived_before) as archived_before from ledger_archives) a
-      join checkpoints c on c.checkpoint_id = a.id`,
-  read: ([row]: readonly ArchivedRow[]) => row && { ...toCheckpoint(row), archivedBefore: row.archived_before },
+export const listArchivings: Query<undefined, readonly LedgerRecord[]> = {
+  name: 'archivings',
+  plan: 'in_order',
+  // The second condition lets Postgres use the partial index.
+  text: `select ${RECORD_COLUMNS} from ledger where event = 'audit.archived' and event <> 'token.issued' and seq <= ${LARGEST}
+    order by ts desc, seq desc limit ${MOST_ARCHIVINGS}`,
+  read: (rows: readonly LedgerRow[]) => rows.map(toLedgerRecord),
 };
 
 /** The number of a record that no checkpoint can seal, as text: beyond the safe integers a number would be rounded. */
@@ -91,13 +82,13 @@ export const listCheckpointKeys: Query<undefined, readonly string[]> = {
 /** The methods of the port that are queries. */
 export function storedCheckpoints(
   ask: Ask,
-): Pick<Checkpoints, 'outside' | 'newest' | 'page' | 'pageBefore' | 'sealing' | 'archivedThrough'> {
+): Pick<Checkpoints, 'outside' | 'newest' | 'page' | 'pageBefore' | 'sealing' | 'archivings'> {
   return {
     outside: () => ask(recordOutside, undefined),
     newest: () => ask(newestCheckpoint, undefined),
     page: (after, limit) => ask(listCheckpoints, { after, limit }),
     pageBefore: (before, limit) => ask(listCheckpointsBefore, { before, limit }),
     sealing: (seq) => ask(sealingOf, seq),
-    archivedThrough: () => ask(archivedThrough, undefined),
+    archivings: () => ask(listArchivings, undefined),
   };
 }

@@ -152,13 +152,6 @@ export const numberBefore: Query<number, number> = {
   read: ([row]: readonly { readonly seq: number }[]) => row?.seq ?? 0,
 };
 
-/** The instant before which all records were archived. */
-export const archivedBefore: Query<undefined, Instant | undefined> = {
-  name: 'archived_before',
-  text: 'select max(archived_before) as archived_before from ledger_archives',
-  read: ([row]: readonly { readonly archived_before: Instant | null }[]) => row?.archived_before ?? undefined,
-};
-
 /** Whether a logout since then ended nothing (`ENDED_NOTHING`). */
 export const logoutEndedNothing: Query<Instant, boolean> = {
   name: 'condition_ended_nothing',
@@ -174,11 +167,10 @@ export function endOfPage(rows: readonly PageRow[], limit: number): LedgerPositi
   return end && { at: end.ts, seq: end.seq };
 }
 
-export function toPage(rows: readonly PageRow[], limit: number, archived: Instant | undefined): LedgerPage {
+export function toPage(rows: readonly PageRow[], limit: number): LedgerPage {
   return {
     records: matching(rows).slice(0, limit).map(toLedgerRecord),
     next: endOfPage(rows, limit),
-    archivedBefore: archived,
   };
 }
 

@@ -4,16 +4,14 @@
  */
 
 import type { Ledger } from '../../../application/ports/ledger.ts';
-import { archivedBefore, countDenials, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
-import { answer } from './answer.ts';
+import { countDenials, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
 import { sqliteAsk } from './ask.ts';
 import type { Connection } from './connection.ts';
 
 export function sqliteLedger({ read }: Pick<Connection, 'read'>): Ledger {
   const ask = sqliteAsk({ read });
   return {
-    page: (query) =>
-      read((run) => toPage(answer(run, pageQuery(query), query), query.limit, answer(run, archivedBefore, undefined))),
+    page: async (query) => toPage(await ask(pageQuery(query), query), query.limit),
     settledThrough: () =>
       read((run) => run<{ seq: number | null }>('select max(seq) as seq from ledger').rows[0]?.seq ?? 0),
     denials: (question) => ask(countDenials, question),

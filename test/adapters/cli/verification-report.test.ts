@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { renderReport } from '../../../adapters/cli/verification-report.ts';
+import { archivedPart } from '../../../domain/ledger/archived-part.ts';
 import { type Month, parseMonth } from '../../../domain/ledger/time-range.ts';
+import { archivingOf, departedMonth } from '../../support/ledger/archivings.ts';
 
 const ROOT = 'a'.repeat(64);
 const OCTOBER = parseMonth('2026-10') as Month;
@@ -10,18 +12,64 @@ const broken = {
   verified: { checkpoints: 6, records: 1, archived: 3, lastMark: { checkpointId: 6, rootHash: ROOT } },
 } as const;
 const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
+const SHA256 = 'ab'.repeat(32);
+const archiving = archivingOf(
+  '2026-11-03T10:00:00Z',
+  departedMonth('2026-09'),
+  departedMonth('2026-10', [1, 3], [1, 9]),
+);
+const part = archivedPart({ seq: 12, ...archiving });
+const departed = part === undefined ? [] : [part];
+const EXPORTS = [
+  'Record 12 names what was archived. Verify each export with --archive, and compare its SHA-256:',
+  `  2026-09: no checkpoint, ${SHA256}`,
+  `  2026-10: checkpoints 1 to 3, ${SHA256}`,
+];
+const exported = {
+  archived_by: 12,
+  exports: [
+    { month: '2026-09', checkpoints: null, sequence: null, sha256: SHA256 },
+    { month: '2026-10', checkpoints: { first: 1, last: 3 }, sequence: { first: 1, last: 9 }, sha256: SHA256 },
+  ],
+};
 
 describe('The report of a verification', () => {
   it('ends with a line that contains only the last mark', () => {
-    const report = { kind: 'ledger', counts, recorded: [], lastMark: { checkpointId: 5, rootHash: ROOT } } as const;
+    const lastMark = { checkpointId: 5, rootHash: ROOT };
+    const report = { kind: 'ledger', counts: { ...counts, archived: 0 }, departed, recorded: [], lastMark } as const;
     expect(renderReport(report, true)).not.to.include('recorded').and.not.to.include('warnings');
     expect(renderReport(report, false).split('\n')).to.deep.equal([
       'The seal is intact: 5 checkpoints and 1 record verified.',
-      'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
       'Not sealed yet, so not verified: 2 records.',
       `5:${ROOT}`,
       '',
     ]);
+  });
+
+  it('never says only that the seal is intact if records were archived, and names their exports', () => {
+    const lastMark = { checkpointId: 5, rootHash: ROOT };
+    const report = { kind: 'ledger', counts, departed, recorded: [], lastMark, policyKeys: [] } as const;
+    expect(renderReport(report, false).split('\n')).to.deep.equal([
+      'The seal is intact but for 3 checkpoints whose records are archived: 5 checkpoints and 1 record verified.',
+      ...EXPORTS,
+      'Not sealed yet, so not verified: 2 records.',
+      'Its checkpoints were signed as the policy demands, by these keys:',
+      `5:${ROOT}`,
+      '',
+    ]);
+    const one = renderReport({ ...report, counts: { ...counts, archived: 1 } }, false);
+    expect(one).to.match(/^The seal is intact but for 1 checkpoint whose records are archived: /);
+    expect(JSON.parse(renderReport(report, true))).to.deep.equal({
+      intact: null,
+      checkpoints: 5,
+      records: 1,
+      archived_checkpoints: 3,
+      ...exported,
+      unsealed_records: 2,
+      policy: null,
+      keys: [],
+      last: `5:${ROOT}`,
+    });
   });
 
   it('never says that the seal is intact if it needed keys that the ledger itself names, and lists them', () => {
@@ -29,13 +77,14 @@ describe('The report of a verification', () => {
       { kid: 'former\u202e', thumbprint: 'thumb' },
       { kid: 'older', thumbprint: 'other' },
     ];
-    const report = { kind: 'ledger', counts, recorded, lastMark: { checkpointId: 5, rootHash: ROOT } } as const;
+    const lastMark = { checkpointId: 5, rootHash: ROOT };
+    const report = { kind: 'ledger', counts, departed, recorded, lastMark } as const;
     expect(renderReport(report, false).split('\n')).to.deep.equal([
       'Verified with keys that the ledger itself names: 5 checkpoints and 1 record verified.',
       'These keys are not published. Compare their thumbprints with a record that you kept elsewhere:',
       '  thumb',
       '  other',
-      'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
+      ...EXPORTS,
       'Not sealed yet, so not verified: 2 records.',
       `5:${ROOT}`,
       '',
@@ -47,6 +96,7 @@ describe('The report of a verification', () => {
       checkpoints: 5,
       records: 1,
       archived_checkpoints: 3,
+      ...exported,
       unsealed_records: 2,
       recorded_keys: recorded,
       last: `5:${ROOT}`,
@@ -57,7 +107,8 @@ describe('The report of a verification', () => {
     const late = { count: 3, first: { checkpointId: 4, seconds: 2 * 3600 + 1.5 } };
     const report = {
       kind: 'ledger',
-      counts,
+      counts: { ...counts, archived: 0 },
+      departed: [],
       recorded: [],
       lastMark: { checkpointId: 5, rootHash: ROOT },
       late,
@@ -123,7 +174,7 @@ describe('The report of a verification', () => {
   it('shows the part that was verified before the fault, and labels its last mark', () => {
     expect(renderReport(broken, false).split('\n').slice(1)).to.deep.equal([
       'Verified up to checkpoint 6: 6 checkpoints and 1 record.',
-      'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
+      'Of these, 3 checkpoints lacked the records, so only signature and link were verified.',
       `The last mark before the fault: 6:${ROOT}`,
       '',
     ]);

@@ -21,7 +21,8 @@ describe('comparing what a sink received with a ledger that lost its end', () =>
   it('counts a record once that the sink received twice, and none that was archived', async () => {
     const comparison = await compareSink(
       received(blocked(4, 'archived'), blocked(7, 'ada'), blocked(7, 'ada'), blocked(6, 'bob')),
-      { records: async () => [], archivedThrough: async () => ({ checkpointId: 1, lastSeq: 5 }) as never },
+      { records: async () => [] },
+      async () => ({ lastSeq: 5 }) as never,
     );
     expect(comparison).to.deep.include({ newest: 7, lost: 2, contradicted: [] });
     expect(comparison.repetitions.map(({ seq, request }) => [seq, request])).to.deep.equal([

@@ -38,9 +38,11 @@ for (const kind of databases) {
         taken += 1;
         seqs.push(...records.map(({ seq }) => seq));
       };
-      await exportRecords({ ledger: storage.checkpoints, turn: eventLoopTurn, write }, after).catch((error) => {
-        if (error.message !== 'gone') throw error;
-      });
+      await exportRecords({ ledger: storage.checkpoints, archivedPart, turn: eventLoopTurn, write }, after).catch(
+        (error) => {
+          if (error.message !== 'gone') throw error;
+        },
+      );
       return seqs;
     }
 
@@ -66,7 +68,12 @@ for (const kind of databases) {
     it('refuses to continue after a number that no sealed record has, as in a restored backup', async () => {
       const outcome = (after: number) =>
         exportRecords(
-          { ledger: storage.checkpoints, turn: eventLoopTurn, write: async () => expect.fail('it writes nothing') },
+          {
+            ledger: storage.checkpoints,
+            archivedPart,
+            turn: eventLoopTurn,
+            write: async () => expect.fail('it writes nothing'),
+          },
           after,
         );
       for (const after of [RECORDS + 1, 4711, Number.MAX_SAFE_INTEGER - 1]) {
@@ -85,15 +92,27 @@ for (const kind of databases) {
   });
 }
 
+/** Nothing was archived. */
+async function archivedPart() {
+  return undefined;
+}
+
 describe('The export of records', () => {
   it('returns the last sequence number that the archive removed, because records up to it may be missing', async () => {
     const ledger = {
       records: async () => [],
       sealing: async () => ({ kind: 'sealed' }) as never,
-      archivedThrough: async () => ({ lastSeq: 40 }) as never,
     };
     const through = (after: number) =>
-      exportRecords({ ledger, turn: eventLoopTurn, write: async () => undefined }, after);
+      exportRecords(
+        {
+          ledger,
+          archivedPart: async () => ({ lastSeq: 40 }) as never,
+          turn: eventLoopTurn,
+          write: async () => undefined,
+        },
+        after,
+      );
     expect(await through(0)).to.deep.equal({ kind: 'archived', through: 40 });
     expect(await through(39)).to.deep.equal({ kind: 'archived', through: 40 });
     expect(await through(40)).to.deep.equal({ kind: 'whole' });

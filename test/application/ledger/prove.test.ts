@@ -5,6 +5,7 @@ import { KEPT_SECONDS, RENEWED_AFTER_SECONDS } from '../../../application/ledger
 import { type Checkpoint, presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
 import { isProven, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';
+import { archivingOf, atTime, departedMonth } from '../../support/ledger/archivings.ts';
 import { type LedgerFixture, ledgerFixture, newKeys } from '../../support/ledger-fixture.ts';
 
 const EVERYTHING = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
@@ -73,29 +74,76 @@ describe('proving a record', () => {
     for (const seq of [70, 74, lastSeq]) await expectProven(await prove(seq), seq);
   });
 
-  it('names the checkpoint of an archived record', async () => {
-    const checkpoint = await fixture.sealed(9);
-    const { checkpoints } = fixture.storage;
-    const archived = { kind: 'archived', checkpoint } as const;
-    const prove = fixture.prover({
-      checkpoints: { ...checkpoints, sealing: async () => archived } as typeof checkpoints,
-    });
-    expect(await prove(3)).to.deep.equal(archived);
-  });
+  describe('of an archived month', () => {
+    const DECEMBER = '2026-12-03T10:00:00Z';
+    const leave = () => fixture.withoutTriggers.exec("delete from ledger where event <> 'audit.archived'");
 
-  it("detects that a month was archived while it read the month's records", async () => {
-    const checkpoint = await fixture.sealed(9);
-    const { checkpoints } = fixture.storage;
-    const archived = { kind: 'archived', checkpoint } as const;
-    let left = false;
-    const leaving: Partial<typeof checkpoints> = {
-      sealing: async (seq) => (left ? archived : checkpoints.sealing(seq)),
-      records: async () => {
-        left = true;
-        return [];
-      },
-    };
-    expect(await fixture.prover({ checkpoints: { ...checkpoints, ...leaving } })(3)).to.deep.equal(archived);
+    async function recordOf(lastSeq: number): Promise<void> {
+      await fixture.storage.ledger.append(archivingOf(DECEMBER, departedMonth('2026-11', [1, 1], [1, lastSeq])));
+    }
+
+    it('names the checkpoint of a record, if a sealed record names its month', async () => {
+      const checkpoint = await fixture.sealed(9);
+      await recordOf(checkpoint.lastSeq);
+      await fixture.sealed(0);
+      const prove = fixture.prover();
+      await expectProven(await prove(3), 3);
+      leave();
+      expect(await fixture.prover()(3)).to.deep.equal({ kind: 'archived', checkpoint });
+      await expectProven(await prove(10), 10);
+    });
+
+    it("detects that the month is archived while it reads the month's records", async () => {
+      const checkpoint = await fixture.sealed(9);
+      await recordOf(checkpoint.lastSeq);
+      await fixture.sealed(0);
+      const { checkpoints } = fixture.storage;
+      let isFirst = true;
+      const records: typeof checkpoints.records = async (...asked) => {
+        if (isFirst) leave();
+        isFirst = false;
+        return checkpoints.records(...asked);
+      };
+      const outcome = await fixture.prover({ checkpoints: { ...checkpoints, records } })(3);
+      expect(outcome).to.deep.equal({ kind: 'archived', checkpoint });
+    });
+
+    const others: readonly (readonly [string, (lastSeq: number) => Promise<unknown>])[] = [
+      ['nothing', async () => undefined],
+      [
+        'a row of ledger_archives',
+        async (lastSeq) =>
+          fixture.withoutTriggers.exec(
+            `insert into ledger_archives values ('2026-11', ${atTime('2026-12-01T00:00:00Z')}, 1, 1, 1, 1, ${lastSeq})`,
+          ),
+      ],
+      ['a record that is not sealed', recordOf],
+      [
+        'a record that was inserted into a sealed range',
+        async (lastSeq) => {
+          await fixture.sealed(9);
+          const { at, detail } = archivingOf(DECEMBER, departedMonth('2026-11', [1, 1], [1, lastSeq]));
+          fixture.withoutTriggers
+            .prepare("update ledger set ts = ?, event = 'audit.archived', detail = ? where seq = 12")
+            .run(at, detail);
+        },
+      ],
+      [
+        'a sealed record that names less',
+        async () => {
+          await fixture.storage.ledger.append(archivingOf(DECEMBER, departedMonth('2026-11')));
+          await fixture.sealed(0);
+        },
+      ],
+    ];
+    for (const [what, write] of others) {
+      it(`gives no proof, and does not say that records were archived, because of ${what}`, async () => {
+        const checkpoint = await fixture.sealed(9);
+        await write(checkpoint.lastSeq);
+        leave();
+        expect(await fixture.prover()(3)).to.deep.equal({ kind: 'broken', checkpoint });
+      });
+    }
   });
 
   const edits: readonly (readonly [string, string])[] = [

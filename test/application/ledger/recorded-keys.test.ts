@@ -5,7 +5,6 @@ import { readCheckpointVerifier } from '../../../adapters/jose/checkpoint-signat
 import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { type VerifiableLedger, verifyLedger } from '../../../application/ledger/verify.ts';
-import { plusSeconds } from '../../../domain/instant.ts';
 import { databases, sqliteFile } from '../../support/databases.ts';
 import { type Evidence, evidence } from '../../support/log/evidence.ts';
 
@@ -67,24 +66,6 @@ for (const kind of databases) {
         recorded: [0, 2],
       });
       expect(await verify(ledger, [0], [1])).to.deep.include({ kind: 'broken', fault: unknown(3) });
-    });
-
-    it('are not believed for a record of a checkpoint whose records were archived in part', async () => {
-      const { checkpoints } = ledger.storage;
-      const [first, second] = await checkpoints.page(0, 2);
-      if (first === undefined || second === undefined) throw new Error('not sealed');
-      const archivedBefore = plusSeconds(first.closedAt, -3600);
-      const read = {
-        ...checkpoints,
-        archivedThrough: async () => ({ ...second, archivedBefore }),
-        // The last record of each of the two is gone, and the record that names the key is still there.
-        async records(...asked: Parameters<typeof checkpoints.records>) {
-          const gone = [first.lastSeq, second.lastSeq];
-          return (await checkpoints.records(...asked)).filter(({ seq }) => !gone.includes(seq));
-        },
-      };
-      expect(await verify(ledger, [2], [0, 1], read)).to.deep.include({ kind: 'broken', fault: unknown(1) });
-      expect(await verify(ledger, [0, 2], [1], read)).to.deep.equal({ kind: 'intact', recorded: [1] });
     });
 
     it('are not needed to find a key that is neither published nor recorded', async () => {

@@ -6,8 +6,14 @@
 
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
+import { verifyLedger } from '../../../application/ledger/verify.ts';
+import { instantFromMillis } from '../../../domain/instant.ts';
 import type { LedgerFault } from '../../../domain/ledger/log-fault.ts';
-import { databases } from '../../support/databases.ts';
+import { databases, type OutsideConnection } from '../../support/databases.ts';
+import { seal } from '../../support/ledger/fill.ts';
+import { makeSealingKey } from '../../support/ledger/sealing-key.ts';
 import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 import { byLength } from '../../support/length.ts';
 
@@ -169,6 +175,13 @@ describe('tampering with a sealed ledger', function () {
   });
 });
 
+/** The owner can lift the guards. */
+async function lift(outside: OutsideConnection, statement: string): Promise<void> {
+  await outside.sql(
+    `grant delete on ledger to current_user; alter table ledger disable trigger user; ${statement}; alter table ledger enable trigger user`,
+  );
+}
+
 describe('records with a duplicate number, which Postgres allows', function () {
   this.timeout(120_000);
   const postgres = databases.find(({ engine }) => engine === 'postgres');
@@ -193,6 +206,54 @@ describe('records with a duplicate number, which Postgres allows', function () {
       }
       expect(seqs, `pages of ${limit}`).to.deep.equal([1, 2, 3, 4, 4, 5, 6, 7, 8, 9]);
     }
+    await outside.close();
+    await storage.close();
+    await database.drop();
+  });
+
+  it('are a fault, whether they are sealed or not, and the fault names both', async () => {
+    const database = await postgres?.fresh();
+    const storage = await database?.open();
+    const outside = await database?.outside?.();
+    if (database === undefined || storage === undefined || outside === undefined) throw new Error('no Postgres');
+    const key = await makeSealingKey();
+    const { checkpoints } = storage;
+    const verify = () =>
+      verifyLedger({ ledger: checkpoints, verifier: key.verifier, hash: sha256Bytes, turn: eventLoopTurn });
+    const insert = (seq: number, day: number, event: string) =>
+      outside.sql(
+        `insert into ledger (seq, ts, event, decision) values (${seq}, '2026-10-0${day} 12:00Z', '${event}', 'deny')`,
+      );
+    const at = async (day: number) =>
+      seal(storage, key.signer, instantFromMillis(Date.parse(`2026-10-0${day}T13:00:00Z`)));
+    await outside.sql("select setval('ledger_seq', 9)");
+    for (const seq of [1, 2, 3, 4]) await insert(seq, 1, 'admin.denied');
+    await at(1);
+    for (const seq of [5, 6, 7]) await insert(seq, 2, 'token.denied');
+    expect(await verify()).to.have.property('kind', 'intact');
+    const of = (seq: number, one: string, other: string) => ({ kind: 'number_twice', seq, records: [one, other] });
+    const admin = 'admin.denied of 2026-10-01T12:00:00.000Z';
+    const token = 'token.denied of 2026-10-02T12:00:00.000Z';
+    const added = 'task.revoked of 2026-10-03T12:00:00.000Z';
+    // The first and the last of a checkpoint, the first and the last unsealed one, and one of another range's end.
+    for (const [seq, fault] of [
+      [1, of(1, admin, added)],
+      [4, of(4, admin, added)],
+      [5, of(5, token, added)],
+      [7, of(7, token, added)],
+    ] as const) {
+      await insert(seq, 3, 'task.revoked');
+      const outcome = await verify();
+      expect('fault' in outcome && outcome.fault).to.deep.equal(fault);
+      await lift(outside, "delete from ledger where event = 'task.revoked'");
+    }
+    expect(await verify()).to.have.property('kind', 'intact');
+    // Both are sealed together. The range has a hole, so the checkpoint is not larger than it.
+    await insert(9, 2, 'token.denied');
+    await insert(9, 3, 'task.revoked');
+    await at(4);
+    const sealed = await verify();
+    expect('fault' in sealed && sealed.fault).to.deep.equal(of(9, token, added));
     await outside.close();
     await storage.close();
     await database.drop();

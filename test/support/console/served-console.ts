@@ -13,6 +13,7 @@ import { eventLoopTurn, timeLimit } from '../../../adapters/platform/system-cloc
 import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
 import { sharedExamination } from '../../../application/doctor/shared-examination.ts';
+import { findArchivedPart } from '../../../application/ledger/find-archived-part.ts';
 import { proveRecord } from '../../../application/ledger/prove.ts';
 import { listCheckpoints, listNewestCheckpoints, queryLedger } from '../../../application/ledger/query.ts';
 import { recordStream } from '../../../application/ledger/record-stream.ts';
@@ -61,12 +62,13 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
   const clock = { now };
   const stream = recordStream({ ledger, checkpoints, turn: eventLoopTurn, timeLimit });
   const trees = sealedTrees({ checkpoints, verifier: NO_KEYS, hash: sha256Bytes, clock, turn: eventLoopTurn });
+  const archivedPart = findArchivedPart({ checkpoints, trees, hash: sha256Bytes });
   const audit: AuditSurface = {
     apiKey: undefined,
     refuse: async () => undefined,
-    query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
+    query: (question) => queryLedger({ ledger, archivedPart, clock, digest: sha256 }, question),
     checkpoints: (question) => listCheckpoints({ checkpoints }, question),
-    prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
+    prove: (seq, memory) => proveRecord({ checkpoints, trees, archivedPart, hash: sha256Bytes }, seq, memory),
     streaming: {
       stream,
       clock,

@@ -3,6 +3,7 @@
 import type { TestDatabase } from '../databases.ts';
 import type { Mandate } from '../mandate.ts';
 import type { Storage } from '../storage.ts';
+import { archivingOf, departedMonth } from './archivings.ts';
 import { sealAnew } from './resealing.ts';
 import { makeSealingKey, type SealingKey } from './sealing-key.ts';
 import type { Tampering } from './tampering.ts';
@@ -76,13 +77,44 @@ async function restoreBackup({ tampering }: Kept): Promise<void> {
   );
 }
 
-async function markAsArchived({ tampering, engine }: Kept): Promise<void> {
-  const at = engine === 'sqlite' ? '1' : 'now()';
+/** The row of an archive that never was. @param before the first instant that stays, as SQL */
+async function list({ tampering, engine }: Kept, before: string, month = '2026-01'): Promise<void> {
+  const at = engine === 'sqlite' ? '1' : "'2026-02-01Z'";
   await tampering.sql(
     `insert into ledger_archives
         (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
-      select '2026-01', ${at}, ${at}, 1, max(checkpoint_id), 1, max(last_seq) from checkpoints`,
-    'delete from ledger where seq <= (select max(last_seq) from checkpoints)',
+      select '${month}', ${before}, ${at}, 1, max(checkpoint_id), 1, max(last_seq) from checkpoints`,
+  );
+}
+
+const listAsArchived = (kept: Kept) => list(kept, kept.engine === 'sqlite' ? '1' : "'2026-02-01Z'");
+/** In the middle of a month. A record of checkpoint 2 may then seem to be of a month that stays. */
+const listMidMonth = (kept: Kept) => list(kept, `(select min(ts) from ledger where seq >= ${IN_SECOND('first_seq')})`);
+const deleteSealed = ({ tampering }: Kept) =>
+  tampering.sql('delete from ledger where seq <= (select max(last_seq) from checkpoints)');
+const deleteSecond = ({ tampering }: Kept) =>
+  tampering.sql(`delete from ledger where seq between ${IN_SECOND('first_seq')} and ${IN_SECOND('last_seq')}`);
+
+/** The record of an archive that never was. The service seals it as any other. */
+async function recordAsArchived({ mandate, storage }: Kept): Promise<void> {
+  const third = await storage.checkpoints.newest();
+  if (third === undefined) throw new Error('nothing was sealed');
+  const { checkpointId, lastSeq } = third;
+  await storage.ledger.append({
+    ...archivingOf('2026-01-01T00:00:00Z', departedMonth('2026-01', [1, checkpointId], [1, lastSeq])),
+    at: mandate.clock.now(),
+  });
+}
+
+/** The same record, in the place of a sealed one. */
+async function putAsArchived({ mandate, storage, tampering, engine }: Kept): Promise<void> {
+  const second = (await storage.checkpoints.page(1, 1))[0];
+  const at = mandate.clock.now();
+  const { detail } = archivingOf('2026-01-01T00:00:00Z', departedMonth('2026-01', [1, 1], [1, second?.firstSeq ?? 0]));
+  const ts = engine === 'sqlite' ? String(at) : `to_timestamp(${at / 1e6})`;
+  await tampering.sql(
+    `update ledger set event = 'audit.archived', ts = ${ts}, detail = '${detail}' where seq = ${IN_SECOND('last_seq')}`,
+    `delete from ledger where seq < ${IN_SECOND('first_seq')}`,
   );
 }
 
@@ -91,16 +123,6 @@ const insertOutside = ({ tampering }: Kept) =>
   tampering.sql(
     "insert into ledger (seq, ts, event, sponsor, decision) select -9007199254740995, ts, event, 'ceo', 'allow' from ledger where seq = 1",
   );
-
-/** The row of an archive that never was. The other record of the checkpoint is still there. */
-const listAsArchived = ({ tampering, engine }: Kept) => {
-  const at = engine === 'sqlite' ? '1' : "'2026-02-01Z'";
-  return tampering.sql(
-    `insert into ledger_archives
-        (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
-      select '2026-01', ${at}, ${at}, 1, max(checkpoint_id), 1, max(last_seq) from checkpoints`,
-  );
-};
 
 const changeAll = ({ tampering }: Kept) => tampering.sql("update ledger set reason = 'harmless'");
 
@@ -111,8 +133,19 @@ export const CHANGES: Readonly<Record<string, readonly [Restart, ...((kept: Kept
   'A sealed record deleted': ['running', remove],
   'Records inserted, an unsealed record changed': ['running', changeUnsealed, insert],
   'A record inserted with a number below 1': ['running', insertOutside],
-  'Sealed records deleted, and marked as archived': ['running', markAsArchived],
+  'Sealed records deleted, and marked as archived; service restarted': ['restarted', listAsArchived, deleteSealed],
+  'Records of one checkpoint deleted, and marked as archived': ['running', listAsArchived, deleteSecond],
   'A sealed record changed, the other deleted, and all marked as archived': ['running', alter, remove, listAsArchived],
+  'The same, marked with a time within a month': ['running', alter, remove, listMidMonth],
+  'Sealed records deleted, and a sealed one replaced by one that says they were archived; service restarted': [
+    ...(['restarted', putAsArchived] as const),
+  ],
+  'Sealed records deleted, and a record inserted that says they were archived; service restarted': [
+    ...(['restarted', recordAsArchived, deleteSealed] as const),
+  ],
+  'A sealed record changed, the other deleted, and a record inserted that says they were archived': [
+    ...(['running', alter, remove, recordAsArchived] as const),
+  ],
   'The end cut off, with its checkpoint': ['halted', cutOff],
   'The end cut off; service restarted': ['restarted', cutOff],
   'Records rewritten, all checkpoints deleted': ['running', alter, remove, removeCheckpoints],

@@ -15,7 +15,7 @@ import type { Archives } from './archives.ts';
 import { FILES, type Fixture, partitions, SEPTEMBER, THIS_MONTH } from './archives.ts';
 
 export function testCommandLine(suite: Archives): void {
-  const { emptyScene, fixture, expectAllArchived } = suite;
+  const { emptyScene, fixture, whileSealing, expectAllArchived } = suite;
 
   describe('on the command line', () => {
     const settingsOf = (made: Fixture) => ({ ...made.database.settings, 'Service:Signing:Keys:0:Pem': suite.key.pem });
@@ -41,7 +41,7 @@ export function testCommandLine(suite: Archives): void {
 
     it('reports the export of each month, and reports in a second run that no month is left', async () => {
       const made = await fixture();
-      const first = await runMandate(lineOf(made), settingsOf(made));
+      const first = await whileSealing(made, () => runMandate(lineOf(made), settingsOf(made)));
       expect(first.code, first.err).to.equal(0);
       expect(first.out).to.include('2026-09 has left: 2 checkpoints and 20 records are in ');
       expect(first.out).to.include('2026-10 has left: 1 checkpoint and 5 records are in ');
@@ -54,7 +54,7 @@ export function testCommandLine(suite: Archives): void {
     it('prints a line of JSON for each month with --json, and no line if no month is left', async () => {
       const made = await fixture();
       const line = lineOf(made, '--json');
-      const { code, out, err } = await runMandate(line, settingsOf(made));
+      const { code, out, err } = await whileSealing(made, () => runMandate(line, settingsOf(made)));
       expect([code, err]).to.deep.equal([0, '']);
       const [september, october, ...more] = out.split('\n');
       expect(more).to.deep.equal(['']);
@@ -150,7 +150,7 @@ export function testCommandLine(suite: Archives): void {
       expect(unknown.err).to.match(/^mandate: 2026-09 was not exported, because the seal is not intact\. .*key/);
       expect(await partitions(made.owner)).to.include('ledger_2026_09');
       writeFileSync(jwks, JSON.stringify({ keys: [...another.jwks.keys, ...key.jwks.keys] }));
-      const end = await runMandate(line, settings);
+      const end = await whileSealing(made, () => runMandate(line, settings));
       expect(end.code, end.err).to.equal(0);
       rmSync(jwks);
       await expectAllArchived(made);

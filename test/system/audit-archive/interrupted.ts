@@ -17,10 +17,10 @@ import { FILES, type Fixture, partitions, THIS_MONTH } from './archives.ts';
 const KILLED_AT = byLength({ short: [0.9, 1.1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
 
 export function testInterruptions(suite: Archives): void {
-  const { fixture, ageDrafts, expectAllArchived } = suite;
+  const { fixture, whileSealing, ageDrafts, expectAllArchived } = suite;
 
   describe('after an interruption', () => {
-    type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'sha256' | 'remove' | 'exported';
+    type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'sha256' | 'record' | 'remove' | 'exported';
     class Interrupted extends Error {}
 
     /** Lets call number `nth` of a step fail, before or after it has its effect. */
@@ -55,12 +55,13 @@ export function testInterruptions(suite: Archives): void {
           databaseTime: archives.databaseTime,
           heldBefore: archives.heldBefore,
           exported: wrap('exported', archives.exported),
+          record: wrap('record', archives.record),
           remove: wrap('remove', archives.remove),
         },
       };
     }
 
-    for (const step of ['prepare', 'find', 'draft', 'publish', 'remove', 'exported'] as const) {
+    for (const step of ['prepare', 'find', 'draft', 'publish', 'record', 'remove', 'exported'] as const) {
       for (const when of ['before', 'after'] as const) {
         it(`archives every record once if earlier runs failed ${when} the step "${step}"`, async () => {
           const made = await fixture();
@@ -99,14 +100,14 @@ export function testInterruptions(suite: Archives): void {
       for (const share of KILLED_AT) {
         const { child, ended } = startCommand(line, settings);
         const timer = setTimeout(() => child.kill('SIGKILL'), usual * share);
-        await ended;
+        await whileSealing(made, () => ended);
         clearTimeout(timer);
       }
       ageDrafts(made);
       // Postgres may not have closed the session of the last killed run yet.
-      let end = await runMandate(line, settings);
+      let end = await whileSealing(made, () => runMandate(line, settings));
       for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
-        end = await runMandate(line, settings);
+        end = await whileSealing(made, () => runMandate(line, settings));
       }
       expect(end.code, end.err).to.equal(0);
       await expectAllArchived(made);

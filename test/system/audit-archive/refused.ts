@@ -12,7 +12,8 @@ import { describeStop } from '../../../domain/ledger/archiving.ts';
 import type { Month } from '../../../domain/ledger/time-range.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import type { OutsideConnection } from '../../support/databases.ts';
-import { append, seal } from '../../support/ledger/fill.ts';
+import { append, fullEntry, seal } from '../../support/ledger/fill.ts';
+import { makeSealingKey } from '../../support/ledger/sealing-key.ts';
 import type { Archives } from './archives.ts';
 import { FILES, type Fixture, monthOf, NOVEMBER, NOW, OCTOBER, partitions, SEPTEMBER, THIS_MONTH } from './archives.ts';
 
@@ -68,14 +69,61 @@ export function testRefusals(suite: Archives): void {
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
     });
 
-    it('a later month with an unsealed record, after archiving the earlier months', async () => {
+    it('a later month that gets a record meanwhile, after archiving the earlier months', async () => {
       const made = await fixture();
-      await append(made.storage, 1, OCTOBER, 90);
-      expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({
+      const { archives } = made.archiving;
+      const remove: typeof archives.remove = async (departure) => {
+        const outcome = await archives.remove(departure);
+        await append(made.storage, 1, OCTOBER, 90);
+        return outcome;
+      };
+      expect(await archive(THIS_MONTH, { ...made.archiving, archives: { ...archives, remove } })).to.deep.equal({
         months: 1,
-        stop: { kind: 'not_sealed', month: '2026-10' },
+        stop: { kind: 'gained', month: '2026-10', partition: 'ledger_2026_10' },
       });
       expect(readdirSync(made.directory)).to.deep.equal(FILES.slice(0, 1));
+    });
+
+    it('a month whose record is not sealed in time, and archives it once the record is sealed', async () => {
+      const { key } = suite;
+      const made = await fixture();
+      const stop = await refusal(made, THIS_MONTH, { untilSealed: async (isSealed) => isSealed() });
+      expect(stop).to.deep.equal({ kind: 'record_not_sealed', month: '2026-09' });
+      const [record] = await made.storage.checkpoints.archivings();
+      expect(record?.checkpoint).to.equal(undefined);
+      await seal(made.storage, key.signer, NOW);
+      await refusal(made, monthOf('2026-10'), {
+        archives: { ...made.archiving.archives, remove: async () => 'locked' },
+      });
+      expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
+      expect((await made.storage.checkpoints.archivings())[1]).to.deep.equal({ ...record, checkpoint: 5 });
+      await expectAllArchived(made);
+    });
+
+    it('a month whose record is sealed by a checkpoint that does not verify', async () => {
+      const made = await fixture();
+      const another = await makeSealingKey();
+      const untilSealed: Archiving['untilSealed'] = async (isSealed) => {
+        await seal(made.storage, another.signer, NOW);
+        return isSealed();
+      };
+      const stop = await refusal(made, THIS_MONTH, { untilSealed });
+      expect(stop).to.deep.include({ kind: 'not_intact', fault: { kind: 'unknown_key', checkpointId: 5 } });
+    });
+
+    it('a month whose record would leave with it, or is not sealed', async () => {
+      const made = await fixture();
+      const { archives } = made.archiving;
+      const range = { firstCheckpoint: 1, lastCheckpoint: 2, firstSeq: 1, lastSeq: 20 };
+      const before = await archives.exported();
+      const held = await partitions(made.owner);
+      await archives.record(fullEntry(0, NOW));
+      await archives.record({ at: NOW, event: 'audit.archived', decision: 'allow' });
+      for (const recordedAs of [1, 4, 20, 27, 29, 30, 31]) {
+        const departure = { month: monthOf('2026-09'), at: NOW, before, range, recordedAs };
+        expect(await archives.remove(departure), String(recordedAs)).to.equal('unrecorded');
+      }
+      expect(await partitions(made.owner)).to.deep.equal(held);
     });
 
     it('a month with an altered record', async () => {
@@ -103,7 +151,7 @@ export function testRefusals(suite: Archives): void {
         fault: { kind: 'tree_size', checkpointId: 2, sealed: 10, held: 9 },
       });
       await row('2020-02', '2026-10-01Z');
-      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
+      expect(await refusal(made, THIS_MONTH)).to.have.property('kind', 'not_intact');
     });
 
     for (const [what, row] of [

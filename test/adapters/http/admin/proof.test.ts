@@ -3,6 +3,7 @@ import type { Checkpoints } from '../../../../application/ports/checkpoints.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { archivingOf, departedMonth } from '../../../support/ledger/archivings.ts';
 
 const entry = { at: NOON, event: 'token.denied', decision: 'deny', reason: 'invalid_request' } as const;
 
@@ -45,20 +46,36 @@ describe('GET /audit/records/{seq}/proof', () => {
   }
 });
 
-describe('GET /audit/records/{seq}/proof of an archived record', () => {
-  it('is answered with 410 and the checkpoint whose export holds it', async () => {
+describe('GET /audit/records/{seq}/proof of a record that is gone', () => {
+  const AUGUST = departedMonth('2026-08', [1, 2], [1, 4]);
+
+  async function startWithout(change: (api: AdminApi) => Promise<void>): Promise<AdminApi> {
     const api = await startSealed((checkpoints) => ({
       ...checkpoints,
-      async sealing(seq) {
-        const sealing = await checkpoints.sealing(seq);
-        return sealing.kind === 'sealed' ? { ...sealing, kind: 'archived' } : sealing;
-      },
+      records: async (...asked) => (await checkpoints.records(...asked)).filter(({ seq }) => seq > 4),
     }));
+    await change(api);
+    await api.seal();
+    return api;
+  }
+
+  it('is answered with 410 and the checkpoint whose export holds it, if a sealed record says that it was archived', async () => {
+    const api = await startWithout((made) => made.storage.ledger.append(archivingOf('2026-09-20T12:00:00Z', AUGUST)));
     const answer = await api.send('get', '/audit/records/4/proof');
     expect([answer.status, answer.type]).to.deep.equal([410, 'application/problem+json']);
     expect(answer.body).to.deep.include({ title: 'Gone', status: 410, checkpoint: 2 });
     expect(answer.body.detail).to.match(/checkpoint 2\b/);
-    expect((await api.send('get', '/audit/records/5/proof')).status).to.equal(404);
+    expect((await api.send('get', '/audit/records/7/proof')).status).to.equal(404);
+    expect((await api.send('get', '/audit')).body.archived_before).to.equal('2026-09-01T00:00:00Z');
+    await api.stop();
+  });
+
+  it('is answered with 500 if no sealed record says so', async () => {
+    const api = await startWithout((made) => made.storage.ledger.append(entry));
+    await api.storage.ledger.append(archivingOf('2026-09-20T12:00:00Z', AUGUST));
+    const answer = await api.send('get', '/audit/records/4/proof');
+    expect([answer.status, answer.body.title]).to.deep.equal([500, 'Internal Server Error']);
+    expect((await api.send('get', '/audit')).body.archived_before).to.equal(null);
     await api.stop();
   });
 });

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { DatabaseRefusal } from '../../../../adapters/storage/database-refusal.ts';
 import { openPostgresArchives } from '../../../../adapters/storage/postgres/archives.ts';
-import type { Month } from '../../../../domain/ledger/time-range.ts';
+import { type Month, startOfMonth } from '../../../../domain/ledger/time-range.ts';
+import { sealed } from '../../../contract/minimal-sealer.ts';
 import { anEntry } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import {
@@ -120,9 +121,10 @@ describe('A serving role that may create in the schema', function () {
     const before = await archives.exported();
     const held = await archives.heldBefore('2027-01' as Month);
     expect(held.map(({ partition }) => partition)).to.include('ledger_2026_11');
-    const entry = anEntry('audit.archived', { at: NOON });
-    const range = { firstCheckpoint: 1, lastCheckpoint: 1, firstSeq: 1, lastSeq: 1 };
-    const departure = { month: '2026-11' as Month, at: NOON, before, range, entry };
+    await archives.record(anEntry('audit.archived', { at: startOfMonth('2026-12' as Month) }));
+    const { lastSeq: recordedAs } = await sealed(opened.checkpoints);
+    const range = { firstCheckpoint: 1, lastCheckpoint: 1, firstSeq: 1, lastSeq: recordedAs };
+    const departure = { month: '2026-11' as Month, at: NOON, before, range, recordedAs };
     expect(await archives.exclusively(() => archives.remove(departure))).to.deep.equal({ answer: 'removed' });
     await opened.close();
     // The record of the removal.

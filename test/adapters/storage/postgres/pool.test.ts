@@ -183,7 +183,7 @@ describe('The connections of a serving process', function () {
         rows: [
           name === 'server_identity'
             ? identity
-            : { found: null, archived_before: null, holds_committed: true, seq: null, ts: null },
+            : { found: null, archiving: null, holds_committed: true, seq: null, ts: null },
         ] as never,
         count: 1,
       });

@@ -1,12 +1,10 @@
--- archivedThrough
+-- listArchivings
 -- postgres
-select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature, a.archived_before
-  from (select max(last_checkpoint) as id, max(archived_before) as archived_before from ledger_archives) a
-  join checkpoints c on c.checkpoint_id = a.id;
+select ledger.seq, ledger.ts, ledger.event, ledger.task_id, ledger.agent_id, ledger.sponsor, ledger.audience, ledger.scope, ledger.jti, ledger.delegation_depth, ledger.decision, ledger.reason, ledger.count, ledger.detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where event = 'audit.archived' and event <> 'token.issued' and seq <= 9007199254740991
+  order by ts desc, seq desc limit 100;
 -- sqlite
-select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature, a.archived_before
-  from (select max(last_checkpoint) as id, max(archived_before) as archived_before from ledger_archives) a
-  join checkpoints c on c.checkpoint_id = a.id;
+select ledger.seq, ledger.ts, ledger.event, ledger.task_id, ledger.agent_id, ledger.sponsor, ledger.audience, ledger.scope, ledger.jti, ledger.delegation_depth, ledger.decision, ledger.reason, ledger.count, ledger.detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where event = 'audit.archived' and event <> 'token.issued' and seq <= 9007199254740991
+  order by ts desc, seq desc limit 100;
 
 -- listCheckpointKeys
 -- postgres
@@ -44,8 +42,6 @@ select cast(coalesce(
 
 -- sealingOf
 -- postgres
-select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature, $1 <= (select max(last_seq) from ledger_archives) as archived
-  from checkpoints c where c.last_seq >= $1 order by c.last_seq limit 1;
+select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.last_seq >= $1 order by c.last_seq limit 1;
 -- sqlite
-select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature, ? <= (select max(last_seq) from ledger_archives) as archived
-  from checkpoints c where c.last_seq >= ? order by c.last_seq limit 1;
+select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.last_seq >= ? order by c.last_seq limit 1;

@@ -1,9 +1,3 @@
--- archivedBefore
--- postgres
-select max(archived_before) as archived_before from ledger_archives;
--- sqlite
-select max(archived_before) as archived_before from ledger_archives;
-
 -- countDenials
 -- postgres
 select minute, reason, count(*) as records, sum(denials) as denials
