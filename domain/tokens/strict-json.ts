@@ -93,7 +93,8 @@ function hasUnambiguousMembers(text: string): boolean {
   return true;
 }
 
-function endOfString(text: string, start: number): number | undefined {
+/** @param start the place of the opening quotation mark */
+export function endOfString(text: string, start: number): number | undefined {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === 0x22) return at;

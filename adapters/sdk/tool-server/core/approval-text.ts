@@ -9,10 +9,11 @@ import {
   MAX_VALUE,
   readDigest,
 } from '../../../../domain/approvals/approval-request.ts';
+import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
 import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
 import type { TaskTokenClaims } from './claims.ts';
-import type { RefusalReason } from './refusal.ts';
+import { type RefusalReason, RefusedCall } from './refusal.ts';
 
 /** The control plane refuses control characters and line breaks. Its page shows bidirectional characters as visible signs. */
 export interface ApprovalText {
@@ -56,6 +57,13 @@ export interface McpCall {
  */
 export type DescribeCall<Call> = (call: Call) => ApprovalText | false | Promise<ApprovalText | false>;
 
+/**
+ * As `DescribeCall`. It also gets the JSON of the call as it was sent, `undefined` without one, and may say why it refuses the
+ * call.
+ */
+export type DescribeSentCall<Call> = (call: Call, sent: SentJson | undefined) => Described | Promise<Described>;
+type Described = ApprovalText | false | RefusedCall;
+
 /** Agents wait for the answer, and clients time out after a minute. */
 const DESCRIBE_TIMEOUT_MS = 5000;
 
@@ -84,24 +92,42 @@ export const CALL_TO_APPROVE = optionsOf({
 } satisfies Checks<CallToApprove>);
 
 /**
- * The call to approve. Its text is checked before the request is signed.
+ * The call to approve. Its text is checked before the request is signed. A number that a double rounds is refused: the lines
+ * have the rounded one, and the next reader of the call may find another.
  *
  * @param call is frozen
+ * @param sent the JSON of the call as it was sent; `undefined` without one
  * @throws Error without a part of the call: if `describe` throws or is late
  */
 export async function callToApprove<Call>(
   digest: string,
-  describe: DescribeCall<Call>,
+  describe: DescribeSentCall<Call>,
   call: Call,
-): Promise<CallToApprove | RefusalReason> {
+  sent: SentJson | undefined,
+): Promise<CallToApprove | RefusalReason | RefusedCall> {
   const late = () => new Error(`approval did not answer within ${DESCRIBE_TIMEOUT_MS} ms.`);
-  const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call), late);
-  return text === false ? 'arguments_refused' : { ...text, digest };
+  const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call, sent), late);
+  if (text === false) return 'arguments_refused';
+  if (text instanceof RefusedCall) return text;
+  return sent !== undefined && holdsRounded(sent) ? ROUNDED : { ...text, digest };
 }
 
-async function described<Call>(describe: DescribeCall<Call>, call: Call): Promise<ApprovalText | false> {
+const ROUNDED = new RefusedCall('A number has more digits, or another sign, than every reader keeps.');
+
+/** Whether a number of the value is another one as a double. */
+export function holdsRounded(value: SentJson): boolean {
+  if (value instanceof SentNumber) return !isHeldByDouble(value.text);
+  if (Array.isArray(value)) return value.some(holdsRounded);
+  return isSentObject(value) && Object.values(value).some(holdsRounded);
+}
+
+async function described<Call>(
+  describe: DescribeSentCall<Call>,
+  call: Call,
+  sent: SentJson | undefined,
+): Promise<Described> {
   try {
-    return await describe(call);
+    return await describe(call, sent);
   } catch {
     // The cause is dropped, because it may quote the call.
     throw new Error('approval threw an error.');

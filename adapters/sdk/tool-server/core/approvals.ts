@@ -14,7 +14,7 @@ import { type ApprovalKey, requestSigner } from './approval-key.ts';
 import { CALL_TO_APPROVE, type CallToApprove } from './approval-text.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
-import type { RefusalDetail, RefusalReason } from './refusal.ts';
+import { type RefusalDetail, type RefusalReason, RefusedCall } from './refusal.ts';
 
 export type ApprovalAnswer =
   /** The person approved this call, and it was not let through before. */
@@ -120,7 +120,7 @@ export async function approvalFault(
     describe,
     headers,
   }: {
-    readonly describe: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
+    readonly describe: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
     readonly headers: IncomingHttpHeaders | undefined;
   },
   claims: TaskTokenClaims,
@@ -134,6 +134,7 @@ export async function approvalFault(
   try {
     const call = await describe(claims);
     if (typeof call === 'string') return { reason: call };
+    if (call instanceof RefusedCall) return call;
     answer = await asking.ask({ text, taskId: claims.task.id }, call, headers);
   } catch (error) {
     report(error);

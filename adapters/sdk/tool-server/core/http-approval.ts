@@ -1,10 +1,11 @@
 /** The approval of a call of a web framework: reads the raw body, computes the digest, and describes the call. */
 
 import type { IncomingMessage } from 'node:http';
+import { readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { type Check, callable, optional } from '../../arguments.ts';
-import { callToApprove, type DescribeCall, type HttpCall } from './approval-text.ts';
+import { callToApprove, type DescribeCall, type DescribeSentCall, type HttpCall } from './approval-text.ts';
 import { deepFrozen, digestOf, isAmbiguous, sha256 } from './call-digest.ts';
 import { hasTooManyParts } from './json-parts.ts';
 import type { RoutePolicy } from './policy.ts';
@@ -34,6 +35,8 @@ export function checkApprovalKey(call: string, toolServer: ToolServer, approval:
 interface CallBody {
   readonly bytes: Buffer;
   readonly value: Json | undefined;
+  /** The same with its numbers as they were sent. */
+  readonly sent: SentJson | undefined;
 }
 
 export interface HttpApproval {
@@ -45,7 +48,7 @@ export interface HttpApproval {
 /** @param maxBytes if the framework's own limit is lower */
 export function httpApproval(
   { audience }: Pick<ToolServer, 'audience'>,
-  describe: DescribeCall<HttpCall>,
+  describe: DescribeSentCall<HttpCall>,
   {
     request,
     target,
@@ -65,7 +68,7 @@ export function httpApproval(
       body = read;
       const digest = digestOf({ audience, method, target, body: sha256(read.bytes) });
       const call = { audience, method, target, body: read.value, claims: deepFrozen(structuredClone(claims)) };
-      return callToApprove(digest, describe, Object.freeze(call));
+      return callToApprove(digest, describe, Object.freeze(call), read.sent);
     },
     body: () => body,
   };
@@ -80,12 +83,12 @@ async function readCallBody(request: IncomingMessage, maxBytes: number): Promise
   if (read.kind === 'too_long') return 'body_too_long';
   if (read.kind !== 'read') return 'malformed_body';
   const { bytes } = read;
-  if (bytes.length === 0) return { bytes, value: undefined };
+  if (bytes.length === 0) return { bytes, value: undefined, sent: undefined };
   const text = isJson(request) ? utf8(bytes) : undefined;
   if (text !== undefined && hasTooManyParts(text)) return 'body_too_long';
   const value = text === undefined ? undefined : parseStrictJson(text);
-  if (value === undefined || isAmbiguous(value)) return 'malformed_body';
-  return { bytes, value: deepFrozen(value) };
+  if (text === undefined || value === undefined || isAmbiguous(value)) return 'malformed_body';
+  return { bytes, value: deepFrozen(value), sent: readAsSent(text) };
 }
 
 function isJson({ headers }: IncomingMessage): boolean {

@@ -32,7 +32,7 @@ export interface McpBody {
   /** Reads the value, or returns a reason not to read it. It is called only for a token that is verified. */
   read(
     claims: TaskTokenClaims,
-  ): Promise<{ readonly kind: 'read'; readonly body: unknown } | ProtocolFault | RefusalReason>;
+  ): Promise<{ readonly kind: 'read'; readonly body: unknown; readonly text: string } | ProtocolFault | RefusalReason>;
 }
 
 export interface AllowedMessage {
@@ -101,7 +101,8 @@ export async function decideMcp(
     // The unread rest of a body that is too long would precede the next request.
     if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
     if (fault !== undefined && access.reason === 'unknown_tool') answerFault(response, fault);
-    else if (isLackOfApproval(access)) answerLackOfApproval(response, message, access);
+    else if (needed.approval !== undefined && isLackOfApproval(access, message))
+      answerLackOfApproval(response, message, access);
     else {
       // While the body is unread, only the headers may name the tool. Only the challenge uses that name.
       const named = asked === undefined ? namedBefore(request, body) : undefined;
@@ -156,7 +157,9 @@ const UNREAD: Needed = { route: null, policy: 'unknown_tool' };
 async function readAsked({ read }: McpBody, claims: TaskTokenClaims): Promise<ReadRequest | RefusalReason> {
   const found = await read(claims);
   if (typeof found === 'string') return found;
-  return found.kind === 'fault' ? { asked: found } : { asked: readMessage(found.body), message: found.body };
+  return found.kind === 'fault'
+    ? { asked: found }
+    : { asked: readMessage(found.body, found.text), message: found.body };
 }
 
 function readParsed({ method = '' }: IncomingMessage, parsed: unknown): ReadRequest {

@@ -4,10 +4,11 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { callToApprove, type DescribeCall, type McpCall } from './approval-text.ts';
+import { isSentObject, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
+import { callToApprove, type DescribeSentCall, type McpCall } from './approval-text.ts';
 import { isPlainObject } from './argument-check.ts';
 import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
-import { membersOf } from './mcp-message.ts';
+import { type McpMessage, membersOf } from './mcp-message.ts';
 import type { Refusal } from './refusal.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
@@ -21,28 +22,35 @@ export interface ToolApproval {
 
 export function toolApproval(
   { audience }: Pick<ToolServer, 'audience'>,
-  describe: DescribeCall<McpCall>,
-  {
-    name: tool,
-    id,
-    arguments: given = {},
-  }: { readonly name: string; readonly id: unknown; readonly arguments: unknown },
+  describe: DescribeSentCall<McpCall>,
+  { name: tool, id, arguments: given = {}, text }: Extract<McpMessage, { kind: 'tool' }>,
 ): ToolApproval {
   let read: Arguments | undefined;
   return {
     async check(claims) {
-      // A call without an id gets no answer, so its approval would be used up for nothing.
-      const isAnswered = typeof id === 'string' || typeof id === 'number';
-      if (!isAnswered || !isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
+      // The approval of a call without an answer would be used up for nothing.
+      if (!isAnswered(id) || !isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
       // Read back from the digested text, so the tool gets exactly what the person approved.
-      const args = deepFrozen(JSON.parse(canonicalJson(given)));
+      const written = canonicalJson(given);
+      const args = deepFrozen(JSON.parse(written));
       read = args;
       const call = { audience, tool, arguments: args, claims: deepFrozen(structuredClone(claims)) };
       const digest = digestOf({ audience, tool, arguments: args });
-      return callToApprove(digest, describe, Object.freeze(call));
+      return callToApprove(
+        digest,
+        describe,
+        Object.freeze(call),
+        text === undefined ? readAsSent(written) : sentArguments(text),
+      );
     },
     arguments: () => read,
   };
+}
+
+function sentArguments(text: string): SentJson {
+  const message = readAsSent(text);
+  const params = isSentObject(message) ? message.params : undefined;
+  return (isSentObject(params) ? params.arguments : undefined) ?? {};
 }
 
 /**
@@ -63,9 +71,18 @@ export function approvedMessage(body: unknown, args: Arguments): object {
 const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
-/** Whether the refusal is answered as a result of the protocol. */
-export function isLackOfApproval({ reason }: Refusal): boolean {
-  return /^approval_(required|refused|expired|spent)$/.test(reason);
+/** Whether the refusal of a call that needs an approval is answered as a result of the protocol. */
+export function isLackOfApproval({ reason }: Refusal, message: unknown): boolean {
+  return (
+    /^approval_(required|refused|expired|spent)$/.test(reason) ||
+    // A model that left an argument out reads which one.
+    (reason === 'arguments_refused' && isAnswered(membersOf(message)?.get('id')))
+  );
+}
+
+/** A call without such an id gets no answer. */
+function isAnswered(id: unknown): boolean {
+  return typeof id === 'string' || typeof id === 'number';
 }
 
 /**

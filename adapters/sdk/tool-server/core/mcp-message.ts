@@ -15,7 +15,14 @@ export interface ProtocolFault {
 }
 
 export type McpMessage =
-  | { readonly kind: 'tool'; readonly name: string; readonly id: unknown; readonly arguments: unknown }
+  | {
+      readonly kind: 'tool';
+      readonly name: string;
+      readonly id: unknown;
+      readonly arguments: unknown;
+      /** The text of the message, unless a body parser has read it. */
+      readonly text: string | undefined;
+    }
   /** A request or a notification that calls no tool. */
   | { readonly kind: 'method'; readonly name: string }
   /** The client's response to a request of the server. */
@@ -26,8 +33,8 @@ const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
 const PARSE_ERROR = -32700;
 
-/** Reads the tool or method that a message names. @param body parsed JSON */
-export function readMessage(body: unknown): McpMessage | ProtocolFault {
+/** Reads the tool or method that a message names. @param body parsed JSON @param text of the body, if it is known */
+export function readMessage(body: unknown, text?: string): McpMessage | ProtocolFault {
   if (Array.isArray(body)) {
     // Only one revision of MCP had batches. A batch would need several decisions, but HTTP has one status for all.
     return fault('Batches are not accepted: send each message by itself.');
@@ -42,7 +49,7 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (method === 'tools/call') {
     const name = params?.get('name');
     if (typeof name === 'string') {
-      return { kind: 'tool', name, id: message.get('id'), arguments: params?.get('arguments') };
+      return { kind: 'tool', name, id: message.get('id'), arguments: params?.get('arguments'), text };
     }
     return fault('A call names its tool.', INVALID_PARAMS);
   }
@@ -65,7 +72,7 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (typeof name !== 'string') return undefined;
   const [, encoded] = ENCODED.exec(name) ?? [];
   const tool = encoded === undefined ? name : Buffer.from(encoded, 'base64').toString();
-  return { kind: 'tool', name: tool, id: undefined, arguments: undefined };
+  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, text: undefined };
 }
 
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {
@@ -101,7 +108,9 @@ export function unsupportedBody(message: string): ProtocolFault {
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-): Promise<{ readonly kind: 'read'; readonly body: Json; readonly bytes: Buffer } | ProtocolFault> {
+): Promise<
+  { readonly kind: 'read'; readonly body: Json; readonly bytes: Buffer; readonly text: string } | ProtocolFault
+> {
   const read = await readBody(request, maxBytes);
   if (read.kind === 'compressed') return unsupportedBody('Compressed bodies are not accepted.');
   if (read.kind === 'too_long') return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
@@ -110,6 +119,8 @@ export async function readJsonBody(
     return fault('The body has too many members, objects or items.', SERVER_ERROR, 413);
   }
   const body = text === undefined ? undefined : parseStrictJson(text);
-  if (read.kind === 'read' && body !== undefined) return { kind: 'read', body, bytes: read.bytes };
+  if (read.kind === 'read' && text !== undefined && body !== undefined) {
+    return { kind: 'read', body, bytes: read.bytes, text };
+  }
   return fault('The body is not JSON, or JSON that readers would disagree about.', PARSE_ERROR, 400);
 }

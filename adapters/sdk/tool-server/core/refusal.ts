@@ -123,6 +123,18 @@ export interface RefusalDetail {
   readonly revocationReason?: string | undefined;
   readonly retryAfter?: string | undefined;
   readonly approvalUri?: string;
+  /** With `arguments_refused`: a sentence that repeats no value of the call. It may have names of any script. */
+  readonly unusable?: string;
+}
+
+/** A call that its policy refuses, with a sentence that repeats no value of the call. */
+export class RefusedCall {
+  readonly reason = 'arguments_refused';
+  readonly detail: RefusalDetail;
+
+  constructor(sentence: string) {
+    this.detail = { unusable: sentence };
+  }
 }
 
 export function describeRefusal(
@@ -135,12 +147,14 @@ export function describeRefusal(
 export function refusal(reason: RefusalReason, realm: string, detail: RefusalDetail = {}): Refusal {
   const { status, sentence, error, retryAfter = detail.retryAfter } = describeRefusal(reason);
   const message = [sentence, ...remarks(detail)].join(' ');
+  // A header has ASCII only, so the challenge has the first part.
+  const whole = detail.unusable === undefined ? message : `${message} ${detail.unusable}`;
   return {
     kind: 'refused',
     status,
     reason,
     error,
-    message,
+    message: whole,
     headers: {
       ...(isChallenged(reason, status)
         ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }
@@ -148,7 +162,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
       ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }),
     },
     // A 500 shows no details, not even the reason (specification "Tool-server refusals").
-    body: status === 500 ? { error } : { error, error_description: message, reason, ...approvalOf(detail) },
+    body: status === 500 ? { error } : { error, error_description: whole, reason, ...approvalOf(detail) },
   };
 }
 

@@ -1,6 +1,6 @@
 /** Finds the policy for an MCP message: that of its tool or method, one for any valid token, or a refusal. */
 
-import type { DescribeCall, McpCall } from './approval-text.ts';
+import type { DescribeCall, DescribeSentCall, McpCall } from './approval-text.ts';
 import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
 import { type ToolApproval, toolApproval } from './mcp-approval.ts';
 import type { McpMessage } from './mcp-message.ts';
@@ -57,7 +57,9 @@ export function toolPolicies(
     methods,
     authorizeTimeoutMs,
   }: {
-    readonly tools: Readonly<Record<string, McpToolPolicy>>;
+    readonly tools: Readonly<
+      Record<string, Omit<McpToolPolicy, 'approval'> & { approval?: DescribeSentCall<McpCall> }>
+    >;
     readonly methods: Readonly<Record<string, RoutePolicy>>;
     readonly authorizeTimeoutMs: number;
   },
@@ -65,7 +67,7 @@ export function toolPolicies(
   const enforced = (given: Readonly<Record<string, RoutePolicy>>) =>
     new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
   const checks = new Map<string, AuthorizeArguments>();
-  const descriptions = new Map<string, DescribeCall<McpCall>>();
+  const descriptions = new Map<string, DescribeSentCall<McpCall>>();
   const scopes = Object.entries(tools).map(([name, { authorize, approval, ...policy }]) => {
     if (authorize !== undefined) checks.set(name, authorize);
     if (approval !== undefined) descriptions.set(name, approval);

@@ -38,7 +38,7 @@ import {
   withStatusListDefaults,
 } from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
-import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
+import { type Refusal, type RefusalDetail, type RefusalReason, type RefusedCall, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
 import { keepChange } from './tool-server-change.ts';
@@ -105,7 +105,7 @@ export type AccessRequest = {
    * except introspection: the control plane's answer to the request for approval replaces that. An error is treated as
    * that of `lastCheck`.
    */
-  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
+  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
   /**
    * Reads from the body what the request asks for. Its answer replaces `route`, `policy`, `lastCheck` and `approval`. It runs
    * after the check of the token (signature, issuer, audience, times), so the body of a stranger stays unread. A reason that
@@ -128,7 +128,7 @@ export interface AskedFor {
   readonly route: string | null;
   readonly policy: EnforcedPolicy | Unmatched;
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
-  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason>;
+  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
 }
 
 /** In place of a policy. */

@@ -5,8 +5,16 @@
  */
 
 import { isLine, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
-import type { ApprovalText, DescribeCall, HttpCall, McpCall } from '../core/approval-text.ts';
-import { canonicalJson } from '../core/call-digest.ts';
+import {
+  isHeldByDouble,
+  isSentObject,
+  type SentJson,
+  SentNumber,
+  writeAsSent,
+} from '../../../../domain/tokens/json-as-sent.ts';
+import { isBlank } from '../../../../domain/visible.ts';
+import type { ApprovalText, DescribeSentCall, HttpCall, McpCall } from '../core/approval-text.ts';
+import { RefusedCall } from '../core/refusal.ts';
 import { valueAt } from './argument-path.ts';
 import { folded, isUnfolded } from './lookalikes.ts';
 import type { Approval } from './read-configuration.ts';
@@ -14,41 +22,88 @@ import type { Approval } from './read-configuration.ts';
 /** The first line of a request. Its path or its query can say what the request does. */
 export const REQUEST_LABEL = 'Request';
 
-export function describeRequest(approval: Approval): DescribeCall<HttpCall> {
-  return ({ method, target, body }) => described(approval, body, [[REQUEST_LABEL, `${method} ${target}`]]);
+export function describeRequest(approval: Approval): DescribeSentCall<HttpCall> {
+  return ({ method, target }, sent) => {
+    return described(approval, sent, [{ label: REQUEST_LABEL, value: `${method} ${target}` }]);
+  };
 }
 
-export function describeTool(approval: Approval): DescribeCall<McpCall> {
-  return (call) => described(approval, call.arguments, []);
+export function describeTool(approval: Approval): DescribeSentCall<McpCall> {
+  return (_, sent) => described(approval, sent, []);
+}
+
+interface Line {
+  readonly label: string;
+  readonly value: string;
 }
 
 function described(
   { title, lines }: Approval,
-  value: unknown,
-  before: readonly (readonly [label: string, value: unknown])[],
-): ApprovalText | false {
-  if (isReadDifferently(value)) return false;
-  const shown = [...before, ...lines.map(({ label, path }) => [label, valueAt(value, path)] as const)].map(
-    ([label, each]) => ({ label, value: textOf(each) }),
-  );
-  return shown.every((line) => isLine(line.value, MAX_VALUE)) ? { title, lines: shown } : false;
+  sent: SentJson | undefined,
+  before: readonly Line[],
+): ApprovalText | RefusedCall {
+  const values = lines.map(({ label, path }) => ({ label, value: valueAt(sent, path) as SentJson | undefined }));
+  const shown = [...before, ...values.map(({ label, value }) => ({ label, value: textOf(value) }))];
+  const problem =
+    values.map(({ label, value }) => problemOfValue(label, value)).find((found) => found !== undefined) ??
+    shown.map(problemOfLine).find((found) => found !== undefined) ??
+    problemOfRest(sent);
+  return problem === undefined ? { title, lines: shown } : new RefusedCall(problem);
 }
 
-/** A text as it is, any other value as JSON. What is absent has no text. */
-function textOf(value: unknown): string {
-  if (value === undefined) return '';
-  return typeof value === 'string' ? value : canonicalJson(value);
+/** A sentence with the label of the file, and no part of the value. */
+function problemOfValue(label: string, value: SentJson | undefined): string | undefined {
+  if (value === undefined) return `The line ${label} has no value.`;
+  if (holds(value, isRounded)) return `The line ${label} has a number that some readers round.`;
+  return holds(value, isAmbiguous) ? `The line ${label} has two names that some readers take for one.` : undefined;
+}
+
+function problemOfLine({ label, value }: Line): string | undefined {
+  if (isBlank(value)) return `The line ${label} is blank.`;
+  if (value.length > MAX_VALUE) return `The line ${label} is longer than ${MAX_VALUE} characters.`;
+  return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks.`;
+}
+
+function problemOfRest(sent: SentJson | undefined): string | undefined {
+  if (sent === undefined) return undefined;
+  if (holds(sent, isRounded)) return 'A value that no line shows has a number that some readers round.';
+  return holds(sent, isAmbiguous) ? 'An object has two names that some readers take for one.' : undefined;
 }
 
 /**
- * Whether some parsers read another value. They round a whole number from 2^53, as this process may have done. They also take
- * one of two names for the other that differ only in letter case, or behind a NUL.
+ * A number as sent, a text as it is, any other value as JSON. A text that reads as JSON is in quotation marks, as in JSON:
+ * `"1"` is no number. What is absent has no text.
  */
-function isReadDifferently(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
-  if (typeof value !== 'object' || value === null) return false;
+function textOf(value: SentJson | undefined): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' && !isJson(value) ? value : writeAsSent(value);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function holds(value: SentJson, test: (part: SentJson) => boolean): boolean {
+  if (test(value)) return true;
+  if (Array.isArray(value)) return value.some((item) => holds(item, test));
+  return isSentObject(value) && Object.values(value).some((member) => holds(member, test));
+}
+
+/** Whether some readers find another number: as a double it is another one, or it is a whole number from 2^53. */
+function isRounded(value: SentJson): boolean {
+  if (!(value instanceof SentNumber)) return false;
+  const double = Number(value.text);
+  return !isHeldByDouble(value.text) || (Number.isInteger(double) && !Number.isSafeInteger(double));
+}
+
+/** Whether some readers take one of two names for the other: they differ only in letter case, or behind a NUL. */
+function isAmbiguous(value: SentJson): boolean {
+  if (!isSentObject(value)) return false;
   const names = Object.keys(value);
-  const isAmbiguous =
-    !Array.isArray(value) && (names.some(isUnfolded) || new Set(names.map(folded)).size < names.length);
-  return isAmbiguous || Object.values(value).some(isReadDifferently);
+  return names.some(isUnfolded) || new Set(names.map(folded)).size < names.length;
 }

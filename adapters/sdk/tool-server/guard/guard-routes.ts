@@ -1,6 +1,6 @@
 /** Finds what the guard's file says about a request. */
 
-import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
+import type { DescribeSentCall, HttpCall } from '../core/approval-text.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import { describeRequest } from './described-call.ts';
 import type { GuardConfiguration } from './read-configuration.ts';
@@ -11,7 +11,7 @@ export type FoundRoute = 'open' | DecidedRoute;
 
 interface DecidedRoute extends Pick<AccessRequest, 'route' | 'policy'> {
   /** Describes a request that a person has to approve. Only the mode `proxy` has such routes. */
-  readonly describe?: DescribeCall<HttpCall>;
+  readonly describe?: DescribeSentCall<HttpCall>;
 }
 
 export const MALFORMED: FoundRoute = { route: null, policy: 'malformed_request' };

@@ -1,7 +1,7 @@
 /** The approval of a request at a route of the proxy. The library reads its body, and the upstream gets the same bytes. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
+import type { DescribeSentCall, HttpCall } from '../core/approval-text.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { type HttpApproval, httpApproval } from '../core/http-approval.ts';
 import type { ToolServer } from '../core/tool-server.ts';
@@ -17,7 +17,7 @@ export interface RouteApproval extends Pick<HttpApproval, 'check'> {
 
 export function routeApproval(
   toolServer: ToolServer,
-  describe: DescribeCall<HttpCall>,
+  describe: DescribeSentCall<HttpCall>,
   request: IncomingMessage,
   response: ServerResponse,
   hold: (claims: TaskTokenClaims) => Release | undefined,

@@ -31,8 +31,8 @@ import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
 const NOW = 1_900_000_000;
 const TARGET = '/payments/7?dry=no';
-const BODY = '{"to": "Bob", "amount": 12, "notes": [{"b": 1, "a": -0.0}]}';
-const PARSED = { to: 'Bob', amount: 12, notes: [{ b: 1, a: -0 }] };
+const BODY = '{"to": "Bob", "amount": 12, "notes": [{"b": 1, "a": 1.50}]}';
+const PARSED = { to: 'Bob', amount: 12, notes: [{ b: 1, a: 1.5 }] };
 
 interface Handled {
   readonly body: unknown;

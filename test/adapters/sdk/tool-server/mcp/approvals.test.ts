@@ -199,7 +199,9 @@ describe('A call of an MCP tool that a person approves', () => {
   ] as const) {
     it(`is refused without a question for a call with ${what}`, async () => {
       const { status, text } = await send(params, id);
-      expect([status, JSON.parse(text).reason]).to.deep.equal([403, 'arguments_refused']);
+      const answer = JSON.parse(text);
+      if (id === null) expect([status, answer.reason]).to.deep.equal([403, 'arguments_refused']);
+      else expect([status, answer.id, answer.result.isError]).to.deep.equal([200, id, true]);
       expect([approvals.asked, bank.paid, reasons()]).to.deep.equal([[], [], ['arguments_refused']]);
     });
   }
@@ -221,12 +223,14 @@ describe('A call of an MCP tool that a person approves', () => {
 
   it('is decided by authorize first, so that no person is asked about arguments that are refused anyway', async () => {
     await start({ ...PAY, authorize: ({ to }) => to !== 'Eve' });
-    expect((await send({ name: 'pay', arguments: { to: 'Eve', amount: 1 } })).status).to.equal(403);
+    expect((await send({ name: 'pay', arguments: { to: 'Eve', amount: 1 } })).text).to.include(
+      'refuses these arguments',
+    );
     expect(approvals.asked).to.deep.equal([]);
     await send({ name: 'pay', arguments: ARGS });
     expect(reasons()).to.deep.equal(['arguments_refused', 'approval_required']);
     await start({ ...PAY, approval: () => false });
-    expect((await send({ name: 'pay', arguments: ARGS })).status).to.equal(403);
+    expect((await send({ name: 'pay', arguments: ARGS })).text).to.include('refuses these arguments');
     expect([approvals.asked.length, reasons().at(-1)]).to.deep.equal([1, 'arguments_refused']);
   });
 });

@@ -1,0 +1,116 @@
+/**
+ * JSON with its numbers as they were sent. A double keeps neither the two decimals of `1.10` nor the digits that it rounds,
+ * and a person who approves an amount has to read what the next reader finds.
+ */
+
+import { endOfString } from './strict-json.ts';
+
+/** A number with its text. The member is no own one: a path through the JSON finds none in a number. */
+export class SentNumber {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+}
+
+export type SentJson = null | boolean | string | SentNumber | readonly SentJson[] | SentObject;
+export interface SentObject {
+  readonly [member: string]: SentJson;
+}
+
+export function isSentObject(value: SentJson | undefined): value is SentObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof SentNumber);
+}
+
+/** @param text JSON that the strict reader has read, so it is well-formed, and not deep */
+export function readAsSent(text: string): SentJson {
+  let at = 0;
+  const next = (): string => {
+    while (/\s/.test(text.charAt(at))) at += 1;
+    return text.charAt(at);
+  };
+  /** What lies between the brackets, which begin at the cursor. */
+  const items = <Item>(end: string, item: () => Item): readonly Item[] => {
+    const found: Item[] = [];
+    at += 1;
+    while (next() !== end) {
+      found.push(item());
+      if (next() === ',') at += 1;
+    }
+    at += 1;
+    return found;
+  };
+  const string = (): string => {
+    const end = (endOfString(text, at) ?? text.length) + 1;
+    const value = JSON.parse(text.slice(at, end)) as string;
+    at = end;
+    return value;
+  };
+  const member = (): readonly [string, SentJson] => {
+    const name = string();
+    next();
+    at += 1;
+    return [name, value()];
+  };
+  const value = (): SentJson => {
+    switch (next()) {
+      case '{':
+        return Object.fromEntries(items('}', member));
+      case '[':
+        return items(']', value);
+      case '"':
+        return string();
+    }
+    LITERAL.lastIndex = at;
+    const [literal = ''] = LITERAL.exec(text) ?? [];
+    at += literal.length;
+    return literal in CONSTANTS ? CONSTANTS[literal as keyof typeof CONSTANTS] : new SentNumber(literal);
+  };
+  return value();
+}
+
+const LITERAL = /[\w.+-]+/y;
+const CONSTANTS = { null: null, true: true, false: false } as const;
+
+/** The JSON on one line, with its members sorted and its numbers as sent. */
+export function writeAsSent(value: SentJson): string {
+  if (value instanceof SentNumber) return value.text;
+  if (Array.isArray(value)) return `[${value.map(writeAsSent).join(',')}]`;
+  if (!isSentObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value).sort();
+  return `{${members.map((name) => `${JSON.stringify(name)}:${writeAsSent(value[name] ?? null)}`).join(',')}}`;
+}
+
+/**
+ * Whether the number is the one that a double has, written in any way: `0.1`, `1.10` and `1e2` are. `-0`, `1e-400` and
+ * `0.10000000000000000555` are not: other readers find another value.
+ */
+export function isHeldByDouble(number: string): boolean {
+  const double = Number(number);
+  if (!Number.isFinite(double) || Object.is(double, -0)) return false;
+  const [sent, held] = [decimalOf(number), decimalOf(String(double))];
+  return sent.digits === held.digits && sent.exponent === held.exponent;
+}
+
+interface Decimal {
+  /** Without zeros at both ends; empty for zero. With the sign. */
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+function decimalOf(number: string): Decimal {
+  const [, sign = '', whole = '', fraction = '', power = '0'] = NUMBER.exec(number) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  let end = digits.length;
+  while (digits.charAt(end - 1) === '0') end -= 1;
+  if (end === 0) return { digits: '', exponent: 0 };
+  return { digits: `${sign}${digits.slice(0, end)}`, exponent: Number(power) - fraction.length + digits.length - end };
+}
+
+/** RFC 8259 §6. */
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

@@ -1,0 +1,142 @@
+/** The values that a person reads of a call through the proxy: each as it was sent, and none that a reader could find otherwise. */
+
+import type { RequestListener } from 'node:http';
+import { expect } from 'chai';
+import type { Approval } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
+import { matchOf } from '../../../../support/tool-server/decided-app.ts';
+import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
+import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+
+const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+const PAY: Approval = { title: 'Pay', lines: [{ label: 'Betrag – 金額', path: ['amount'] }] };
+const ROUNDED = [
+  '0.10000000000000000555',
+  '-0',
+  '9007199254740990.7',
+  '123456789012345.678',
+  '1.0000000000000000000001',
+  '1e-400',
+  '9007199254740993',
+  '-0.0e5',
+];
+
+describe('The value of a line, through the proxy', () => {
+  const proxy = proxyForEachTest();
+  const { bearer, decided } = proxy;
+  let approvals: FakeApprovals;
+  let seen = 0;
+  let url: string;
+
+  beforeEach(async () => {
+    seen = 0;
+    approvals = await fakeApprovals(proxy.plane, () => Math.floor(Date.now() / 1000));
+    const server: RequestListener = (_, response) => {
+      seen += 1;
+      response.end('{}');
+    };
+    url = await proxy.start(server, {
+      routes: [{ match: matchOf('POST /pay'), scope: ['jira:read'], approval: PAY }],
+      mcp: { path: '/mcp', tools: { pay: { scope: ['jira:read'], approval: PAY } }, methods: {} },
+      approvalKey: { jwk: { ...approvals.key.privateJwk } },
+    });
+  });
+
+  const atRoute = (body: string) => rawRequest(`${url}/pay`, 'POST', [bearer(), JSON_TYPE], body);
+  const atMcp = (args: string, id = '7') => {
+    const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"pay","arguments":${args}}}`;
+    return rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE], body);
+  };
+  const shown = () =>
+    approvals.asked.flatMap(({ claims }) =>
+      (claims.lines as { label: string; value: string }[]).slice(-1).map(({ value }) => value),
+    );
+  const reasons = () => decided().map(([, , reason]) => reason);
+
+  it('is refused, and no person is asked, for a number that a double does not hold, also deep inside and in no line', async () => {
+    for (const number of ROUNDED) {
+      for (const [body, sentence] of [
+        [`{"amount":${number}}`, 'The line Betrag – 金額 has a number that some readers round.'],
+        [`{"amount":[{"b":${number}}]}`, 'The line Betrag – 金額 has a number that some readers round.'],
+        [`{"amount":1,"more":{"c":[${number}]}}`, 'A value that no line shows has a number that some readers round.'],
+      ] as const) {
+        const route = await atRoute(body);
+        expect([route.status, JSON.parse(route.body).reason]).to.deep.equal([403, 'arguments_refused']);
+        expect(JSON.parse(route.body).error_description).to.equal(
+          `The policy of the tool refuses these arguments. ${sentence}`,
+        );
+        const { id, result } = JSON.parse((await atMcp(body)).body);
+        expect([id, result.isError, result.content[0].text]).to.deep.equal([
+          7,
+          true,
+          `The policy of the tool refuses these arguments. ${sentence}`,
+        ]);
+        expect(route.body).not.to.include(number);
+      }
+    }
+    expect([approvals.asked, seen, new Set(reasons())]).to.deep.equal([[], 0, new Set(['arguments_refused'])]);
+  });
+
+  it('is a number as it was sent, also in lists and objects', async () => {
+    const values = [
+      '0.1',
+      '1.10',
+      '1e2',
+      '-1.50',
+      '12345678901234.5',
+      '[1.10, {"b": 0.50, "a": 2E0}]',
+      '{"b":1.0,"a":[-7]}',
+    ];
+    for (const value of values) {
+      await atRoute(`{"amount": ${value} }`);
+      await atMcp(`{"amount": ${value} }`);
+    }
+    const wanted = [
+      '0.1',
+      '1.10',
+      '1e2',
+      '-1.50',
+      '12345678901234.5',
+      '[1.10,{"a":2E0,"b":0.50}]',
+      '{"a":[-7],"b":1.0}',
+    ];
+    expect(shown()).to.deep.equal(wanted.flatMap((each) => [each, each]));
+  });
+
+  it('is a text in quotation marks where it would read as another kind of value', async () => {
+    const texts = ['1', 'null', 'true', '[1]', '{"name":"A"}', '"1"', ' 7 ', '1.10', '-0'];
+    const others = ['1', 'null', 'true', '[1]', '{"name":"A"}', '1.10'];
+    const plain = ['ACME Ltd', '1 EUR', 'nullable', '01', '+1', '{name}', 'C:\\1'];
+    for (const text of [...texts, ...plain]) await atRoute(JSON.stringify({ amount: text }));
+    for (const other of others) await atRoute(`{"amount":${other}}`);
+    const quoted = texts.map((text) => JSON.stringify(text));
+    expect(shown()).to.deep.equal([...quoted, ...plain, ...others]);
+    expect(new Set(shown()).size).to.equal(texts.length + plain.length + others.length);
+  });
+
+  it('is named by its label where it cannot be shown, and no part of it is repeated', async () => {
+    const [label, secret] = ['Betrag – 金額', 'Mallory'];
+    for (const [amount, sentence] of [
+      [undefined, `The line ${label} has no value.`],
+      [' \u200b\ufe0f', `The line ${label} is blank.`],
+      [secret.repeat(30), `The line ${label} is longer than 200 characters.`],
+      [`${secret}\nAmount: 1`, `The line ${label} has control characters or line breaks.`],
+      [{ to: secret, To: secret }, `The line ${label} has two names that some readers take for one.`],
+    ] as const) {
+      const body = JSON.stringify({ amount });
+      const answer = await atRoute(body);
+      expect(JSON.parse(answer.body).error_description).to.equal(
+        `The policy of the tool refuses these arguments. ${sentence}`,
+      );
+      expect(`${answer.headers['www-authenticate']}`)
+        .to.match(/^[\x20-\x7e]*$/)
+        .and.include('refuses these arguments');
+      const { result } = JSON.parse((await atMcp(body)).body);
+      expect([result.isError, result.content[0].text]).to.deep.equal([true, JSON.parse(answer.body).error_description]);
+      expect(answer.body).not.to.include(secret);
+      // Without an id it is no request, so there is no result.
+      expect((await atMcp(body, 'null')).status).to.equal(403);
+    }
+    expect([approvals.asked, seen, new Set(reasons())]).to.deep.equal([[], 0, new Set(['arguments_refused'])]);
+  });
+});
