@@ -7,7 +7,7 @@ import createKnex, { type Knex } from 'knex';
 import type { Instant } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { applyMigrations, silentKnex } from '../rows/migrations.ts';
-import { describeDifferences, type SchemaItem } from '../rows/schema-items.ts';
+import { type SchemaItem, schemaDiffers } from '../rows/schema-items.ts';
 import { bindInstant } from './column-types.ts';
 import { asUnavailable } from './errors.ts';
 import { primaryOf } from './find-primary.ts';
@@ -75,7 +75,7 @@ async function refuseDifferences(transaction: Knex.Transaction, schema: string):
   const oid = `(select oid from pg_catalog.pg_namespace where nspname = ${literal(schema)})`;
   const { rows }: { rows: readonly SchemaItem[] } = await transaction.raw(schemaItemsQuery(oid));
   const differences = postgresDifferences(rows, schema);
-  if (differences.length > 0) throw new Error(describeDifferences(differences));
+  if (differences.length > 0) throw schemaDiffers(differences);
 }
 
 /** Such characters would end a literal or a function's body in the files of migrations, or be a parameter for Knex. */

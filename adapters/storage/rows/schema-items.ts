@@ -3,6 +3,7 @@
  * migrations do not know are left alone: other tables, and indexes that only make queries faster.
  */
 
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { IS_FOREIGN } from './migrations.ts';
 
 export interface SchemaItem {
@@ -56,7 +57,13 @@ function keyOf({ kind, of, name }: SchemaItem): string {
   return JSON.stringify([kind, of, name]);
 }
 
-/** The message of a migration that found differences, which it does not mend. */
-export function describeDifferences(differences: readonly string[]): string {
-  return `The schema is not as the migrations make it, and nothing was changed: ${differences.join('; ')}. See docs/upgrading.md ("A schema that was changed").`;
+/** Thrown by a migration that found differences, which it does not mend. */
+export function schemaDiffers(differences: readonly string[]): StorageUnavailable {
+  return new StorageUnavailable('The schema is not as the migrations make it', {
+    fault: {
+      code: 'SCHEMA_DIFFERS',
+      meaning: `the schema is not as the migrations make it, and nothing was changed: ${differences.join('; ')}`,
+      act: 'See docs/upgrading.md ("A schema that was changed").',
+    },
+  });
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { compareSchema, MIGRATIONS_TABLE, NEWER_SCHEMA } from '../rows/migrations.ts';
-import { describeDifferences, type SchemaItem } from '../rows/schema-items.ts';
+import { type SchemaItem, schemaDiffers } from '../rows/schema-items.ts';
 import type { SchemaStatus } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { isBusy } from './errors.ts';
@@ -55,7 +55,7 @@ function migrateIn(connection: Connection, run: Run): readonly string[] {
     run(insertName, [name]);
   }
   const differences = differencesIn(run);
-  if (differences.length > 0) throw new Error(describeDifferences(differences));
+  if (differences.length > 0) throw schemaDiffers(differences);
   return pending.map(({ name }) => name);
 }
 

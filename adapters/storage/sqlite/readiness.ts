@@ -40,6 +40,7 @@ export function sqliteReadiness(connection: Connection): Pick<ReadinessCheck, 'c
 async function ask(connection: Connection): Promise<Verdict> {
   const { file, outcomes } = connection;
   try {
+    if (connection.wasOverwritten()) return OVERWRITTEN;
     if (file?.wasReplaced()) return REPLACED;
     const schema = describeSchema(await readSchemaStatus(connection));
     if (schema.status === 'Unhealthy') return schema;

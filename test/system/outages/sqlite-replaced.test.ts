@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { FILE_CHECK_MS } from '../../../adapters/storage/sqlite/limits.ts';
 import { openSqlite } from '../../../adapters/storage/sqlite/open.ts';
 import { openSqliteCondition } from '../../../adapters/storage/sqlite/open-ledger.ts';
+import { REPLACED } from '../../../adapters/storage/sqlite/opened-file.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { startMandate as startProcess } from '../../../scripts/mandate-process.ts';
 import { capturedLog } from '../../support/captured-log.ts';
@@ -29,12 +30,6 @@ import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 const MAIN = new URL('../../../composition/main.ts', import.meta.url);
 const WITHIN_MS = 1_000;
 const POLL_MS = 20;
-
-const REPLACED = {
-  status: 'Unhealthy',
-  detail:
-    'Service:Database:Path, or the -wal beside it, no longer names the file that the service opened. Nothing is decided. Do not restart yet: a restart loses a removed file. See docs/operating.md ("The SQLite file was replaced").',
-};
 
 /** The database outlives the services on it. */
 const kept = (database: FreshDatabase) => ({
