@@ -3,8 +3,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import type { BrowserContext, Page } from 'playwright-core';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
+import { visibleWords } from '../../domain/visible.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { sqliteFile } from '../support/databases.ts';
@@ -137,6 +139,33 @@ describe('docs/verify-evidence.html', function () {
       ['1', 'Delete “é 😀”\\u{202e}', '', ''],
       ['1', '', 'Issue', '<b>"PAY-7"</b>; Amount: 1 EUR\\u{3164}'],
     ]);
+  });
+
+  it('shows text by the rule of the pages of Mandate, which it has once more', () => {
+    const rule = /(const EMPTY = .*?)const element = /s.exec(contentOf('script'))?.[1];
+    const shown = new Function(`${rule} return shown;`)() as (text: string) => string;
+    const odd = fc.constantFrom(
+      ...[
+        ' ',
+        '  ',
+        '\u00a0',
+        '\u202f',
+        '\u200c',
+        '\u200d',
+        '\u200f',
+        '\u202e',
+        '\ufe0f',
+        '\u{e0100}',
+        '\u3164',
+        '\u{1d159}',
+      ],
+      ...['7', '1', '€', 'EUR', 'kg', 'ACME', 'م', 'ष', '👨', '👩', '⚠', '#', '\u20e3', '\\u{20}', '\\'],
+    );
+    const text = fc.array(fc.oneof(odd, fc.string({ unit: 'binary' }))).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, (given) => shown(given) === visibleWords(given)),
+      { numRuns: 40 },
+    );
   });
 
   it('says that a bundle is not intact if its values are nested many levels deep', async () => {
