@@ -7,9 +7,7 @@ import { makeTaskId, makeTokenId, type TaskId } from '../../domain/identifiers.t
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
-import type { Task } from '../../domain/tasks/task.ts';
-import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
-import { NOON } from '../support/domain-fixtures.ts';
+import { NOON, termed } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
 import { anApproval, unrecorded } from './effects-of-approvals.ts';
 import { asEntry, newAgentId } from './storage-fixtures.ts';
@@ -19,11 +17,6 @@ const seenGrant =
   ({ task, grantHash }: Omit<ReturnType<typeof aTask>, 'given'>): See =>
   ({ tasks }) =>
     tasks.findGrant(task.agentId, grantHash);
-
-/** The values that the tokens of a task repeat. */
-function termsOf({ taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status }: Task): TaskTerms {
-  return { taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status };
-}
 
 export const records: See = async ({ checkpoints }) => {
   const all = await checkpoints.records({ firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER }, 0, 1000);
@@ -82,7 +75,7 @@ export const effectsOfTasks = {
         [fact('grant_agent', grantHash), undefined, agent.agentId],
         [fact('task_state', taskId), undefined, { state: 'live', expiresAt }],
         [fact('task_sponsor', taskId), undefined, task.sponsorKey],
-        [fact('task_terms', taskId), undefined, termsOf(task)],
+        [fact('task_terms', taskId), undefined, termed(task).terms],
         [fact('agent_has_tasks', agent.agentId), false, true],
         [fact('agent_has_tasks', newAgentId()), false, false],
         [fact('taken_status_indices', { listId: status.listId, indices: [413, 5] }), [], [413]],
@@ -143,7 +136,7 @@ export const effectsOfTasks = {
         return [named, grant?.taskState, grant?.revokedAt, revokedAt];
       };
     const tokenState: See = async ({ tasks }) =>
-      (await tasks.tokenFacts(makeTokenId(ulid()), killed.task.taskId))?.taskState;
+      (await tasks.tokenFacts(makeTokenId(ulid()), killed.task.taskId))?.taskEnd;
     const isLive = ['live', { kind: 'live' }, undefined, undefined];
     const approvals = [
       anApproval({}, killed),
@@ -172,7 +165,7 @@ export const effectsOfTasks = {
         [state(below), isLive, isRevoked('parent_revoked')],
         [state(expired), isLive, ['expired', { kind: 'expired', at: expired.task.expiresAt }, LATER, LATER]],
         [state(live), isLive, isLive],
-        [tokenState, { kind: 'live' }, { kind: 'revoked', at: LATER, reason: 'operator_kill_switch' }],
+        [tokenState, undefined, { kind: 'revoked', at: LATER, reason: 'operator_kill_switch' }],
         [fact('agent_has_tasks', killed.agent.agentId), true, true],
         ...approvals.map(({ approval }, nth) => {
           const isWithdrawn = nth < 3;
@@ -216,9 +209,8 @@ export const effectsOfTasks = {
     const { task, given } = aTask({ status: { listId: randomUUID(), index: 5 } });
     const { taskId, status } = task;
     const [tokenId, another] = [makeTokenId(ulid()), makeTokenId(ulid())];
-    const live = { task: termsOf(task), taskState: { kind: 'live' }, agentEnabled: true };
+    const live = { ...termed(task), agentEnabled: true };
     const revocation = { at: LATER, reason: 'client_revoked' } as const;
-    const unrevoked = { ...live, tokenRevocation: undefined };
     const { listId = '' } = status ?? {};
     const list = { effect: 'insert_status_list', audience: task.audience, listId, entries: 16, at: NOON } as const;
     const onList: See = async ({ statusLists }) => (await statusLists.find(listId))?.withRevokedToken;
@@ -228,8 +220,8 @@ export const effectsOfTasks = {
       seen: [
         [fact('token_revoked', tokenId), false, true],
         [fact('token_revoked', another), false, false],
-        [({ tasks }) => tasks.tokenFacts(tokenId, taskId), unrevoked, { ...live, tokenRevocation: revocation }],
-        [({ tasks }) => tasks.tokenFacts(another, taskId), unrevoked, unrevoked],
+        [({ tasks }) => tasks.tokenFacts(tokenId, taskId), live, { ...live, tokenRevocation: revocation }],
+        [({ tasks }) => tasks.tokenFacts(another, taskId), live, live],
         [({ tasks }) => tasks.tokenFacts(tokenId, makeTaskId(ulid())), undefined, undefined],
         [onList, [], [5]],
       ],
