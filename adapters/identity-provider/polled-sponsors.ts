@@ -54,7 +54,7 @@ export function polledSponsors(
       if (!canBeAskedAbout(subject)) return 'sponsor_not_found';
       const known = maxAge > 0 ? remembered.find(subject, maxAge) : undefined;
       if (known !== undefined) return known;
-      const question = gate.enter();
+      const question = gate.enter(subject);
       if (question === undefined) return 'sponsor_status_unavailable';
       const asked = { at: clock.now(), atMs: monotonic() };
       const status = await ask(subject, question, trace);

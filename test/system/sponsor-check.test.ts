@@ -193,10 +193,21 @@ for (const database of databasesByLength) {
       expect(questions()).to.have.lengthOf(0);
     });
 
-    it('sends no query for five seconds after five failures, then sends one', async () => {
+    it('goes on asking while the provider fails for one person only', async () => {
+      const { agent } = checked;
+      checked.person = { status: 500, body: {} };
+      for (let time = 0; time < 7; time += 1) expect((await agent.exchangeFor({ sub: 'odd' })).status).to.equal(503);
+      expect(questions()).to.have.lengthOf(7);
+      checked.person = { status: 200, body: ACTIVE };
+      expect((await agent.exchange()).status).to.equal(200);
+    });
+
+    it('sends no query for five seconds after five failures about two people, then sends one', async () => {
       const { mandate, agent } = checked;
       checked.person = { status: 500, body: {} };
-      for (let time = 0; time < 5; time += 1) expect((await agent.exchange()).status).to.equal(503);
+      for (const sub of ['odd', 'odd', 'odd', 'odd', 'ada']) {
+        expect((await agent.exchangeFor({ sub })).status).to.equal(503);
+      }
       expect(questions()).to.have.lengthOf(5);
       checked.person = { status: 200, body: ACTIVE };
       expect((await agent.exchange()).body.error).to.equal('temporarily_unavailable');

@@ -11,15 +11,17 @@ describe('The circuit breaker of the identity provider', () => {
     gate = circuit(clock);
   });
 
-  function ask(): Question {
-    const question = gate.enter();
+  let asked = 0;
+  /** About another person each time, unless a person is named. */
+  function ask(person = `person-${asked++}`): Question {
+    const question = gate.enter(person);
     if (question === undefined) throw new Error('the circuit is open');
     return question;
   }
-  const fail = (times: number) => {
-    for (let time = 0; time < times; time += 1) ask().failed();
+  const fail = (times: number, ...people: string[]) => {
+    for (let time = 0; time < times; time += 1) ask(people[time % people.length]).failed();
   };
-  const isOpen = () => gate.enter() === undefined;
+  const isOpen = () => gate.enter('nobody-else') === undefined;
 
   it('opens after five consecutive failures, not after four', () => {
     fail(4);
@@ -28,6 +30,44 @@ describe('The circuit breaker of the identity provider', () => {
     expect(isOpen()).to.equal(false);
     fail(1);
     expect(isOpen()).to.equal(true);
+  });
+
+  it('opens only after failures about two people: one odd sub does not refuse all others', () => {
+    fail(50, 'odd');
+    expect(isOpen()).to.equal(false);
+    ask('ada').answered();
+    fail(4, 'odd');
+    expect(isOpen()).to.equal(false);
+    for (const people of [
+      ['odd', 'odd', 'odd', 'odd', 'ada'],
+      ['ada', 'odd', 'odd', 'odd', 'odd'],
+      ['ada', 'odd'],
+      ['odd', 'odd', 'ada'],
+      ['', 'ada'],
+    ]) {
+      gate = circuit(clock);
+      for (let nth = 0; nth < 5; nth += 1) {
+        expect(isOpen(), people.join()).to.equal(false);
+        ask(people[nth % people.length]).failed();
+      }
+      expect(isOpen(), people.join()).to.equal(true);
+    }
+  });
+
+  it('lets the probe of another person go first after a probe that failed', () => {
+    fail(5);
+    clock.advance(5);
+    ask('odd').failed();
+    clock.advance(5);
+    expect(gate.enter('odd')).to.equal(undefined);
+    ask('ada').answered();
+    expect(isOpen()).to.equal(false);
+    fail(5);
+    clock.advance(5);
+    ask('odd').failed();
+    clock.advance(10);
+    ask('odd').answered();
+    expect(isOpen(), 'without others it only takes longer').to.equal(false);
   });
 
   it('reports that it is open until the provider has answered, also while it admits a probe', () => {
