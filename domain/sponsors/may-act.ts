@@ -6,7 +6,7 @@
 import type { Registration } from '../agents/agent.ts';
 import { MAX_MAY_ACT_LENGTH, type MayActName } from '../agents/may-act-name.ts';
 import type { DenialReason } from '../denial.ts';
-import { agentSubject } from '../identifiers.ts';
+import { agentSubject, namesAgent } from '../identifiers.ts';
 import type { Claims } from '../tokens/claims.ts';
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 
@@ -46,7 +46,9 @@ export function namesThisAgent(
   issuers: readonly (string | undefined)[],
 ): boolean {
   if (issuer !== undefined && !issuers.some((known) => known === issuer)) return false;
-  if (sub === agentId || sub === agentSubject(agentId)) return true;
+  // A name of ours is for that agent alone, whatever stands beside it (supplement "Subject tokens").
+  if (sub !== undefined && namesAgent(sub)) return sub === agentSubject(agentId);
+  if (sub === agentId) return true;
   return mayActNames.some(
     (name) =>
       (name.sub === undefined || name.sub === sub) && (name.clientId === undefined || name.clientId === clientId),

@@ -43,12 +43,12 @@ for (const database of databases) {
     let agent: RegisteredAgent;
     let other: RegisteredAgent;
     /** The names of `agent`. */
-    const [user, client] = [randomUUID(), `client-${randomUUID()}`];
+    const [user, client, sole] = [randomUUID(), `client-${randomUUID()}`, `sole-${randomUUID()}`];
     before(async () => {
       ignoring = await startMandate({ database, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } });
       honouring = await ignoring.another({ 'Service:UpstreamIdp:MayAct': 'honour' });
       requiring = await ignoring.another({ 'Service:UpstreamIdp:MayAct': 'require' });
-      agent = await honouring.agent({ may_act_names: [{ sub: user, client_id: client }] });
+      agent = await honouring.agent({ may_act_names: [{ sub: user, client_id: client }, { client_id: sole }] });
       other = await honouring.agent();
     });
     after(async () => {
@@ -63,6 +63,7 @@ for (const database of databases) {
     it('honours the name of the provider, ours and the issuers, and refuses every other actor', async () => {
       const accepted = [
         { sub: user, client_id: client },
+        { sub: 'another', client_id: sole },
         { sub: `agent:${agent.id}`, client_id: 'another', iss: ignoring.issuer },
         { sub: agent.id, iss: ignoring.provider.issuer, act: { sub: 'x' } },
         null,
@@ -76,6 +77,10 @@ for (const database of databases) {
       const refused = [
         ...[{ sub: user, client_id: 'another' }, { sub: user }, { client_id: client }, { sub: 'admin@example.com' }],
         ...[{ sub: `agent:${other.id}` }, { sub: agent.id, iss: 'https://other.example' }],
+        ...[
+          { sub: `agent:${other.id}`, client_id: sole },
+          { sub: `AGENT:${agent.id}`, client_id: sole },
+        ],
       ];
       for (const may_act of refused) {
         const lines = await ignoring.recorded(async () => {

@@ -25,7 +25,7 @@ const STATED = {
   '150 emoji': '\u{1f600}'.repeat(150),
   'one character': 'p',
   'the name of a prototype': '__proto__',
-  'a line separator between spaces': ' \u2028 ',
+  'a line separator between spaces, and a letter': ' \u2028 p',
 };
 
 for (const database of databases) {
@@ -178,6 +178,25 @@ for (const database of databases) {
       // With status lists another way opens the task.
       const taskId = await begin(requiring, { purpose: WORDS });
       expect((await shown(taskId, requiring)).purpose).to.equal(WORDS);
+    });
+
+    it('of blanks is none: refused and recorded if it must be stated, otherwise neither stored nor recorded', async () => {
+      const blanks = [' ', ' '.repeat(300), '\u00a0', '\u200b', '\u3164', '\ufe0f', '\u202e\u2800 ', '\u2028'];
+      const lines = await accepting.recorded(async () => {
+        for (const purpose of blanks) {
+          const { status, body } = await exchange(requiring, { purpose });
+          const named = `U+${purpose.codePointAt(0)?.toString(16)}`;
+          expect([status, body.error], named).to.deep.equal([400, 'invalid_request']);
+          expect(body.error_description).to.equal('The parameter purpose must show at least one character.');
+        }
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal(blanks.map(() => ['token.denied', 'invalid_request']));
+      const issued = await accepting.recorded(async () => {
+        for (const purpose of blanks) {
+          expect((await shown(await begin(accepting, { purpose }))).purpose).to.equal(null);
+        }
+      });
+      expect(fieldsOf(issued, 'event')).to.deep.equal(blanks.map(() => ['token.issued']));
     });
 
     it('is ignored with off, as every unknown parameter: no member, no record, and the sentences of before', async () => {

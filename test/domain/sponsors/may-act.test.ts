@@ -38,7 +38,6 @@ describe('may_act of a subject token', () => {
     ['the registered sub beside a client_id that the name does not have', { sub: 'admin@example.com', client_id: 'x' }],
     ['the registered client_id alone', { client_id: 'jira-portal' }],
     ['the registered client_id beside a sub that the name does not have', { sub: 'x', client_id: 'jira-portal' }],
-    ['the registered client_id beside our name of another agent', { sub: 'agent:other', client_id: 'jira-portal' }],
     ['a sub of 256 characters', { sub: long }],
     ['null members', { sub: 'jira-triage', client_id: null, iss: null }],
     ['a null sub beside a client_id', { sub: null, client_id: 'jira-portal' }],
@@ -61,6 +60,17 @@ describe('may_act of a subject token', () => {
 
   const others: readonly [string, Json][] = [
     ['another agent', { sub: 'agent:wiki-gardener' }],
+    ['our name of another agent beside the registered client_id', { sub: 'agent:other', client_id: 'jira-portal' }],
+    ['our name of no agent beside the registered client_id', { sub: 'agent:', client_id: 'jira-portal' }],
+    ['our prefix in another case beside the registered client_id', { sub: 'AGENT:other', client_id: 'jira-portal' }],
+    [
+      'our name in another case beside the registered client_id',
+      { sub: 'Agent:jira-triage', client_id: 'jira-portal' },
+    ],
+    [
+      'more than our name of it beside the registered client_id',
+      { sub: 'agent:jira-triage ', client_id: 'jira-portal' },
+    ],
     ['the prefix in another case', { sub: 'Agent:jira-triage' }],
     ['the agent_id in another case', { sub: 'Jira-triage' }],
     ['more than the agent_id', { sub: 'jira-triage-2' }],
