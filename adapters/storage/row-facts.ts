@@ -192,11 +192,12 @@ export const rowFacts = {
       },
   ),
 
-  grant_agent: selected<'grant_agent', { agent_id: AgentId }>(
+  grant_owner: selected<'grant_owner', { agent_id: AgentId; task_id: TaskId; sponsor_key: SponsorKey }>(
     { grant_hash: 'text' },
-    'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = :grant_hash',
+    `select t.agent_id, t.task_id, t.sponsor_key from task_grants g join tasks t using (task_id)
+      where g.grant_hash = :grant_hash`,
     (grantHash) => ({ grant_hash: grantHash }),
-    ([row]) => row?.agent_id,
+    ([row]) => row && { agentId: row.agent_id, taskId: row.task_id, sponsorKey: row.sponsor_key },
   ),
 
   token_revoked: rows<'token_revoked', object>(tables.revoked_tokens, [], (tokenId) => ({ jti: tokenId }), isThere),

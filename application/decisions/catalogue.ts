@@ -7,7 +7,7 @@ import { applySecurityEvent } from './apply-security-event.ts';
 import { askApproval } from './ask-approval.ts';
 import type { Decision } from './decision.ts';
 import { endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
-import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
+import { findAgent, findGrantOwner, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
@@ -45,6 +45,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   expireDueApprovals,
   expireDueTasks,
   findAgent,
+  findGrantOwner,
   findOwnTaskSponsor,
   findTaskSponsor,
   liftBlock,

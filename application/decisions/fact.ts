@@ -67,8 +67,8 @@ export interface Facts {
   /** The values that the task's tokens repeat. */
   task_terms: Fact<TaskId, TaskTerms | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
-  /** The agent that the grant was issued to. */
-  grant_agent: Fact<GrantHash, AgentId | undefined>;
+  /** The agent that the grant was issued to, its task and its person, who never change. */
+  grant_owner: Fact<GrantHash, GrantOwner | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
    * is up is not live: the sweeper records its expiry. `at` is therefore the earlier clock (`SharedTime`), and on Postgres
@@ -200,6 +200,12 @@ export interface LogoutTimes {
   /** The latest logout, by the provider's clock. */
   readonly statedAt: Instant;
   readonly forgetAt: Instant;
+}
+
+export interface GrantOwner {
+  readonly agentId: AgentId;
+  readonly taskId: TaskId;
+  readonly sponsorKey: SponsorKey;
 }
 
 export interface GrantFacts {

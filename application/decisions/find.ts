@@ -6,8 +6,9 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
+import type { GrantHash } from '../../domain/tasks/task.ts';
 import { decision, type Judgement } from './decision.ts';
-import { ask } from './fact.ts';
+import { ask, type GrantOwner } from './fact.ts';
 
 /** The task's person; `undefined` if the task is not stored. */
 export const findTaskSponsor = decision({
@@ -24,6 +25,20 @@ export const findOwnTaskSponsor: typeof findTaskSponsor = {
   name: 'find_own_task_sponsor',
   transaction: 'person',
 };
+
+/** The task and the person of a grant that was issued to this agent. For the agent, at revocation. */
+export const findGrantOwner = decision({
+  name: 'find_grant_owner',
+  transaction: 'shared',
+  locks: () => [],
+  asks: ({ grantHash }: { readonly agentId: AgentId; readonly grantHash: GrantHash }) => ({
+    owner: ask('grant_owner', grantHash),
+  }),
+  judge: ({ agentId }, { owner }): Judgement<GrantOwner | undefined> => ({
+    verdict: owner?.agentId === agentId ? owner : undefined,
+    effects: [],
+  }),
+});
 
 /** The agent; `undefined` if it is not registered. */
 export const findAgent = decision({

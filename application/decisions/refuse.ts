@@ -41,11 +41,11 @@ export const refuse = decision({
   asks: ({ sponsorKey, assertion, unknownGrant }) => ({
     spent: assertionQuestions(assertion),
     blocks: sponsorKey && ask('blocks', sponsorKey),
-    grantAgent: unknownGrant === undefined ? undefined : ask('grant_agent', unknownGrant),
+    owner: unknownGrant === undefined ? undefined : ask('grant_owner', unknownGrant),
   }),
 
-  judge: ({ entry, assertion }, { spent, blocks = [], grantAgent }): Judgement<DenialReason | 'grant_exists'> => {
-    if (grantAgent !== undefined && grantAgent === entry.agentId) return { verdict: 'grant_exists', effects: [] };
+  judge: ({ entry, assertion }, { spent, blocks = [], owner }): Judgement<DenialReason | 'grant_exists'> => {
+    if (owner !== undefined && owner.agentId === entry.agentId) return { verdict: 'grant_exists', effects: [] };
     const reason = isReplayed(spent) ? 'actor_replayed' : (denialOf(blocks) ?? entry.reason);
     return {
       verdict: reason,

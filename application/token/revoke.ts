@@ -4,7 +4,7 @@
  * response therefore never shows whether a token exists.
  */
 
-import { agentSubject } from '../../domain/identifiers.ts';
+import { type AgentId, agentSubject } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { looksLikeGrant } from '../../domain/tasks/grant.ts';
@@ -17,6 +17,8 @@ import {
   type AuthenticatedAgent,
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
+import type { GrantOwner } from '../decisions/fact.ts';
+import { findGrantOwner } from '../decisions/find.ts';
 import { revokeGrant } from '../decisions/revoke-grant.ts';
 import { revokeSingleToken } from '../decisions/revoke-single-token.ts';
 import { spendAssertion } from '../decisions/spend-assertion.ts';
@@ -71,9 +73,10 @@ async function revokeTask(
   grant: string,
 ): Promise<Outcome<RevocationResult>> {
   const grantHash = service.digest(grant);
-  const found = await service.tasks.findGrant(agent.agentId, grantHash);
+  const found = await ownerOf(service, agent.agentId, grantHash);
+  // The transaction that records this refusal looks a third time.
   if (found === undefined) return notOwner({ agent, assertion }, grantHash);
-  const { taskId, sponsorKey } = found.task;
+  const { taskId, sponsorKey } = found;
   const revocation: Revocation = { at: await service.sharedTime.earliest(), reason: 'client_revoked' };
   const verdict = await service.decisions.decide(revokeGrant, { ...revocation, taskId, sponsorKey, assertion });
   switch (verdict) {
@@ -84,6 +87,16 @@ async function revokeTask(
     case 'replayed':
       return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
   }
+}
+
+/** A plain read never decides that there is nothing to revoke (docs/decisions/0027-a-switch-that-finds-nothing.md). */
+async function ownerOf(
+  { tasks, decisions }: Pick<RevokeToken, 'tasks' | 'decisions'>,
+  agentId: AgentId,
+  grantHash: GrantHash,
+): Promise<Pick<GrantOwner, 'taskId' | 'sponsorKey'> | undefined> {
+  const grant = await tasks.findGrant(agentId, grantHash);
+  return grant?.task ?? decisions.decide(findGrantOwner, { agentId, grantHash });
 }
 
 async function revokeOne(

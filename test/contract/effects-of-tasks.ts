@@ -7,6 +7,7 @@ import { makeTaskId, makeTokenId, type TaskId } from '../../domain/identifiers.t
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
+import type { Task } from '../../domain/tasks/task.ts';
 import { NOON, termed } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
 import { anApproval, unrecorded } from './effects-of-approvals.ts';
@@ -17,6 +18,8 @@ const seenGrant =
   ({ task, grantHash }: Omit<ReturnType<typeof aTask>, 'given'>): See =>
   ({ tasks }) =>
     tasks.findGrant(task.agentId, grantHash);
+
+const ownerOf = ({ agentId, taskId, sponsorKey }: Task) => ({ agentId, taskId, sponsorKey });
 
 export const records: See = async ({ checkpoints }) => {
   const all = await checkpoints.records({ firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER }, 0, 1000);
@@ -72,7 +75,7 @@ export const effectsOfTasks = {
           { ...shown, grantScope: scope, renewedAt: undefined, purpose: undefined },
         ],
         [fact('grant', grantHash), undefined, { taskId, scope, renewals: 0, unrecorded: 0, revokedAt: undefined }],
-        [fact('grant_agent', grantHash), undefined, agent.agentId],
+        [fact('grant_owner', grantHash), undefined, ownerOf(task)],
         [fact('task_state', taskId), undefined, { state: 'live', expiresAt }],
         [fact('task_sponsor', taskId), undefined, task.sponsorKey],
         [fact('task_terms', taskId), undefined, termed(task).terms],
@@ -198,7 +201,7 @@ export const effectsOfTasks = {
         [({ approvals: { find } }) => find(approvals[1]?.approval.approvalId as never), kept, kept],
         [notices, approvals.map(({ approval }) => approval.approvalId).toSorted(), [kept?.row.approvalId]],
         [sponsorOf(task.taskId), task.sponsorKey, undefined],
-        [fact('grant_agent', grantHash), task.agentId, undefined],
+        [fact('grant_owner', grantHash), ownerOf(task), undefined],
         [fact('agent_has_tasks', task.agentId), true, false],
         [sponsorOf(other.task.taskId), other.task.sponsorKey, other.task.sponsorKey],
       ],

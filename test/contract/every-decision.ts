@@ -9,7 +9,13 @@ import { append } from '../../application/decisions/append.ts';
 import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
 import { askApproval } from '../../application/decisions/ask-approval.ts';
 import { endOwnTasks, endSomeTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
-import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from '../../application/decisions/find.ts';
+import {
+  findAgent,
+  findGrantOwner,
+  findOwnTaskSponsor,
+  findTaskSponsor,
+  userExists,
+} from '../../application/decisions/find.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
 import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
@@ -233,6 +239,10 @@ export const everyDecision: Readonly<Record<string, Row>> = {
   'a refusal of a pause': row(refusePause, [], () => denied),
 
   'a look-up of an agent': row(findAgent, ['owner'], ({ owner }) => owner),
+  'a look-up of a grant': row(findGrantOwner, ['task'], ({ live: { task, grantHash } }) => ({
+    agentId: task.agentId,
+    grantHash,
+  })),
   'a look-up of a person': row(findTaskSponsor, ['task'], ({ live }) => live.task),
   'a look-up of a person by a person': row(findOwnTaskSponsor, ['task'], ({ live }) => live.task),
   'a look-up of a user': row(userExists, ['user'], ({ user }) => user),

@@ -30,45 +30,55 @@ onEveryDatabase('the revocation of a grant that a plain read does not find', ({ 
 
   const registered = () => registeredAgent(storage(), { keys: { kind: 'inline', jwks: key.jwks as never } });
 
-  it('is refused and recorded only if the deciding transaction does not find the grant of this agent either', async () => {
+  it('is done if the deciding transaction finds the grant of this agent, refused and recorded if not, and 503 without an answer', async () => {
     const [owner, other] = [await registered(), await registered()];
     const times = { createdAt: clock.now(), expiresAt: plusSeconds(clock.now(), 600) };
     await storage().tasks.open({ ...anOpening(owner, times), grantHash: sha256(GRANT) });
     const seconds = toSeconds(clock.now());
-    const assertions = [owner, other].map(({ agentId }) =>
+    const assertions = [owner, other, owner, owner].map(({ agentId }) =>
       key.signAssertion(agentId, { aud: ISSUER, jti: randomUUID(), iat: seconds, exp: seconds + 60 }),
     );
-    let isOutdated = true;
-    const { findGrant } = storage().tasks;
+    let isAway = false;
+    const { decide } = storage();
+    const decisions = {
+      decide: (async (...asked: Parameters<typeof decide>) => {
+        if (isAway) throw new StorageUnavailable('the primary is away');
+        return decide(...asked);
+      }) as typeof decide,
+    };
     const service = {
       agents: storage().agents,
-      decisions: storage(),
+      decisions,
       clock,
       sharedTime: agreeing(clock),
       signingKeys,
       agentKeys: agentKeys(httpNetwork(), clock, capturedLog()).at(strangersWait()),
       audiences: [ISSUER],
       issuer: ISSUER,
-      tasks: {
-        findGrant: async (...asked: Parameters<typeof findGrant>) => (isOutdated ? undefined : findGrant(...asked)),
-      },
+      // As a standby that is behind.
+      tasks: { findGrant: async () => undefined },
       digest: sha256,
       measurements: undefined,
     };
-    const exit = recordDenials({ decisions: storage(), anonymous: { record: async () => undefined }, clock });
+    const exit = recordDenials({ decisions, anonymous: { record: async () => undefined }, clock });
     const revoke = (nth: number, token: string) =>
       exit(() => revokeToken(service, { token, clientAssertion: assertions[nth], clientId: undefined }));
 
     const records = await recordedBy(storage(), async () => {
-      const outcome = await revoke(0, GRANT).catch((error: unknown) => error);
-      expect(outcome).to.be.instanceOf(StorageUnavailable);
+      isAway = true;
+      for (const nth of [0, 1]) {
+        expect(await revoke(nth, GRANT).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+      }
+      isAway = false;
       expect(await revoke(1, GRANT)).to.have.nested.property('denial.reason', 'revocation_not_owner');
+      expect(await revoke(2, `${GRANT}-of-none`)).to.have.nested.property('denial.reason', 'revocation_not_owner');
+      expect(await revoke(0, GRANT)).to.deep.equal({ kind: 'allowed', value: 'task_revoked' });
+      expect(await revoke(3, GRANT)).to.deep.equal({ kind: 'allowed', value: 'nothing_left' });
     });
-    expect(records.map(({ agentId, reason }) => [agentId, reason])).to.deep.equal([
-      [other.agentId, 'revocation_not_owner'],
+    expect(records.map(({ event, agentId, reason }) => [event, agentId, reason])).to.deep.equal([
+      ['token.denied', other.agentId, 'revocation_not_owner'],
+      ['token.denied', owner.agentId, 'revocation_not_owner'],
+      ['task.revoked', owner.agentId, 'client_revoked'],
     ]);
-    isOutdated = false;
-    // The assertion was not used up.
-    expect(await revoke(0, GRANT)).to.deep.equal({ kind: 'allowed', value: 'task_revoked' });
   });
 });

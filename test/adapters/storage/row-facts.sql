@@ -108,11 +108,13 @@ select task_id, scope, renewals, unrecorded, revoked_at::text from task_grants g
 -- sqlite
 select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?;
 
--- grant_agent
+-- grant_owner
 -- postgres
-select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = q.grant_hash;
+select t.agent_id, t.task_id, t.sponsor_key from task_grants g join tasks t using (task_id)
+  where g.grant_hash = q.grant_hash;
 -- sqlite
-select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = ?;
+select t.agent_id, t.task_id, t.sponsor_key from task_grants g join tasks t using (task_id)
+  where g.grant_hash = ?;
 
 -- token_revoked
 -- postgres

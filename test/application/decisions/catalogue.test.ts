@@ -37,6 +37,7 @@ describe('The catalogue of decisions', () => {
       append: 'shared',
       ask_approval: 'shared',
       open_task: 'shared',
+      find_grant_owner: 'shared',
       refuse: 'shared',
       refuse_operator: 'shared',
       refuse_pause: 'shared',

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { type Refusal, refuse } from '../../../application/decisions/refuse.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
 import { anAssertion, aRefusal, newSponsorKey, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
@@ -9,6 +10,7 @@ const agentId = agentIdOf('jira-triage');
 const assertion = withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
 const sponsorKey = newSponsorKey();
 const entry = aRefusal('scope_widened', { agentId, sponsor: 'ada', audience: 'https://jira.example' });
+const owner = { agentId, taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'), sponsorKey };
 const refusal: Refusal = { entry, assertion, sponsorKey };
 const SPEND_ONE = { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt };
 const SPEND_TWO = { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON };
@@ -49,7 +51,7 @@ describe('Recording a refusal', () => {
     ['as a replay, also of a blocked person', { spent: [true, true], blocks: disabled }, 'actor_replayed', []],
   ] as const) {
     it(`stores the denial ${title}`, () => {
-      const judgement = refuse.judge(refusal, { ...facts, grantAgent: undefined });
+      const judgement = refuse.judge(refusal, { ...facts, owner: undefined });
       expect(judgement).to.deep.equal({
         verdict: reason,
         effects: [...spent, { effect: 'append', entries: [{ ...entry, reason }] }],
@@ -59,7 +61,7 @@ describe('Recording a refusal', () => {
   }
 
   it('keeps the reason of a refusal without an assertion and without a person', () => {
-    expect(refuse.judge({ entry }, { spent: [], blocks: undefined, grantAgent: undefined })).to.deep.equal({
+    expect(refuse.judge({ entry }, { spent: [], blocks: undefined, owner: undefined })).to.deep.equal({
       verdict: 'scope_widened',
       effects: [{ effect: 'append', entries: [entry] }],
     });
@@ -67,12 +69,14 @@ describe('Recording a refusal', () => {
 
   it('writes nothing if the grant that a read did not find is stored, and this agent has it', () => {
     const unknown: Refusal = { ...refusal, unknownGrant: 'a-hash' };
-    expect(refuse.asks(unknown)).to.deep.include({ grantAgent: { fact: 'grant_agent', about: 'a-hash' } });
+    expect(refuse.asks(unknown)).to.deep.include({ owner: { fact: 'grant_owner', about: 'a-hash' } });
     const facts = { spent: [false, false], blocks: [] };
-    const stored = refuse.judge(unknown, { ...facts, grantAgent: agentId });
+    const stored = refuse.judge(unknown, { ...facts, owner });
     expect(stored).to.deep.equal({ verdict: 'grant_exists', effects: [] });
     expect(refuse.denial?.(unknown, stored.verdict)).to.equal(undefined);
-    expect(refuse.judge(unknown, { ...facts, grantAgent: agentIdOf('another') }).verdict).to.equal('scope_widened');
+    expect(refuse.judge(unknown, { ...facts, owner: { ...owner, agentId: agentIdOf('another') } }).verdict).to.equal(
+      'scope_widened',
+    );
   });
 
   it('reads the assertions, and the blocks of the person whom the refusal names', () => {
@@ -80,12 +84,12 @@ describe('Recording a refusal', () => {
     expect(refuse.asks(refusal)).to.deep.equal({
       spent,
       blocks: { fact: 'blocks', about: sponsorKey },
-      grantAgent: undefined,
+      owner: undefined,
     });
     expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({
       spent: [],
       blocks: undefined,
-      grantAgent: undefined,
+      owner: undefined,
     });
   });
 
