@@ -34,6 +34,7 @@ import {
 import { type Form, GONE, readFormRequest } from './form.ts';
 import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
 import { parseApproval, parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
+import { secondAuthentication } from './second-authentication.ts';
 import { namingParameter } from './target.ts';
 
 export interface OAuthSurface {
@@ -76,7 +77,8 @@ type FormHandler = (
 
 const tokenEndpoint: FormHandler = async (surface, form, response, { trace, permit }) => {
   const { optionalParameters } = surface;
-  const parsed = parseTokenRequest(form, optionalParameters);
+  const twice = secondAuthentication(form, response.req.headers.authorization, ['client_assertion', 'actor_token']);
+  const parsed = twice ?? parseTokenRequest(form, optionalParameters);
   const decide = async (): Promise<Outcome<IssuedToken>> => {
     if (parsed.kind === 'denied') return parsed;
     const { kind, request } = parsed.value;
@@ -95,7 +97,8 @@ const introspectionEndpoint: FormHandler = async (surface, form, response, { tra
 };
 
 const revocationEndpoint: FormHandler = async (surface, form, response, { trace, permit }) => {
-  const parsed = parseRevocation(form);
+  const twice = secondAuthentication(form, response.req.headers.authorization, ['client_assertion']);
+  const parsed = twice ?? parseRevocation(form);
   const decide = async () => (parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value, trace, permit));
   const outcome = await surface.record(decide, trace);
   if (outcome.kind === 'denied' && outcome.denial.reason !== 'revocation_not_owner') {
@@ -109,7 +112,8 @@ const revocationEndpoint: FormHandler = async (surface, form, response, { trace,
 const approvalEndpoint =
   ({ issuer, ask }: ApprovalSurface): FormHandler =>
   async (surface, form, response, { trace, permit }) => {
-    const parsed = parseApproval(form);
+    const twice = secondAuthentication(form, response.req.headers.authorization, ['request']);
+    const parsed = twice ?? parseApproval(form);
     const decide = async () => (parsed.kind === 'denied' ? parsed : ask(parsed.value, trace, permit));
     const outcome = await surface.record(decide, trace);
     if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
