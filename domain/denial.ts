@@ -70,6 +70,10 @@ const catalogue = {
   ),
   actor_missing_expiry: entry('invalid_client', 'The client assertion has no exp.'),
   actor_expired: entry('invalid_client', 'The client assertion has expired.'),
+  actor_expiry_in_doubt: entry(
+    'temporarily_unavailable',
+    "The service's clocks disagree whether the client assertion has expired. Retry with a new assertion.",
+  ),
   actor_lifetime_too_long: entry('invalid_client', 'The client assertion may live for at most five minutes.'),
   actor_not_yet_valid: entry('invalid_client', 'The client assertion is not valid yet.'),
   actor_missing_jti: entry('invalid_client', 'The client assertion needs a jti of 1 to 256 characters.'),

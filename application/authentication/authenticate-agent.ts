@@ -79,8 +79,8 @@ export async function authenticateAgent(
 
   // 3. The assertion is meant for this service, and valid now. From here on, records of refusals name the agent.
   const about = { ...options.about, agentId: agent.agentId };
-  const latest = await sharedTime.latest();
-  const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now(), latest });
+  const [latest, undoubted] = [await sharedTime.latest(), await sharedTime.undoubted()];
+  const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now(), latest, undoubted });
   if (verdict.kind === 'refused') return denied(verdict.reason, { about });
   const { jti, forgetAt, latestForgetAt } = verdict;
   const spent = { agentId: agent.agentId, jti, forgetAt, latestForgetAt };

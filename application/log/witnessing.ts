@@ -37,7 +37,7 @@ export interface Witnessing {
   readonly verify: VerifyEd25519;
   readonly hash: Hash;
   readonly clock: Clock;
-  readonly sharedTime: SharedTime;
+  readonly sharedTime: Pick<SharedTime, 'earliest' | 'latest'>;
   readonly log: Log;
 }
 

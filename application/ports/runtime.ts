@@ -20,6 +20,11 @@ export interface SharedTime {
    * as none.
    */
   earliest(): Instant | Promise<Instant>;
+  /**
+   * The latest time that no doubtful clock says. Without a doubt: `latest`. A clock is doubtful if it was set within the last
+   * minute; both are if they differ too much. What only a doubtful clock finds expired is refused for now, not as expired.
+   */
+  undoubted(): Instant | Promise<Instant>;
 }
 
 /** Unpredictable values. */

@@ -93,6 +93,12 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
       const known = knownClocks(watched);
       return known === undefined ? readClocks(watched).then(datingOf) : datingOf(known);
     },
+    undoubted() {
+      const known = knownClocks(watched);
+      return known === undefined
+        ? readClocks(watched).then((clocks) => undoubtedOf(watched, clocks))
+        : undoubtedOf(watched, known);
+    },
     async watch() {
       await readDatabase(watched);
       readOwn(watched);
@@ -210,6 +216,13 @@ function earliestOf({ own, otherAtLeast }: TwoClocks): Instant {
  */
 function datingOf(clocks: TwoClocks): Instant {
   return clocks.own <= clocks.otherAtMost ? clocks.own : earliestOf(clocks);
+}
+
+/** Without a clock of the database, both times are by the clock that was set. */
+function undoubtedOf({ course, reading, databaseTime }: Watched, clocks: TwoClocks): Instant {
+  if (differsTooMuch(reading?.ahead ?? 0)) return earliestOf(clocks);
+  if (course.isSteady) return latestOf(clocks);
+  return databaseTime === undefined ? earliestOf(clocks) : clocks.otherAtMost;
 }
 
 function latestOf({ own, otherAtMost }: TwoClocks): Instant {

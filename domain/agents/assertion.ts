@@ -50,6 +50,8 @@ interface ExpectedAssertion {
    * of the two has passed its end, so no instance accepts an assertion again (supplement "Clocks").
    */
   readonly latest: Instant;
+  /** At most `latest`: the latest time that no doubtful clock says. */
+  readonly undoubted: Instant;
 }
 
 export function judgeAssertion(claims: Claims, expected: ExpectedAssertion): AssertionVerdict {
@@ -62,7 +64,10 @@ export function judgeAssertion(claims: Claims, expected: ExpectedAssertion): Ass
     return refused('actor_wrong_audience');
   }
   if (expiry === undefined) return refused('actor_missing_expiry');
-  if (expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('actor_expired');
+  if (expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) {
+    const isPast = expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.undoubted);
+    return refused(isPast ? 'actor_expired' : 'actor_expiry_in_doubt');
+  }
   if (issuedAt !== undefined && expiry - issuedAt > MAX_LIFETIME_SECONDS) return refused('actor_lifetime_too_long');
   if (expiry > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS) return refused('actor_lifetime_too_long');
   if (Math.max(issuedAt ?? now, notBefore ?? now) > now + CLOCK_SKEW_SECONDS) return refused('actor_not_yet_valid');

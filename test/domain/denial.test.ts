@@ -36,6 +36,7 @@ describe('the catalogue of refusals', () => {
     expect(denialReasons.filter(isTemporary)).to.deep.equal([
       'overloaded',
       'actor_keys_unavailable',
+      'actor_expiry_in_doubt',
       'subject_keys_unavailable',
       'sponsor_status_unavailable',
       'approval_keys_unavailable',

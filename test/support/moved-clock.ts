@@ -47,5 +47,5 @@ export function movedClock(): MovedClock {
 
 /** For a use case whose clock agrees with the database's. */
 export function agreeing(clock: Clock): SharedTime {
-  return { latest: () => clock.now(), earliest: () => clock.now() };
+  return { latest: () => clock.now(), earliest: () => clock.now(), undoubted: () => clock.now() };
 }

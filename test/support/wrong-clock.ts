@@ -17,3 +17,9 @@ export async function clockOf(instance: Mandate): Promise<{ status: string; deta
 export function isRefused({ status, body }: Answer): void {
   expect([status, body.error]).to.deep.equal([401, 'invalid_client']);
 }
+
+/** Expects the refusal of an assertion that only a doubtful clock finds expired. */
+export function isInDoubt({ status, body, headers }: Answer): void {
+  expect([status, body.error]).to.deep.equal([503, 'temporarily_unavailable']);
+  expect(headers.get('retry-after')).to.match(/^[1-9]\d*$/);
+}

@@ -10,7 +10,7 @@ import { OPERATORS } from '../support/operators.ts';
 import { scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
 import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
-import { AN_HOUR, clockOf, isRefused, KEPT } from '../support/wrong-clock.ts';
+import { AN_HOUR, clockOf, isInDoubt, isRefused, KEPT } from '../support/wrong-clock.ts';
 
 for (const database of databasesByLength) {
   describe(`A process on ${database.name} whose clock jumps`, () => {
@@ -55,6 +55,43 @@ for (const database of databasesByLength) {
       expect(fieldsOf(ends, 'event')).to.deep.equal([['task.expired'], ['task.expired']]);
     });
 
+    it('calls an assertion expired only if no doubtful clock says so alone: else 503, and the assertion is kept', async () => {
+      const clock = world.ofAnotherMachine();
+      clock.jump(AN_HOUR);
+      const started = await mandate.another({}, undefined, { clock, databaseClock: world });
+      const send = (actor_token: string) => started.post('/oauth2/token', agent.exchangeForm({ actor_token }));
+      // On SQLite nothing shows that the clock is wrong, until it is set.
+      const isKnown = mandate.engine === 'postgres';
+      const right = agent.assertion();
+      const lines = await mandate.recorded(async () => {
+        const answer = await send(right);
+        if (isKnown) isInDoubt(answer);
+        else isRefused(answer);
+      });
+      const reason = isKnown ? 'actor_expiry_in_doubt' : 'actor_expired';
+      expect(fieldsOf(lines, 'event', 'decision', 'reason', 'agent_id')).to.deep.equal([
+        ['token.denied', 'deny', reason, agent.id],
+      ]);
+      clock.jump(-AN_HOUR);
+      await started.jobs.watchClocks();
+      const another = agent.assertion();
+      const after = await mandate.recorded(async () => {
+        const answer = await send(another);
+        if (isKnown) expect(answer.status, answer.text).to.equal(200);
+        else isInDoubt(answer);
+        isRefused(await send(agent.assertion({ iat: world.seconds() - 7500, exp: world.seconds() - 7400 })));
+      });
+      const first = isKnown ? ['token.issued', null] : ['token.denied', 'actor_expiry_in_doubt'];
+      expect(fieldsOf(after, 'event', 'reason')).to.deep.equal([first, ['token.denied', 'actor_expired']]);
+      world.advance(61);
+      await started.jobs.watchClocks();
+      world.advance(1);
+      await started.jobs.watchClocks();
+      const fresh = await send(isKnown ? agent.assertion() : another);
+      expect(fresh.status, 'a refused assertion is not used up').to.equal(200);
+      await started.stop();
+    });
+
     it('takes no spent assertion again while its clock is set back', async () => {
       for (const isDated of [false, true]) {
         const iat = isDated ? world.seconds() : undefined;
@@ -63,8 +100,8 @@ for (const database of databasesByLength) {
         world.advance(60 + KEPT + 1);
         await mandate.jobs.sweep();
         mandate.clock.jump(-200);
-        const lines = await mandate.recorded(async () => isRefused(await exchange(spent)));
-        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'actor_expired']]);
+        const lines = await mandate.recorded(async () => isInDoubt(await exchange(spent)));
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'actor_expiry_in_doubt']]);
         mandate.clock.jump(200);
         await mandate.jobs.watchClocks();
         world.advance(61);
@@ -80,7 +117,9 @@ for (const database of databasesByLength) {
           mandate.clock.jump(second % 2 ? -AN_HOUR : AN_HOUR);
           await mandate.jobs.watchClocks();
           await mandate.jobs.sweep();
-          isRefused(await exchange(spent));
+          const answer = await exchange(spent);
+          if (answer.status === 503) isInDoubt(answer);
+          else isRefused(answer);
           world.advance(1);
         }
       });

@@ -43,6 +43,7 @@ const ELSEWHERE = [
   'subject_logged_out', // test/system/logged-out.test.ts
   'subject_bound_to_key', // test/system/bound-tokens.test.ts
   'actor_not_named', // test/system/may-act.test.ts
+  'actor_expiry_in_doubt', // test/system/jumping-clocks.test.ts
   'overloaded', // test/system/overload.test.ts
   'approval_request_malformed', // test/system/approvals.test.ts
   'approval_request_expired', // test/system/approvals.test.ts

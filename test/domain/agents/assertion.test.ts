@@ -7,12 +7,13 @@ const NOW = 1_789_653_821;
 const audiences = ['https://mandate.example', 'https://mandate.example/oauth2/token'];
 const good = { aud: 'https://mandate.example', iat: NOW - 3, exp: NOW + 57, jti: 'a-jti', instance: 'pod-7' };
 
-function judge(changes: Record<string, unknown>, latest = NOW): AssertionVerdict {
+function judge(changes: Record<string, unknown>, latest = NOW, undoubted = latest): AssertionVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   return judgeAssertion(claimsOf(claims), {
     audiences,
     now: instantFromSeconds(NOW),
     latest: instantFromSeconds(latest),
+    undoubted: instantFromSeconds(undoubted),
   });
 }
 
@@ -54,6 +55,10 @@ describe('the claims of a client assertion', () => {
     for (const iat of [undefined, NOW - 3]) {
       expect(judge({ iat }, NOW + 116).kind).to.equal('accepted');
       expect(judge({ iat }, NOW + 117)).to.deep.equal({ kind: 'refused', reason: 'actor_expired' });
+      for (const undoubted of [NOW - 3600, NOW, NOW + 116]) {
+        const doubted = judge({ iat }, NOW + 117, undoubted);
+        expect(doubted).to.deep.equal({ kind: 'refused', reason: 'actor_expiry_in_doubt' });
+      }
     }
     const early = { iat: NOW + 61, exp: NOW + 120 };
     expect(judge(early, NOW + 100)).to.deep.equal({ kind: 'refused', reason: 'actor_not_yet_valid' });
