@@ -8,7 +8,7 @@ import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { logGrowing } from '../../../application/log/grow-log.ts';
 import { recordKeys } from '../../../application/log/record-keys.ts';
-import type { NoteSigner, SigningKeys } from '../../../application/ports/keys.ts';
+import type { CheckpointSigner, NoteSigner, SigningKeys } from '../../../application/ports/keys.ts';
 import { makeTaskId, makeTokenId, type TaskId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
@@ -41,6 +41,8 @@ export interface Evidence {
   task(number: number, parts?: number): Promise<TaskId>;
   append(entry: Partial<LedgerEntry>): Promise<void>;
   seal(): Promise<void>;
+  /** The key that signs checkpoints now. */
+  signer(): CheckpointSigner;
   /** Seals, lets the log grow, and has the witnesses cosign. */
   publish(): Promise<void>;
   /** Another key signs checkpoints from now on. The former ones are not in the settings. */
@@ -143,6 +145,7 @@ export async function evidence(
       }
       return taskId;
     },
+    signer: () => keys.checkpoints,
     async seal() {
       await seal(storage, keys.checkpoints, now);
     },
