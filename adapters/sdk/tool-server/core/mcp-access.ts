@@ -6,10 +6,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatScope } from '../../../../domain/scope.ts';
+import { type ApprovedCall, type ApprovedCalls, type CallsOfSession, refusedResponse } from './approved-calls.ts';
 import { authorizationHeaders, bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './mcp-approval.ts';
-import { messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
+import { membersOf, messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
 import { answerRefusal, type Refusal, type RefusalReason } from './refusal.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
@@ -21,6 +22,7 @@ export interface McpRules {
   readonly policies: ToolPolicies;
   readonly metadata: ResourceMetadata;
   readonly sessions: SessionOwnership;
+  readonly approvedCalls: ApprovedCalls;
 }
 
 /** The body of a POST, which is JSON. */
@@ -37,8 +39,15 @@ export interface McpBody {
 
 export interface AllowedMessage {
   readonly claims: TaskTokenClaims;
-  /** The message that a person approved. The server gets it in place of the one that was sent. */
-  readonly approved: object | undefined;
+  /**
+   * What the server gets in place of the message that was sent: of a call that a person approved, what was approved; and an
+   * error in place of a response, while such a call of the session runs.
+   */
+  readonly instead: object | undefined;
+  /** The calls of this session. */
+  readonly calls: CallsOfSession;
+  /** The call of this request, if a person approved it. The caller says when it is over. */
+  readonly call: ApprovedCall | undefined;
 }
 
 /** Node's timers fire at once for a longer duration. */
@@ -53,7 +62,7 @@ const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -3200
  * @returns `undefined` if the request is answered
  */
 export async function decideMcp(
-  { toolServer, policies, metadata, sessions }: McpRules,
+  { toolServer, policies, metadata, sessions, approvedCalls }: McpRules,
   request: IncomingMessage,
   body: McpBody,
   response: ServerResponse,
@@ -119,7 +128,11 @@ export async function decideMcp(
   if (id !== undefined) replaceSession(request, id);
   sessions.mark(response, claims);
   if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
-  return { claims, approved: args && approvedMessage(message, args) };
+  const calls = approvedCalls.of(id, claims);
+  const call = args && calls.begin(membersOf(message)?.get('id'));
+  const isLate = asked?.kind === 'response' && calls.isRunning();
+  const instead = isLate ? refusedResponse(message) : args && approvedMessage(message, args);
+  return { claims, instead, calls, call };
 }
 
 /**

@@ -19,6 +19,8 @@ export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: str
 
 export interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
+  /** Whether a person has to approve the calls of some tool. */
+  readonly askForApproval: boolean;
   find(asked: Asked): Needed;
 }
 
@@ -86,6 +88,7 @@ export function toolPolicies(
 
   return {
     all,
+    askForApproval: descriptions.size > 0,
     find(asked) {
       switch (asked.kind) {
         case 'tool': {

@@ -97,10 +97,39 @@ export function replacesRequest(raw: readonly string[]): boolean {
   });
 }
 
-/** The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces. */
-export function responseHeaders(raw: readonly string[], status: number): string[] {
+/**
+ * The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces.
+ *
+ * @param mayShorten the guard may leave out a part of the body
+ */
+export function responseHeaders(raw: readonly string[], status: number, mayShorten: boolean): string[] {
   // RFC 9110 §8.6.
-  return passedOn(raw, (name) => status === 204 && name === 'content-length');
+  return passedOn(raw, (name) => (status === 204 || mayShorten) && name === 'content-length');
+}
+
+/** The form of a body, and what the headers of MCP say of it. */
+const OF_BODY = /^(?:content-|accept(?:-encoding)?$|transfer-encoding$|last-event-id$|mcp-(?:method|name|param-))/i;
+
+/**
+ * The headers of a message to the server, in the session of a request.
+ *
+ * @param sent those of the request, as `requestHeaders` returns them
+ * @param session that the server began with its answer
+ */
+export function messageHeaders(sent: readonly string[], body: Buffer, session: string | undefined): string[] {
+  const kept = sent.filter((_, at) => !OF_BODY.test(sent[at - (at % 2)] ?? ''));
+  return [
+    ...kept,
+    ...(session === undefined ? [] : ['Mcp-Session-Id', session]),
+    ...['Content-Type', 'application/json', 'Accept', 'application/json, text/event-stream'],
+    ...['Content-Length', String(body.length)],
+  ];
+}
+
+/** The same headers of a request whose answer is read. */
+export function withoutCoding(headers: readonly string[]): string[] {
+  const kept = headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== 'accept-encoding');
+  return [...kept, 'Accept-Encoding', 'identity'];
 }
 
 function passedOn(raw: readonly string[], isDropped: (name: string) => boolean): string[] {

@@ -1,11 +1,11 @@
 /**
  * Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream. Only of a call
- * that a person approved it sends what was approved.
+ * that a person approved it sends what was approved, and an error in place of a response while such a call runs.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
-import { decideMcp, type McpRules } from '../core/mcp-access.ts';
+import { type AllowedMessage, decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
@@ -20,6 +20,8 @@ export interface AllowedRequest {
   readonly body?: Buffer | undefined;
   /** Called when the upstream has the body. */
   readonly release?: Release | undefined;
+  /** At `mcp.path`: the calls of the session that a person approved, and that of this request. */
+  readonly approved?: Pick<AllowedMessage, 'calls' | 'call'>;
 }
 
 /**
@@ -49,9 +51,9 @@ export async function decideAtMcp(
   };
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
   if (allowed === undefined) return undefined;
-  const { claims, approved } = allowed;
-  if (approved === undefined) return { claims, body: bytes, release };
-  const body = Buffer.from(JSON.stringify(approved));
+  const { claims, instead, ...approved } = allowed;
+  if (instead === undefined) return { claims, body: bytes, release, approved };
+  const body = Buffer.from(JSON.stringify(instead));
   if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
-  return { claims, body, release };
+  return { claims, body, release, approved };
 }

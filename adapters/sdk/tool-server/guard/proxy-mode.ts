@@ -8,6 +8,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type ApprovedCalls, approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import type { McpRules } from '../core/mcp-access.ts';
@@ -17,7 +18,7 @@ import { type SessionOwnership, sessionOwnership } from '../core/session-ownersh
 import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 import { describeTool } from './described-call.ts';
-import { requestHeaders } from './forwarded-headers.ts';
+import { messageHeaders, requestHeaders, withoutCoding } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
 import { type HeldBodies, heldBodies } from './held-bodies.ts';
@@ -28,7 +29,8 @@ import { proxyRoutes } from './proxy-routes.ts';
 import type { McpConfiguration, ProxyConfiguration } from './read-configuration.ts';
 import { hasBody } from './request-body.ts';
 import { routeApproval } from './route-approval.ts';
-import { type Upstream, upstreamAt } from './upstream.ts';
+import { sessionAnswer } from './session-answers.ts';
+import { type Forwarded, type Upstream, upstreamAt } from './upstream.ts';
 
 /** How long the rest of a body is read and discarded after the answer. A client that still sends is then cut off. */
 const UNREAD_MS = 2000;
@@ -40,6 +42,7 @@ interface Rules {
   readonly find: (method: string, path: string) => FoundRoute;
   readonly metadata: ResourceMetadata;
   readonly sessions: SessionOwnership;
+  readonly approvedCalls: ApprovedCalls;
   /** Of all requests, also those under earlier rules. */
   readonly held: HeldBodies;
   /** `undefined` without `mcp` in the file. */
@@ -94,14 +97,16 @@ function rulesOf(
     [...routes, ...(policies?.all ?? [])].flatMap(({ scope }) => scope),
   );
   const sessions = sessionsOf(toolServer, earlier);
+  const running = earlier?.approvedCalls ?? approvedCalls();
   return {
     toolServer,
     configuration,
     find: proxyRoutes(toolServer, configuration),
     metadata,
     sessions,
+    approvedCalls: running,
     held: earlier?.held ?? heldBodies(),
-    mcp: policies && { toolServer, policies, metadata, sessions },
+    mcp: policies && { toolServer, policies, metadata, sessions, approvedCalls: running },
     upstream:
       earlier?.configuration.upstream === origin && earlier.configuration.upstreamTimeoutMs === timeoutMs
         ? earlier.upstream
@@ -126,19 +131,62 @@ function sessionsOf({ issuer, audience }: ToolServer, earlier: Rules | undefined
 }
 
 async function answer(rules: Rules, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { configuration, metadata, upstream, hostFor } = rules;
+  const { configuration, metadata, upstream, hostFor, mcp } = rules;
   const plain = plainRequest(request);
   if (plain !== undefined && metadata.answer(request, response)) return;
   const allowed = await decide(rules, plain, request, response);
   if (allowed === undefined) return;
-  const { claims, ...sent } = allowed;
+  const { claims, approved, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, {
     host: hostFor(plain?.host),
     identity: identityHeaders(claims),
     passed: configuration.passHeaders,
   });
   // Not awaited: an answer that streams for hours would keep what was needed to decide.
-  upstream.forward(request, response, { headers, ...sent });
+  if (approved === undefined || mcp?.policies.askForApproval !== true) {
+    upstream.forward(request, response, { headers, ...sent });
+    return;
+  }
+  const reader = sessionReader(rules, { claims, approved, request, headers });
+  upstream.forward(request, response, { headers: withoutCoding(headers), reader, ...sent });
+  const { call } = approved;
+  if (call === undefined) return;
+  // The server may go on after the client has left.
+  const { socket } = request;
+  const lose = (): void => {
+    response.off('close', lose);
+    socket.off('close', lose);
+    call.lose();
+  };
+  response.on('close', lose);
+  socket.on('close', lose);
+}
+
+/** Reads the answer for the requests of the server to its client. */
+function sessionReader(
+  { upstream, approvedCalls: running }: Rules,
+  {
+    claims,
+    approved,
+    request: { url = '', headers: asked },
+    headers,
+  }: {
+    readonly claims: TaskTokenClaims | undefined;
+    readonly approved: NonNullable<AllowedRequest['approved']>;
+    readonly request: IncomingMessage;
+    readonly headers: readonly string[];
+  },
+): NonNullable<Forwarded['reader']> {
+  return (received) => {
+    const begun = asked['mcp-session-id'] === undefined ? received.headers['mcp-session-id'] : undefined;
+    const session = typeof begun === 'string' ? begun : undefined;
+    // The answer to `initialize` begins the session that later calls belong to.
+    const calls = session === undefined || claims === undefined ? approved.calls : running.of(session, claims);
+    return sessionAnswer(received, { ...approved, calls }, (message) => {
+      const body = Buffer.from(JSON.stringify(message));
+      upstream.tell(url, messageHeaders(headers, body, session), body);
+    });
+  };
 }
 
 /** Answers a refused request. @returns `undefined` if the request is answered */

@@ -18,10 +18,13 @@ import { faultCode } from './fault-code.ts';
 import { responseHeaders } from './forwarded-headers.ts';
 import { type Patience, patience } from './patience.ts';
 import { hasBody, inviteBody } from './request-body.ts';
+import type { AnswerReader } from './session-answers.ts';
 
 export interface Upstream {
   /** Answers the request with the upstream's answer, or with 502, 504 or 408. */
   forward(request: IncomingMessage, response: ServerResponse, sent: Forwarded): void;
+  /** Sends a message that no client waits for, and drops the answer. */
+  tell(path: string, headers: readonly string[], body: Buffer): void;
   /** Closes every connection. */
   close(): void;
 }
@@ -33,6 +36,8 @@ export interface Forwarded {
   readonly body?: Buffer | undefined;
   /** Called when the system has taken that body. */
   readonly release?: (() => void) | undefined;
+  /** Reads the answer on its way to the client. @returns `undefined` if the answer cannot be read: it is a fault then */
+  readonly reader?: ((received: IncomingMessage) => AnswerReader | undefined) | undefined;
 }
 
 /** Many servers close idle connections after two seconds or later. A request on a closing connection would fail. */
@@ -42,6 +47,8 @@ const STALLED_CLIENT_MS = 60_000;
 
 /** Of these a server expects no length of a body that is absent (RFC 9110 §8.6). */
 const WITHOUT_BODY = /^(?:GET|HEAD|DELETE|OPTIONS|TRACE)$/;
+
+const NOTHING = Buffer.alloc(0);
 
 interface Fault {
   readonly status: 408 | 502 | 504;
@@ -92,7 +99,7 @@ export function upstreamAt(
     insecureHTTPParser: false,
   };
 
-  const forward: Upstream['forward'] = (request, response, { headers, body, release }) => {
+  const forward: Upstream['forward'] = (request, response, { headers, body, release, reader }) => {
     // The client has left during the decision: nothing will end the upstream's answer.
     if (request.socket.destroyed || response.destroyed) return;
     const { method = '', url: path = '' } = request;
@@ -111,6 +118,7 @@ export function upstreamAt(
     sent.on('close', () => sent.socket?.on('data', closeAtBytes));
     const waiting = passBack(sent, request, response, {
       timeoutMs,
+      ...(reader && { reader }),
       onFault: (why) => onError(new UpstreamFault(origin, response.headersSent, why)),
     });
     // A fault of the connection is an event of the request too. An answer can come before the end of the body.
@@ -120,6 +128,14 @@ export function upstreamAt(
 
   return {
     forward,
+    tell(path, headers, body) {
+      const sent = send({ ...to, method: 'POST', path, headers: [...headers], agent: closing });
+      const timer = setTimeout(() => sent.destroy(), timeoutMs);
+      sent.on('close', () => clearTimeout(timer));
+      sent.on('error', (error) => onError(new UpstreamFault(origin, false, faultCode(error))));
+      sent.on('response', (received) => received.on('error', () => undefined).resume());
+      sent.end(body);
+    },
     close() {
       keeping.destroy();
       closing.destroy();
@@ -132,7 +148,7 @@ function closeAtBytes(this: Socket): void {
   this.destroy();
 }
 
-interface PassBackOptions {
+interface PassBackOptions extends Pick<Forwarded, 'reader'> {
   readonly timeoutMs: number;
   /** Gets the kind of the upstream's fault, before the client gets an answer. */
   readonly onFault: (why: string) => void;
@@ -143,7 +159,7 @@ function passBack(
   sent: ClientRequest,
   { socket, method }: IncomingMessage,
   response: ServerResponse,
-  { timeoutMs, onFault }: PassBackOptions,
+  { timeoutMs, onFault, reader }: PassBackOptions,
 ): Patience {
   let answer: IncomingMessage | undefined;
   let isOver = false;
@@ -190,12 +206,22 @@ function passBack(
       end(NO_ANSWER, 'UPGRADE');
       return;
     }
+    const reading = reader?.(received);
+    if (reader !== undefined && reading === undefined) {
+      end(NO_ANSWER, 'CODING');
+      return;
+    }
     waiting.end();
-    answerHead(response, status, responseHeaders(rawHeaders, status));
+    answerHead(response, status, responseHeaders(rawHeaders, status, reading?.mayShorten === true));
     const finish = (): void => {
       // Node also ends an answer without a length after a reset.
       if (isOver) return;
-      response.end();
+      const rest = reading === undefined ? NOTHING : reading.end();
+      if (rest === undefined) {
+        end(NO_ANSWER, 'REQUEST');
+        return;
+      }
+      response.end(rest);
       end();
     };
     received.on('error', fail);
@@ -205,8 +231,10 @@ function passBack(
       sent.destroy();
       return;
     }
-    received.on('end', finish).on('data', (chunk) => {
-      if (!response.write(chunk)) received.pause();
+    received.on('end', finish).on('data', (chunk: Buffer) => {
+      const passed = reading === undefined ? chunk : reading.take(chunk);
+      if (passed === undefined) end(NO_ANSWER, 'EVENT_TOO_LONG');
+      else if (passed.length > 0 && !response.write(passed)) received.pause();
     });
   });
   return waiting;

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
 import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
+import { approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../core/claims.ts';
 import { decideMcp, type McpBody, type McpRules } from '../core/mcp-access.ts';
@@ -57,7 +58,14 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     policies.all.flatMap(({ scope }) => scope),
   );
   const { maxBodyBytes } = checked;
-  const parts: Parts = { toolServer, maxBodyBytes, policies, metadata, sessions: sessionOwnership() };
+  const parts: Parts = {
+    toolServer,
+    maxBodyBytes,
+    policies,
+    metadata,
+    sessions: sessionOwnership(),
+    approvedCalls: approvedCalls(),
+  };
 
   return {
     guard: (request, response, next) => {
@@ -84,8 +92,9 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
   };
   const allowed = await decideMcp(parts, request, body, response);
   if (allowed === undefined) return;
-  const { claims, approved } = allowed;
-  if (approved !== undefined) request.body = approved;
+  const { claims, instead, call } = allowed;
+  if (instead !== undefined) request.body = instead;
+  response.once('close', () => (response.writableFinished ? call?.end() : call?.lose()));
   const token = bearerToken(authorizationHeaders(request.rawHeaders, request.headers)) ?? '';
   request.auth = authInfo(claims, token, metadata.url);
   keepClaims(request.auth, claims);

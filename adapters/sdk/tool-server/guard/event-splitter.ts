@@ -1,0 +1,64 @@
+/** Splits a stream of server-sent events (HTML, "Server-sent events") into events, byte for byte. */
+
+export interface EventSplitter {
+  /** @returns the whole events, each with the blank line at its end */
+  take(chunk: Buffer): Buffer[];
+  /** The length of the event that has begun. */
+  held(): number;
+  /**
+   * Gives up an event that has begun, if it is longer than this. The rest of it comes as the next event.
+   *
+   * @param longest by default longer than most events
+   */
+  release(longest?: number): Buffer;
+}
+
+const LONG_EVENT = 64 * 1024;
+const [LF, CR] = [0x0a, 0x0d];
+
+export function eventSplitter(): EventSplitter {
+  let begun: Buffer[] = [];
+  let length = 0;
+  let isLineEmpty = true;
+  let isAfterCr = false;
+
+  const taken = (): Buffer => {
+    const event = Buffer.concat(begun);
+    begun = [];
+    length = 0;
+    return event;
+  };
+  const hold = (piece: Buffer): void => {
+    if (piece.length === 0) return;
+    begun.push(piece);
+    length += piece.length;
+  };
+
+  return {
+    take(chunk) {
+      const events: Buffer[] = [];
+      let start = 0;
+      for (let at = 0; at < chunk.length; at += 1) {
+        const byte = chunk[at];
+        // A line ends with LF, CR, or both.
+        const isSecond = byte === LF && isAfterCr;
+        isAfterCr = byte === CR;
+        if (isSecond) continue;
+        if (byte !== LF && byte !== CR) {
+          isLineEmpty = false;
+          continue;
+        }
+        if (isLineEmpty) {
+          hold(chunk.subarray(start, at + 1));
+          events.push(taken());
+          start = at + 1;
+        }
+        isLineEmpty = true;
+      }
+      hold(chunk.subarray(start));
+      return events;
+    },
+    held: () => length,
+    release: (longest = LONG_EVENT) => (length > longest ? taken() : Buffer.alloc(0)),
+  };
+}
