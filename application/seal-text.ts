@@ -1,6 +1,6 @@
 /** Hashes a text for the ledger. The text itself is kept beside the ledger. */
 
-import type { SealedText } from '../domain/ledger/sealed-text.ts';
+import { hashOfText, type SealedText } from '../domain/ledger/sealed-text.ts';
 import type { Digest, Randomness } from './ports/runtime.ts';
 
 export interface Sealing {
@@ -13,5 +13,5 @@ export const SALT_BYTES = 32;
 
 export function sealText({ randomness, digest }: Sealing, text: string): SealedText {
   const salt = randomness.secret(SALT_BYTES);
-  return { salt, hash: digest(`${salt}${text}`) };
+  return { salt, hash: hashOfText(digest, salt, text) };
 }

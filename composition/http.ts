@@ -192,7 +192,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
     const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
     const service = { ...registration, decisions: storage, agents };
     const { archivedPart } = parts;
-    const reading = { tasks, sponsors, ledger, archivedPart, clock, sharedTime: clockWatch, digest: sha256 };
+    const reading = { tasks, sponsors, ledger, archivedPart, clock, sharedTime: clockWatch, digest: sha256, log };
     const ending = { decisions: storage, tasks, sharedTime: clockWatch };
     return {
       ...access,
@@ -209,7 +209,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       usersInTheWay: async (sponsorKey) => usersInTheWay(await provisionedUsers.ofPerson(sponsorKey)),
       block: (sponsorKey) => blockSponsor(ending, sponsorKey),
       unblock: (sponsorKey) => unblockSponsor({ ...ending, clock, twoPersons: named?.twoPersons }, sponsorKey),
-      listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
+      listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256, log }, question),
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
       presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',

@@ -27,8 +27,8 @@ export interface Dialect {
   readonly jsonAgg: string;
   /** The rows of a select, as the text of a JSON array of objects; null without a row on Postgres. */
   collected(columns: readonly string[], select: string): string;
-  /** A day before the instant of a column. */
-  dayBefore(column: string): string;
+  /** So many seconds after the instant of a column, or before it. */
+  shifted(column: string, seconds: number): string;
   /** How a condition names a column, so that the engine does not read along its index. */
   unindexed(column: string): string;
   /**
@@ -90,7 +90,7 @@ export const sqlite: Dialect = {
     const members = columns.map((column) => `'${column}', ${column}`).join(', ');
     return `(select json_group_array(json_object(${members})) from (${select}))`;
   },
-  dayBefore: (column) => `${column} - 86400000000`,
+  shifted: (column, seconds) => `${column} + ${seconds * 1_000_000}`,
   // SQLite reads no index for `+column`. Its planner cannot tell which filter is more selective.
   unindexed: (column) => `+${column}`,
   before: (equal, position) => ({
@@ -144,7 +144,7 @@ export const postgres: Dialect = {
   instant: toMicrosecondText,
   jsonAgg: 'json_agg',
   collected: (_, select) => `(select json_agg(r)::text from (${select}) r)`,
-  dayBefore: (column) => `${column} - interval '24 hours'`,
+  shifted: (column, seconds) => `${column} + interval '${seconds} seconds'`,
   unindexed: (column) => column,
   before(equal, position) {
     const columns = Object.keys(equal);

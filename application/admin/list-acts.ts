@@ -2,9 +2,11 @@
 
 import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
 import type { StoredAct } from '../../domain/operators/operator-act.ts';
+import { reportDifference } from '../ledger/differences.ts';
 import { fingerprint } from '../ledger/query.ts';
 import type { ActsQuestion, OperatorActs } from '../ports/acts.ts';
 import type { Digest } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
 
 export interface ActsRequest extends Omit<ActsQuestion, 'before'> {
   /** Where the previous page ended. */
@@ -21,8 +23,14 @@ export type ActsAnswer =
   /** The cursor belongs to other filters, or to another list. */
   | { readonly kind: 'foreign_cursor' };
 
+interface ActsReading {
+  readonly operatorActs: OperatorActs;
+  readonly digest: Digest;
+  readonly log: Pick<Log, 'error'>;
+}
+
 export async function listActs(
-  { operatorActs, digest }: { readonly operatorActs: OperatorActs; readonly digest: Digest },
+  { operatorActs, digest, log }: ActsReading,
   { seq, subject, limit, cursor }: ActsRequest,
 ): Promise<ActsAnswer> {
   const own = fingerprint(digest, ['acts', seq, subject]);
@@ -30,6 +38,7 @@ export async function listActs(
   // Read one more than the limit: it tells whether another page follows.
   const found = await operatorActs.list({ seq, subject, before: cursor?.seq, limit: limit + 1 });
   const acts = found.slice(0, limit);
+  for (const { difference } of acts) if (difference !== undefined) reportDifference(log, difference);
   const last = found.length > limit ? acts.at(-1) : undefined;
   return { kind: 'page', acts, nextCursor: last && formatCursor({ at: last.at, seq: last.seq, fingerprint: own }) };
 }

@@ -4,10 +4,12 @@
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { describeDifference } from '../../domain/ledger/compared.ts';
 import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import { visibleText } from '../../domain/visible.ts';
 import {
+  type BesideCondition,
   type GuardCondition,
   NUMBERS_BEYOND,
   type Numbering,
@@ -54,6 +56,19 @@ export function judgeNumbering(numbering: Numbering): Finding {
     'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded.',
     'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
   );
+}
+
+/** Judges whether rows whose hash is in the ledger are those that it has. */
+export function judgeBeside({ compared, archived, differences }: BesideCondition): Finding {
+  const [first] = differences;
+  if (first !== undefined) {
+    return failed(
+      `${describeDifference(first)}${differences.length === 1 ? '' : ` So do ${differences.length - 1} more rows.`}`,
+      'Nobody is shown such a row. Find out who changed the database: see docs/operating.md ("A row is not as the ledger has it").',
+    );
+  }
+  const kept = archived === 0 ? '' : ` The records of ${archived} of them have been archived.`;
+  return ok(`The newest approvals, purposes and reasons are as the ledger has them: ${compared}.${kept}`);
 }
 
 /** A record may wait three intervals for its checkpoint: the current one, a missed one, and one for delay. */

@@ -25,7 +25,7 @@ import {
   summarizeList,
   warning,
 } from './examine.ts';
-import { judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
+import { judgeBeside, judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
 import { judgeLogouts } from './logouts.ts';
 import type { KeyFile } from './signing.ts';
 import { judgeUsage } from './status-lists.ts';
@@ -57,10 +57,14 @@ interface StorageDependencies {
   readonly logoutsLeaveTasks: boolean;
   /** `undefined` without the transparency log. */
   readonly transparencyLog?: ConfiguredLog | undefined;
+  /** Whether people's sponsor keys are their `sub`. */
+  readonly keysAreSubjects: boolean;
   /** The ids of the configured keys; `undefined` if they cannot be loaded. */
   readonly kids: () => Promise<readonly string[] | undefined>;
 }
 
+/** Rows of each kind. More would take longer than an examination may. */
+const MOST_COMPARED = 2000;
 const A_DAY = 24 * 60 * 60;
 const MIGRATE = 'Run `mandate migrate`.';
 const NOT_OPENED = 'The database could not be opened.';
@@ -111,7 +115,7 @@ export function storageExaminations(
 
 function ledgerExaminations(
   inSchema: InSchema,
-  { clock, monthsAhead, checkpointInterval, hasSink, transparencyLog, kids }: StorageDependencies,
+  { clock, monthsAhead, checkpointInterval, hasSink, transparencyLog, keysAreSubjects, kids }: StorageDependencies,
 ): readonly Examination[] {
   const inLog = (configured: ConfiguredLog) =>
     inSchema('transparency log', async (condition) => {
@@ -133,6 +137,9 @@ function ledgerExaminations(
       if (configured === undefined) return skipped('The signing keys could not be loaded.');
       return judgeSigners((await condition.sealing()).signers, configured);
     }),
+    inSchema('rows beside the ledger', async (condition) =>
+      judgeBeside(await condition.besideLedger({ limit: MOST_COMPARED, keysAreSubjects })),
+    ),
     ...(transparencyLog === undefined ? [] : [inLog(transparencyLog)]),
     inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),
   ];

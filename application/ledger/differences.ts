@@ -5,6 +5,8 @@ import type { Log } from '../ports/telemetry.ts';
 
 export function reportDifference(log: Pick<Log, 'error'>, difference: Difference): void {
   const { what, id, how } = difference;
+  // A month may be archived while rows of its last days are kept.
+  if (how === 'archived') return;
   const message = `${describeDifference(difference)} It is shown to nobody: somebody changed the database. See docs/operating.md ("A row is not as the ledger has it").`;
   log.error(message, undefined, { row: what, id, difference: how });
 }

@@ -4,13 +4,15 @@ import type { TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { SharedTime } from '../ports/runtime.ts';
 import type { OwnAgent, Tasks } from '../ports/tasks.ts';
-import type { MyTask } from './my-tasks.ts';
+import type { Log } from '../ports/telemetry.ts';
+import { type MyTask, reportPurposes } from './my-tasks.ts';
 
 export type MyAgent = OwnAgent;
 
 interface Reading {
   readonly tasks: Pick<Tasks, 'agentsOfSponsor' | 'liveOfSponsor' | 'findListed'>;
   readonly sharedTime: Pick<SharedTime, 'earliest'>;
+  readonly log: Pick<Log, 'error'>;
 }
 
 export interface MyAgentsQuestion {
@@ -35,7 +37,7 @@ export interface MyAgents {
 }
 
 export async function myAgents(
-  { tasks, sharedTime }: Reading,
+  { tasks, sharedTime, log }: Reading,
   { sponsorKey }: MePerson,
   { after, limit, listsTasks }: MyAgentsQuestion,
 ): Promise<MyAgents> {
@@ -45,12 +47,15 @@ export async function myAgents(
   const rest = after === undefined ? agents : agents.filter(({ newestTask }) => newestTask < after);
   const page = rest.slice(0, limit);
   const isListed = total <= listsTasks;
+  const live = () => tasks.liveOfSponsor(sponsorKey, { after: undefined, limit: listsTasks, now });
+  const listed = isListed ? await live() : undefined;
+  reportPurposes(log, listed ?? []);
   return {
     tasks: total,
     agents: agents.length,
     page,
     nextAfter: rest.length > limit ? page.at(-1)?.newestTask : undefined,
-    listed: isListed ? await tasks.liveOfSponsor(sponsorKey, { after: undefined, limit: listsTasks, now }) : undefined,
+    listed,
   };
 }
 
@@ -74,7 +79,7 @@ export interface MyAgentTasks {
 
 /** `undefined` for a task that is not stored, or is another person's. */
 export async function myAgentTasks(
-  { tasks, sharedTime }: Reading,
+  { tasks, sharedTime, log }: Reading,
   { sponsorKey }: MePerson,
   { of, after, limit }: MyAgentTasksQuestion,
 ): Promise<MyAgentTasks | undefined> {
@@ -86,6 +91,7 @@ export async function myAgentTasks(
   // One more than the limit tells whether another page follows.
   const found = await tasks.liveOfSponsor(sponsorKey, { agentId, after, limit: limit + 1, now });
   const page = found.slice(0, limit);
+  reportPurposes(log, page);
   return {
     agent: { agentId, displayName },
     live: agents.find((agent) => agent.agentId === agentId)?.tasks ?? 0,

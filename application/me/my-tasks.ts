@@ -6,7 +6,9 @@
  */
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import { reportDifference } from '../ledger/differences.ts';
 import type { SharedTime } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
 import type { OwnTask, OwnTaskPosition, OwnTasksQuestion, Tasks } from '../ports/tasks.ts';
 
 export type MyTask = OwnTask;
@@ -26,32 +28,39 @@ export interface MyTasksPage {
 interface Listing<Method extends keyof Tasks> {
   readonly tasks: Pick<Tasks, Method>;
   readonly sharedTime: Pick<SharedTime, 'earliest'>;
+  readonly log: Pick<Log, 'error'>;
+}
+
+/** Reports purposes that the ledger has otherwise. They are not shown. */
+export function reportPurposes(log: Pick<Log, 'error'>, tasks: readonly MyTask[]): void {
+  for (const { purposeDiffers } of tasks) if (purposeDiffers !== undefined) reportDifference(log, purposeDiffers);
 }
 
 export async function myTasks(
-  { tasks, sharedTime }: Listing<'ofSponsor'>,
+  { tasks, ...reading }: Listing<'ofSponsor'>,
   { sponsorKey }: MePerson,
   question: MyTasksQuestion,
 ): Promise<MyTasksPage> {
-  return pageOf(question, sharedTime, (oneMore) => tasks.ofSponsor(sponsorKey, oneMore));
+  return pageOf(question, reading, (oneMore) => tasks.ofSponsor(sponsorKey, oneMore));
 }
 
 export async function myEndedTasks(
-  { tasks, sharedTime }: Listing<'endedOfSponsor'>,
+  { tasks, ...reading }: Listing<'endedOfSponsor'>,
   { sponsorKey }: MePerson,
   question: MyTasksQuestion,
 ): Promise<MyTasksPage> {
-  return pageOf(question, sharedTime, (oneMore) => tasks.endedOfSponsor(sponsorKey, oneMore));
+  return pageOf(question, reading, (oneMore) => tasks.endedOfSponsor(sponsorKey, oneMore));
 }
 
 async function pageOf(
   { after, limit }: MyTasksQuestion,
-  sharedTime: Pick<SharedTime, 'earliest'>,
+  { sharedTime, log }: Pick<Listing<never>, 'sharedTime' | 'log'>,
   list: (question: OwnTasksQuestion) => Promise<readonly MyTask[]>,
 ): Promise<MyTasksPage> {
   // Read one more than the limit: it tells whether another page follows.
   const found = await list({ after, limit: limit + 1, now: await sharedTime.earliest() });
   const tasks = found.slice(0, limit);
+  reportPurposes(log, tasks);
   const last = found.length > limit ? tasks.at(-1) : undefined;
   return { tasks, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };
 }

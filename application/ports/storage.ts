@@ -1,5 +1,6 @@
 /** The database as a whole: its condition for the doctor, its backlogs for the metrics, and its upkeep. */
 
+import type { Difference } from '../../domain/ledger/compared.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
@@ -175,7 +176,16 @@ export interface StorageCondition {
    * `ENDED_NOTHING`).
    */
   logoutEndedNothing(since: Instant): Promise<boolean>;
+  /** Compares the newest rows beside the ledger with their records, up to `limit` of each kind. */
+  besideLedger(question: { readonly limit: number; readonly keysAreSubjects: boolean }): Promise<BesideCondition>;
   close(): Promise<void>;
+}
+
+export interface BesideCondition {
+  readonly compared: number;
+  /** Of these, those whose month was archived: they could not be compared. */
+  readonly archived: number;
+  readonly differences: readonly Difference[];
 }
 
 /** Deletes expired rows. No decision depends on an expired row. */

@@ -2,6 +2,7 @@
 
 import type { AgentId, SponsorKey, TaskId, TokenId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { Difference } from '../../domain/ledger/compared.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
@@ -70,8 +71,10 @@ export interface OwnTask {
   readonly renewals: number;
   /** The last refresh; `undefined` before the first. */
   readonly renewedAt: Instant | undefined;
-  /** What the agent stated; `undefined` if it stated nothing. */
+  /** What the agent stated; `undefined` if it stated nothing, or if the ledger has something else. */
   readonly purpose: string | undefined;
+  /** How the stored purpose differs from its record. */
+  readonly purposeDiffers: Difference | undefined;
 }
 
 /** A task in the order of the list. */
@@ -167,6 +170,8 @@ export interface ShownTask extends ListedTask {
   readonly grantScope: Scope;
   /** The last refresh; `undefined` before the first. */
   readonly renewedAt: Instant | undefined;
-  /** What the agent stated; `undefined` if it stated nothing. */
+  /** What the agent stated; `undefined` if it stated nothing, or if the ledger has something else. */
   readonly purpose: StatedPurpose | undefined;
+  /** What of the row differs from its records, and is therefore left out: the purpose, the origin of the scope. */
+  readonly differences: readonly Difference[];
 }

@@ -198,6 +198,7 @@ function ofStorage({ settings, signing, opened, upstream, access }: Sources): re
     isDevelopment: settings.isDevelopment,
     monthsAhead: audit['Service:Audit:Partitions:MonthsAhead'],
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
+    keysAreSubjects: upstream?.['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub',
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
     logoutsLeaveTasks: logoutsLeaveTasks(upstream),

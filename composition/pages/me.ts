@@ -53,7 +53,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
         };
   const { storage, archivedPart } = parts;
   const { tasks, sponsors, ledger, checkpoints } = storage;
-  const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };
+  const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch, log };
   return {
     issuer: settings['Service:Issuer'],
     validate: validation && ((token, trace, permit) => validateMeToken(validation, token, trace, permit)),

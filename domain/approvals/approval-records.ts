@@ -92,17 +92,21 @@ export type ComparedApproval = Pick<
  * they shorten or lengthen the wait, and say nothing of the yes.
  *
  * @param digest SHA-256 in lowercase hex
+ * @param isArchived whether a record of the time of the row may have been archived
  */
 export function compareApproval<Row extends ComparedApproval>(
   digest: (text: string) => string,
   row: Row,
   records: readonly ApprovalRecord[],
+  isArchived: boolean,
 ): Compared<Row, ApprovalOrigin> {
   const differs = (how: Difference['how']) =>
     ({ kind: 'differs', row, difference: { what: 'approval', id: row.approvalId, how } }) as const;
   const [first] = records;
   const request = first && namesOfRecord(first);
-  if (request === undefined) return differs('no_record');
+  if (request === undefined || first?.event !== 'approval.requested') {
+    return differs(isArchived ? 'archived' : 'no_record');
+  }
   const state = stateOfRecords(records, sharedNames(request));
   if (state === undefined) return differs('records');
   const { taskId, agentId, sponsor, audience } = request;

@@ -23,6 +23,8 @@ export interface Difference {
   readonly id: string;
   readonly how: /** The ledger has no record of the row. */
     | 'no_record'
+    /** So it is if a month was archived that the record may be of: it was not compared. */
+    | 'archived'
     /** The text has another hash. */
     | 'text'
     /** The record has other names: another task, person, digest, or another operator. */
@@ -31,6 +33,19 @@ export interface Difference {
     | 'state'
     /** The records contradict each other. */
     | 'records';
+}
+
+/** The records that a row is compared with, and whether some of its time may have been archived. */
+export interface RecordsOfRow {
+  readonly records: readonly {
+    readonly event: string;
+    readonly agentId?: string | undefined;
+    readonly sponsor?: string | undefined;
+    readonly audience?: string | undefined;
+    readonly scope?: string | undefined;
+    readonly detail?: string | undefined;
+  }[];
+  readonly isArchived: boolean;
 }
 
 const ROWS: Readonly<Record<Difference['what'], string>> = {
@@ -43,6 +58,7 @@ const ROWS: Readonly<Record<Difference['what'], string>> = {
 
 const HOW: Readonly<Record<Difference['how'], string>> = {
   no_record: 'the ledger has no record of it',
+  archived: 'its record has been archived, so it was not compared',
   text: 'its text does not have the hash that the ledger has',
   names: 'the ledger has other names for it',
   state: 'the ledger has another state for it',

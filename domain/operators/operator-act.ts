@@ -1,7 +1,8 @@
 /** What an operator's request did, as the ledger names it (`operator.acted`). The reason's text is kept beside the ledger. */
 
 import type { Instant } from '../instant.ts';
-import type { SealedText } from '../ledger/sealed-text.ts';
+import type { Difference } from '../ledger/compared.ts';
+import { isHashOfText, type SealedText } from '../ledger/sealed-text.ts';
 import type { Operator, OperatorPerson, OperatorRole } from './operator.ts';
 
 /** A request that changes something. */
@@ -57,4 +58,37 @@ export interface StoredAct {
   readonly reason: string | undefined;
   readonly salt: string | undefined;
   readonly at: Instant;
+  /**
+   * How the row differs from its record. It then has no reason, and its names count for nothing. Only an archived record
+   * leaves the reason: it was not compared, and its hash is in the export.
+   */
+  readonly difference: Difference | undefined;
+}
+
+/** Compares a stored act with the `detail` of the record that has its number. */
+export function comparedAct(
+  digest: (text: string) => string,
+  act: Omit<StoredAct, 'difference'>,
+  detail: string | undefined,
+  isArchived: boolean,
+): StoredAct {
+  const how = differenceOfAct(digest, act, detail, isArchived);
+  const difference: Difference | undefined = how && { what: 'reason', id: String(act.seq), how };
+  const isShown = how === undefined || how === 'archived';
+  return isShown ? { ...act, difference } : { ...act, reason: undefined, salt: undefined, difference };
+}
+
+function differenceOfAct(
+  digest: (text: string) => string,
+  { iss, sub, role, act, explains, reason, salt }: Omit<StoredAct, 'difference'>,
+  detail: string | undefined,
+  isArchived: boolean,
+): Difference['how'] | undefined {
+  if (detail === undefined) return isArchived ? 'archived' : 'no_record';
+  const recorded = new URLSearchParams(detail);
+  const names = new URLSearchParams({ iss, sub, role, act, seq: String(explains ?? '') });
+  for (const [name, value] of names) if (recorded.get(name) !== value) return 'names';
+  if (reason === undefined || salt === undefined) return reason === salt ? undefined : 'text';
+  const hash = recorded.get('reason') ?? '';
+  return isHashOfText(digest, { salt, hash }, reason) ? undefined : 'text';
 }

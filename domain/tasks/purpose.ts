@@ -1,5 +1,9 @@
 /** The purpose that an agent states for a task (`Service:Tasks:Purpose`): words of the agent, which no check covers. */
 
+import type { Difference, RecordsOfRow } from '../ledger/compared.ts';
+import { isHashOfText } from '../ledger/sealed-text.ts';
+import type { Task } from './task.ts';
+
 /** Long enough for two sentences, which a person reads on a phone. */
 const MAX_PURPOSE = 300;
 const CONTROL = /\p{Cc}/u;
@@ -26,4 +30,20 @@ export function purposeProblem(text: string): string | undefined {
 /** The `detail` of `purpose.stated`. @param hash SHA-256 of the salt's characters, then of the words in UTF-8; in lowercase hex */
 export function purposeDetail(hash: string): string {
   return `sha256=${hash}`;
+}
+
+/** Compares a stored purpose with the record of the task. `undefined` if it is the recorded one. */
+export function differenceOfPurpose(
+  digest: (text: string) => string,
+  { taskId, agentId, sponsor, words, salt }: StatedPurpose & Pick<Task, 'taskId' | 'agentId' | 'sponsor'>,
+  { records, isArchived }: RecordsOfRow,
+): Difference | undefined {
+  const differs = (how: Difference['how']): Difference => ({ what: 'purpose', id: taskId, how });
+  const [record, ...more] = records.filter(({ event }) => event === 'purpose.stated');
+  if (record === undefined) return differs(isArchived ? 'archived' : 'no_record');
+  if (more.length > 0) return differs('records');
+  if (record.agentId !== agentId || record.sponsor !== sponsor) return differs('names');
+  const hash = record.detail?.slice(purposeDetail('').length) ?? '';
+  const isRecorded = record.detail === purposeDetail(hash) && isHashOfText(digest, { salt, hash }, words);
+  return isRecorded ? undefined : differs('text');
 }

@@ -169,7 +169,7 @@ export const effectsOfRegistrations = {
     return {
       effect: { effect: 'operator_act', ...anAct(act) },
       seen: [
-        [shown, [], [{ ...names, role, act, reason, salt: sealed?.salt, at, explains: false }]],
+        [shown, [], [{ ...names, role, act, reason, salt: sealed?.salt, at, explains: false, difference: undefined }]],
         [detail, [], [said.toString()]],
       ],
     };

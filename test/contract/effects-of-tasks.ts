@@ -62,7 +62,9 @@ export const effectsOfTasks = {
     const { task, grantHash, agent, given } = stored;
     const { scope, taskId, expiresAt } = task;
     const grant = { task, taskState: { kind: 'live' }, revokedAt: undefined, scope, renewals: 0 };
-    const shown = { ...task, state: { kind: 'live' }, displayName: agent.displayName, renewals: 0 };
+    const { origin: _, ...fields } = task;
+    const shown = { ...fields, state: { kind: 'live' }, displayName: agent.displayName, renewals: 0 };
+    const differences = [{ what: 'scope', id: taskId, how: 'no_record' }];
     return {
       given: given.slice(0, 1),
       effect: given[1],
@@ -72,7 +74,7 @@ export const effectsOfTasks = {
         [
           ({ tasks }) => tasks.findListed(taskId, NOON),
           undefined,
-          { ...shown, grantScope: scope, renewedAt: undefined, purpose: undefined },
+          { ...shown, grantScope: scope, renewedAt: undefined, purpose: undefined, differences },
         ],
         [fact('grant', grantHash), undefined, { taskId, scope, renewals: 0, unrecorded: 0, revokedAt: undefined }],
         [fact('grant_owner', grantHash), undefined, ownerOf(task)],
@@ -93,14 +95,19 @@ export const effectsOfTasks = {
     const shown =
       ({ taskId }: typeof task): See =>
       async ({ tasks }) =>
-        (await tasks.findListed(taskId, NOON))?.purpose;
+        (await tasks.findListed(taskId, NOON))?.differences.map(({ what, how }) => `${what}: ${how}`);
     return {
       given: [...given, ...other.given],
       effect: { effect: 'insert_purpose', taskId: task.taskId, ...purpose },
       seen: [
-        [shown(task), undefined, purpose],
-        [shown(other.task), undefined, undefined],
-        [async ({ tasks }) => (await tasks.ofSponsor(task.sponsorKey, person))[0]?.purpose, undefined, purpose.words],
+        // Without a record, neither is shown.
+        [shown(task), ['scope: no_record'], ['purpose: no_record', 'scope: no_record']],
+        [shown(other.task), ['scope: no_record'], ['scope: no_record']],
+        [
+          async ({ tasks }) => (await tasks.ofSponsor(task.sponsorKey, person))[0]?.purposeDiffers?.how,
+          undefined,
+          'no_record',
+        ],
       ],
     };
   },

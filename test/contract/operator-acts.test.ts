@@ -3,6 +3,8 @@ import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
 import { BEGIN } from '../../adapters/storage/postgres/connections.ts';
 import { listActs } from '../../adapters/storage/queries/acts.ts';
 import { recordAct } from '../../application/decisions/operator-act.ts';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
+import { hashOfText } from '../../domain/ledger/sealed-text.ts';
 import type { ActsQuestion } from '../../application/ports/acts.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
@@ -10,6 +12,7 @@ import type { OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { literalText } from '../support/literal-text.ts';
 import { onEveryDatabase } from './on-every-database.ts';
+import { saltOf } from './storage-fixtures.ts';
 
 const ACTS = 5000;
 const LIMIT = 10;
@@ -25,7 +28,7 @@ const act = (nth: number): OperatorAct => ({
   route: 'DELETE /admin/tasks/{task_id}',
   reason: `Incident ${nth}`,
   at: plusSeconds(NOON, nth),
-  sealed: { salt: `salt-${nth}`, hash: 'a'.repeat(64) },
+  sealed: { salt: saltOf(`salt-${nth}`), hash: hashOfText(sha256, saltOf(`salt-${nth}`), `Incident ${nth}`) },
 });
 
 onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {
@@ -85,15 +88,15 @@ onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {
     const before = plusSeconds(NOON, 1);
     expect(await storage().sweeping.eraseReasons(before, ERASED_AT_ONCE)).to.equal(ERASED_AT_ONCE);
     expect(await acted()).to.deep.equal([
-      ['Incident 1', 'salt-1'],
-      ['Incident 2', 'salt-2'],
+      ['Incident 1', saltOf('salt-1')],
+      ['Incident 2', saltOf('salt-2')],
     ]);
     let erased = ERASED_AT_ONCE;
     for (let more = 1; more > 0; erased += more) more = await storage().sweeping.eraseReasons(before, ACTS);
     expect(erased).to.equal(ACTS + 1);
     expect(await acted()).to.deep.equal([
       [undefined, undefined],
-      ['Incident 2', 'salt-2'],
+      ['Incident 2', saltOf('salt-2')],
     ]);
   });
 });

@@ -11,6 +11,7 @@ import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifie
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { Task } from '../../domain/tasks/task.ts';
+import { capturedLog } from '../support/captured-log.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { agreeing } from '../support/moved-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -71,7 +72,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     const { taskId, agentId, createdAt, expiresAt } = opening.task;
     const displayName = (await storage().agents.find(agentId))?.displayName;
     const fields = { taskId, agentId, displayName, startedAt: createdAt, expiresAt };
-    const live = { ...fields, ...wiki, state: 'live', purpose: purpose.stated.words };
+    const live = { ...fields, ...wiki, state: 'live', purpose: purpose.stated.words, purposeDiffers: undefined };
     const none = { endedAt: undefined, reason: undefined };
     expect(await list(sponsorKey, at(2))).to.deep.equal([{ ...live, ...none, renewals: 0, renewedAt: undefined }]);
 
@@ -117,7 +118,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     expect(new Set(idsOf(all)).size).to.equal(1000);
     expect(all.slice(0, 500).every(({ state }) => state === 'live')).to.equal(true);
     const person: MePerson = { ...ADA, sponsorKey };
-    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }) };
+    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }), log: capturedLog() };
     for (const limit of [100, 77]) {
       const paged: string[] = [];
       let after: Awaited<ReturnType<typeof myTasks>>['nextAfter'];
@@ -196,7 +197,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
       openings.push(await openedTask(storage(), { taskId: makeTaskId(ulid()), sponsorKey, ...times }, agent));
     }
     const [rareTask, ...botTasks] = openings.map(({ task }) => task.taskId);
-    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }) };
+    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }), log: capturedLog() };
     const person = (key: SponsorKey): MePerson => ({ ...ADA, sponsorKey: key });
     const page = (after: TaskId | undefined, listsTasks: number) =>
       myAgents(service, person(sponsorKey), { after, limit: 1, listsTasks });

@@ -22,6 +22,9 @@ import {
 } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
+import { hashOfText } from '../../domain/ledger/sealed-text.ts';
+import { purposeDetail } from '../../domain/tasks/purpose.ts';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { taskTokenClaims } from '../../domain/tasks/task-token.ts';
@@ -131,11 +134,14 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
 }
 
 /** A purpose of the task, with its record. */
+/** 256 bits in base64url. */
+export const saltOf = (name: string) => Buffer.from(sha256(name), 'hex').toString('base64url');
+
 export function aPurpose(
   { taskId, agentId, sponsor }: Task,
-  stated = { words: 'Read the é 😀 \u202e of <today>', salt: `salt of ${taskId}` },
+  stated = { words: 'Read the é 😀 \u202e of <today>', salt: saltOf(taskId) },
 ): NonNullable<TaskOpening['purpose']> {
-  const detail = `sha256=${'5a'.repeat(32)}`;
+  const detail = purposeDetail(hashOfText(sha256, stated.salt, stated.words));
   return {
     stated,
     entry: anEntry('purpose.stated', { taskId, agentId, sponsor, detail }),

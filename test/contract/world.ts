@@ -17,6 +17,7 @@ import { openTask } from '../../application/decisions/open-task.ts';
 import { openSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
+import { hashOfText } from '../../domain/ledger/sealed-text.ts';
 import { commitmentText } from '../../domain/approvals/commitment.ts';
 import { type AgentId, makeApprovalId, makeTokenId, makeUserId, type UserId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
@@ -37,6 +38,7 @@ import {
   newAgentId,
   newSponsorKey,
   renewTimes,
+  saltOf,
 } from './storage-fixtures.ts';
 
 /** When decisions end tasks, and place blocks. No fixture has another time that is equal. */
@@ -216,14 +218,16 @@ export function aKey(name: string, use: LogKey['use'] = 'checkpoint'): Omit<LogK
   return { use, kid: `kid-${name}`, thumbprint: `thumbprint-${name}`, publicKey: `{"key":"${name} é"}` };
 }
 
+const REASON = 'An incident: “é”';
+
 export function anAct(route: string, subject = 'olga'): OperatorAct {
   return {
     operator: { kind: 'person', issuer: 'https://idp.example/é', subject, sponsorKey: `key of ${subject}`, roles: [] },
     role: 'responder',
     route,
-    reason: 'An incident: “é”',
+    reason: REASON,
     at: LATER,
-    sealed: { salt: `salt of ${subject}`, hash: 'a'.repeat(64) },
+    sealed: { salt: saltOf(subject), hash: hashOfText(sha256, saltOf(subject), REASON) },
   };
 }
 

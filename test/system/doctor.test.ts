@@ -66,6 +66,7 @@ for (const kind of databasesByLength) {
         'signing keys',
         'schema',
         'ledger guards',
+        'rows beside the ledger',
         'sponsor check',
         'transmitter keys',
         'own address',

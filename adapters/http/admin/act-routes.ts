@@ -35,7 +35,7 @@ export async function listActs(surface: ActsSurface, request: Request, response:
   response.json({ acts: answer.acts.map(presentAct), next_cursor: answer.nextCursor ?? null });
 }
 
-function presentAct({ explains, reason, salt, at, ...act }: StoredAct): Record<string, unknown> {
+function presentAct({ explains, reason, salt, at, difference, ...act }: StoredAct): Record<string, unknown> {
   const { seq, ...who } = act;
   return {
     seq,
@@ -44,5 +44,7 @@ function presentAct({ explains, reason, salt, at, ...act }: StoredAct): Record<s
     reason: reason ?? null,
     salt: salt ?? null,
     at: toMillisecondText(at),
+    // Only where the row is not as the ledger has it, or its record has been archived.
+    ...(difference && { difference: difference.how }),
   };
 }

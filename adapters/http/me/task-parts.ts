@@ -24,8 +24,8 @@ export function liveTask(view: PersonView, task: MyTask, words: Texts, language:
 <dt>${words.where}</dt><dd class="where">${where}</dd>
 <dt>${words.may}</dt><dd><ul>${scopes(view, task, language).map((scope) => html`<li>${scope}</li>`)}</ul></dd>
 ${
-  task.purpose !== undefined &&
-  html`<dt>${words.purpose}</dt><dd>${statedBy(task.purpose, words)}</dd>
+  (task.purpose !== undefined || isAltered(task)) &&
+  html`<dt>${words.purpose}</dt><dd>${purposeOf(task, words)}</dd>
 `
 }<dt>${words.since}</dt><dd>${moment(language, task.startedAt, view.now)}</dd>
 <dt>${words.until}</dt><dd>${moment(language, task.expiresAt, view.now)}</dd>
@@ -51,13 +51,19 @@ export function endedTasks(view: PersonView, tasks: readonly MyTask[], words: Te
 <p><strong>${agentName(task, words)}</strong> <span class="quiet">${named(placeOf(task.audience))}</span></p>
 <p>${(task.reason && words.ended[task.reason]) ?? words.endedOtherwise}${task.endedAt !== undefined && html` · ${moment(language, task.endedAt, view.now)}`}</p>
 <p class="quiet">${scopes(view, task, language).map((scope, at): Insert => [at > 0 && ' · ', scope])}</p>
-${task.purpose !== undefined && statedBy(task.purpose, words)}</li>`,
+${purposeOf(task, words)}</li>`,
   );
   return html`<ul class="history">${items}</ul>`;
 }
 
-function statedBy(purpose: string, words: Texts): Html {
-  return html`${statedByAgent(purpose)}<p class="quiet">${words.statedByAgent}</p>`;
+/** Not an archived record: its purpose could not be compared, and is left out. */
+function isAltered({ purposeDiffers }: MyTask): boolean {
+  return purposeDiffers !== undefined && purposeDiffers.how !== 'archived';
+}
+
+function purposeOf(task: MyTask, words: Texts): Insert {
+  if (isAltered(task)) return html`<p class="warned">${words.purposeDiffers}</p>`;
+  return task.purpose !== undefined && html`${statedByAgent(task.purpose)}<p class="quiet">${words.statedByAgent}</p>`;
 }
 
 /** A browser may translate the operator's sentence for a scope, but not the name of a scope without one. */

@@ -23,6 +23,7 @@ import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { listAgents } from '../queries/agents.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { listCheckpointKeys } from '../queries/checkpoints.ts';
+import { besideLedger } from '../queries/beside-ledger.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { listProblems, logState } from '../queries/log.ts';
 import { findBlocks } from '../queries/sponsors.ts';
@@ -98,6 +99,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);
     },
     logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
+    besideLedger: (question) => besideLedger(ask, question),
     close: () => connections.close(),
   };
 }

@@ -4,6 +4,7 @@ import type { ActsQuestion, OperatorActs } from '../../../application/ports/acts
 import type { StoredAct } from '../../../domain/operators/operator-act.ts';
 import { storable } from '../rows/column.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
+import { recordOfAct } from '../rows/recorded.ts';
 import type { Ask, Query } from './query.ts';
 
 const COLUMNS = ['seq', 'explains', ...actColumns].join(', ');
@@ -25,14 +26,16 @@ const OF_RECORD = `(
 
 export const listActs: Query<ActsQuestion, readonly StoredAct[]> = {
   plan: 'in_order',
-  text(_, { seq, subject, before }) {
+  text(dialect, { seq, subject, before }) {
     const conditions = [
       ...(subject === undefined ? [] : ['sub = :subject']),
       ...(before === undefined ? [] : ['seq < :before']),
     ];
-    return `select ${COLUMNS} from ${seq === undefined ? 'operator_acts' : OF_RECORD}
+    return `select found.*, ${recordOfAct(dialect, 'found')} from (
+      select ${COLUMNS} from ${seq === undefined ? 'operator_acts' : OF_RECORD}
       ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-      order by seq desc limit :limit`;
+      order by seq desc limit :limit
+    ) found order by found.seq desc`;
   },
   values: ({ seq, subject, before, limit }) => ({
     seq,

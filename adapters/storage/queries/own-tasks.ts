@@ -11,8 +11,10 @@ import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts
 import type { Instant } from '../../../domain/instant.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
-import type { Values } from '../dialect.ts';
+import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
+import type { Dialect, Values } from '../dialect.ts';
 import { type BindInstant, LATEST, readScope, storable } from '../rows/column.ts';
+import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { LAST_TASK_ID, type TaskRow, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
@@ -25,13 +27,19 @@ interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' |
   readonly display_name: string | null;
   readonly renewals: number | null;
   readonly renewed_at: Instant | null;
+  readonly sponsor: string;
   readonly purpose: string | null;
+  readonly salt: string | null;
+  readonly records: string | null;
+  readonly archived: number;
 }
 
-const COLUMNS = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';
+const COLUMNS = 'task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason';
 
 /** The tasks of a select with `COLUMNS` and `over_at`, with what other tables have of them. */
-const described = (found: string) => `select ${COLUMNS}, over_at,
+const described = (dialect: Dialect, found: string) => `select ${COLUMNS}, over_at,
+      ${recordsOfTask(dialect, 'found')},
+      (select salt from task_purposes p where p.task_id = found.task_id) as salt,
       (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
       (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
       (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
@@ -73,14 +81,17 @@ const key = (sponsorKey: SponsorKey) => storable('sponsor_key', sponsorKey);
 export const ownTasks: Query<OwnQuestion<OwnTasksQuestion>, readonly OwnTask[]> = {
   name: 'own_tasks',
   plan: 'by_index',
-  text: `${described(`select * from (
+  text: (dialect) => `${described(
+    dialect,
+    `select * from (
         select ${COLUMNS}, ended_at as over_at from tasks
           where ${LIVE}
             and task_id || '' < :live_before
           ${NEWEST_FIRST}
       ) live
       union all
-      ${ENDED}`)}
+      ${ENDED}`,
+  )}
     order by over_at desc nulls first, task_id desc limit :limit`,
   values({ sponsorKey, question: { after, limit, now } }, { instant }) {
     const isAmongEnded = after?.endedAt !== undefined;
@@ -98,11 +109,14 @@ export const ownTasks: Query<OwnQuestion<OwnTasksQuestion>, readonly OwnTask[]> 
 
 export const ownLiveTasks: Query<OwnQuestion<OwnLiveTasksQuestion>, readonly OwnTask[]> = {
   plan: 'by_index',
-  text: (_, { question: { agentId } }) =>
-    `${described(`select ${COLUMNS}, ended_at as over_at from tasks
+  text: (dialect, { question: { agentId } }) =>
+    `${described(
+      dialect,
+      `select ${COLUMNS}, ended_at as over_at from tasks
         where ${LIVE}
           and ${agentId === undefined ? '' : "agent_id || '' = :agent_id and "}task_id || '' < :before
-        ${NEWEST_FIRST}`)}
+        ${NEWEST_FIRST}`,
+    )}
     order by task_id desc`,
   values: ({ sponsorKey, question: { agentId, after = LAST_TASK_ID, limit, now } }, { instant }) => ({
     sponsor_key: key(sponsorKey),
@@ -117,7 +131,7 @@ export const ownLiveTasks: Query<OwnQuestion<OwnLiveTasksQuestion>, readonly Own
 export const ownEndedTasks: Query<OwnQuestion<OwnTasksQuestion>, readonly OwnTask[]> = {
   name: 'own_ended_tasks',
   plan: 'by_index',
-  text: `${described(ENDED)}
+  text: (dialect) => `${described(dialect, ENDED)}
     order by over_at desc, task_id desc limit :limit`,
   values: ({ sponsorKey, question: { after, limit, now } }, { instant }) => ({
     sponsor_key: key(sponsorKey),
@@ -185,6 +199,14 @@ function toOwnTask(row: OwnTaskRow): OwnTask {
     reason: endReasonOf(state),
     renewals: row.renewals ?? 0,
     renewedAt: row.renewed_at ?? undefined,
-    purpose: row.purpose ?? undefined,
+    ...comparedPurpose(row),
   };
+}
+
+function comparedPurpose(row: OwnTaskRow): Pick<OwnTask, 'purpose' | 'purposeDiffers'> {
+  const { task_id: taskId, agent_id: agentId, sponsor, purpose: words, salt } = row;
+  if (words === null || salt === null) return { purpose: undefined, purposeDiffers: undefined };
+  const records = { records: readRecords(row.records), isArchived: row.archived === 1 };
+  const difference = differenceOfPurpose(sha256, { taskId, agentId, sponsor, words, salt }, records);
+  return { purpose: difference === undefined ? words : undefined, purposeDiffers: difference };
 }

@@ -4,9 +4,11 @@ import type { ListedTask, ShownTask, TaskFilters, TasksPage, TasksQuestion } fro
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { stateAt } from '../../../domain/tasks/lifetime.ts';
-import type { StatedPurpose } from '../../../domain/tasks/purpose.ts';
+import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
+import { differenceOfOrigin } from '../../../domain/tasks/scope-origin.ts';
 import type { Dialect } from '../dialect.ts';
 import { readScope, storable } from '../rows/column.ts';
+import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
@@ -22,6 +24,8 @@ interface ShownTaskRow extends ListedTaskRow {
   readonly renewed_at: Instant | null;
   readonly purpose: string | null;
   readonly salt: string | null;
+  readonly records: string | null;
+  readonly archived: number;
 }
 
 const COLUMNS = [
@@ -131,19 +135,34 @@ function toListedTask(row: ListedTaskRow, now: Instant): ListedTask {
 export const findListedTask: Query<{ readonly taskId: TaskId; readonly now: Instant }, ShownTask | undefined> = {
   name: 'find_listed_task',
   plan: 'by_index',
-  text: `select ${COLUMNS}, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt
+  text: (dialect) => `select ${COLUMNS}, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt,
+      ${recordsOfTask(dialect, 't')}
     from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
     where t.task_id = :task_id`,
   values: ({ taskId }) => ({ task_id: taskId }),
   read: ([row]: readonly ShownTaskRow[], { now }) =>
     row && {
-      ...toListedTask(row, now),
+      ...comparedTask(row, now),
       grantScope: readScope(row.grant_scope),
       renewedAt: row.renewed_at ?? undefined,
-      purpose: toPurpose(row),
     },
 };
 
-function toPurpose({ purpose: words, salt }: ShownTaskRow): StatedPurpose | undefined {
-  return words === null || salt === null ? undefined : { words, salt };
+/** Leaves out what the ledger has otherwise. */
+function comparedTask(
+  row: ShownTaskRow,
+  now: Instant,
+): ListedTask & Pick<ShownTask, 'purpose' | 'differences'> {
+  const { purpose: words, salt } = row;
+  const { origin, ...task } = toListedTask(row, now);
+  const records = { records: readRecords(row.records), isArchived: row.archived === 1 };
+  const stated = words === null || salt === null ? undefined : { words, salt };
+  const ofPurpose = stated && differenceOfPurpose(sha256, { ...task, ...stated }, records);
+  const ofScope = origin && differenceOfOrigin({ ...task, origin }, records);
+  return {
+    ...task,
+    ...(origin !== undefined && ofScope === undefined && { origin }),
+    purpose: ofPurpose === undefined ? stated : undefined,
+    differences: [ofPurpose, ofScope].filter((difference) => difference !== undefined),
+  };
 }

@@ -37,6 +37,7 @@ interface ApprovalRow {
 /** With the records that name its id (`recordsOfApproval`). */
 export interface RecordedApprovalRow extends ApprovalRow {
   readonly records: string | null;
+  readonly archived: number;
 }
 
 export interface TaskApprovalRow extends RecordedApprovalRow {
@@ -110,7 +111,7 @@ function isLine(line: Partial<ApprovalLine> | null): line is ApprovalLine {
 }
 
 export function toApproval(row: RecordedApprovalRow): Compared<Approval, ApprovalOrigin> {
-  return compareApproval(sha256, readApproval(row), readRecords(row.records));
+  return compareApproval(sha256, readApproval(row), readRecords(row.records), row.archived === 1);
 }
 
 /** The row of the task is compared too: the agent's name is read by it. */

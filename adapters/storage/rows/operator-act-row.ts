@@ -1,8 +1,9 @@
 /** Rows of `operator_acts`: how both engines write and read them. */
 
 import type { Instant } from '../../../domain/instant.ts';
-import { namesOf, type OperatorAct, type StoredAct } from '../../../domain/operators/operator-act.ts';
+import { comparedAct, namesOf, type OperatorAct, type StoredAct } from '../../../domain/operators/operator-act.ts';
 import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
+import { sha256 } from './recorded.ts';
 
 export interface OperatorActRow {
   readonly seq: number;
@@ -14,6 +15,9 @@ export interface OperatorActRow {
   readonly reason: string | null;
   readonly salt: string | null;
   readonly at: Instant;
+  /** The `detail` of its record. */
+  readonly record: string | null;
+  readonly archived: number;
 }
 
 /** The columns that come from the act. The engine adds `seq` and `explains`. */
@@ -35,6 +39,7 @@ export function actRow(
   };
 }
 
-export function toStoredAct({ explains, reason, salt, ...row }: OperatorActRow): StoredAct {
-  return { ...row, explains: explains ?? undefined, reason: reason ?? undefined, salt: salt ?? undefined };
+export function toStoredAct({ explains, reason, salt, record, archived, ...row }: OperatorActRow): StoredAct {
+  const act = { ...row, explains: explains ?? undefined, reason: reason ?? undefined, salt: salt ?? undefined };
+  return comparedAct(sha256, act, record ?? undefined, archived === 1);
 }

@@ -10,9 +10,15 @@ import type { Dialect } from '../dialect.ts';
 /** SHA-256 in lowercase hex. */
 export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
+const A_DAY = 24 * 60 * 60;
+/** A record is dated at its decision, or at most a minute later; a decision may wait for locks. */
+const DATED_WITHIN = 600;
+
 const COLUMNS = ['seq', 'event', 'task_id', 'agent_id', 'sponsor', 'audience', 'detail'] as const;
 
-type RecordedRow = Readonly<Record<Exclude<(typeof COLUMNS)[number], 'seq'>, string | null>> & { readonly seq: number };
+type RecordedRow = Readonly<Record<Exclude<(typeof COLUMNS)[number] | 'scope', 'seq'>, string | null>> & {
+  readonly seq: number;
+};
 
 /** The index `ledger_by_approval` has these records, by the id that their `detail` begins with. */
 const OF_APPROVALS = `l.event in (${approvalEvents.map((event) => `'${event}'`).join(', ')})`;
@@ -23,23 +29,46 @@ const APPROVAL_ID = 'substr(l.detail, 10, 35)';
  * months. It is a day before the request, because the clocks of instances differ. SQLite reads an index of an expression only
  * for a value without a type (`+`).
  */
-export function recordsOfApproval({ collected, dayBefore, unindexed }: Dialect, row: string): string {
+export function recordsOfApproval({ collected, shifted, unindexed }: Dialect, row: string): string {
   const found = `select ${COLUMNS.join(', ')} from ledger l
-        where ${APPROVAL_ID} = ${unindexed(`${row}.approval_id`)} and ${OF_APPROVALS} and ${unindexed('l.ts')} > ${dayBefore(`${row}.requested_at`)}`;
-  return `${collected(COLUMNS, found)} as records`;
+        where ${APPROVAL_ID} = ${unindexed(`${row}.approval_id`)} and ${OF_APPROVALS} and ${unindexed('l.ts')} > ${shifted(`${row}.requested_at`, -A_DAY)}`;
+  return `${collected(COLUMNS, found)} as records, ${isArchived(`${row}.requested_at`)}`;
+}
+
+/** Whether the month of a record of this time may have been archived, as a column `archived`. */
+function isArchived(time: string): string {
+  return `case when ${time} < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived`;
+}
+
+/** The record of a task's purpose, and that of its start. @param row of the task */
+export function recordsOfTask({ collected, shifted }: Dialect, row: string): string {
+  const found = `select ${COLUMNS.join(', ')}, scope from ledger l
+        where l.task_id = ${row}.task_id and l.ts > ${shifted(`${row}.created_at`, -DATED_WITHIN)}
+          and l.ts < ${shifted(`${row}.created_at`, DATED_WITHIN)} and l.event || '' in ('purpose.stated', 'token.issued')`;
+  return `${collected([...COLUMNS, 'scope'], found)} as records, ${isArchived(`${row}.created_at`)}`;
+}
+
+/** The record of an operator's act, which has its number. */
+export function recordOfAct({ shifted, unindexed }: Dialect, row: string): string {
+  const found = `select detail from ledger l
+        where l.seq = ${row}.seq and l.event || '' = 'operator.acted'
+          and ${unindexed('l.ts')} > ${shifted(`${row}.at`, -DATED_WITHIN)}
+          and ${unindexed('l.ts')} < ${shifted(`${row}.at`, DATED_WITHIN)}`;
+  return `(${found}) as record, ${isArchived(`${row}.at`)}`;
 }
 
 /** @param text of the column `records` */
-export function readRecords(text: string | null): readonly ApprovalRecord[] {
+export function readRecords(text: string | null): readonly (ApprovalRecord & { readonly scope?: string | undefined })[] {
   const rows = text === null ? [] : (JSON.parse(text) as readonly RecordedRow[]);
   return rows
     .toSorted((one, other) => one.seq - other.seq)
-    .map(({ event, task_id, agent_id, sponsor, audience, detail }) => ({
+    .map(({ event, task_id, agent_id, sponsor, audience, detail, scope }) => ({
       event: event ?? '',
       taskId: task_id ?? undefined,
       agentId: agent_id ?? undefined,
       sponsor: sponsor ?? undefined,
       audience: audience ?? undefined,
       detail: detail ?? undefined,
+      scope: scope ?? undefined,
     }));
 }

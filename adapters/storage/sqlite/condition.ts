@@ -4,6 +4,7 @@ import { isLoggedOut, logoutQuestions } from '../../../application/decisions/log
 import type { Backlog, StorageCondition } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { listCheckpointKeys } from '../queries/checkpoints.ts';
+import { besideLedger } from '../queries/beside-ledger.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';
@@ -31,6 +32,7 @@ export type SqliteCondition = Pick<
   | 'outbox'
   | 'isLoggedOut'
   | 'logoutEndedNothing'
+  | 'besideLedger'
 >;
 
 export function sqliteCondition(connection: Connection): SqliteCondition {
@@ -74,6 +76,7 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
         return isLoggedOut(answers, issuedAt, at);
       }),
     logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
+    besideLedger: (question) => besideLedger(ask, question),
   };
 }
 

@@ -69,6 +69,7 @@ describe('The writes to the database in the report of doctor', () => {
         hasSink: false,
         listEntries: undefined,
         logoutsLeaveTasks: false,
+        keysAreSubjects: true,
         kids: async () => [],
       });
       const found = await examinations.find(({ check }) => check === 'database writes')?.examine();

@@ -35,6 +35,7 @@ export function aListedTask(
     grantScope: ['jira:read', 'jira:comment'],
     renewedAt: undefined,
     purpose: undefined,
+    differences: [],
     ...rest,
   };
 }

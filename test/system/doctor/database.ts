@@ -43,6 +43,20 @@ export function testDatabase(examined: Examined, kind: TestDatabase): void {
     } else await expectOnly(found, ['database', 'failed', /names no file/]);
   });
 
+  it('finds a row beside the ledger that no record has', async () => {
+    const { mandate } = examined;
+    const at = isPostgres ? "'2026-01-01Z'" : '1767225600000000';
+    await mandate.sql(
+      `insert into operator_acts (seq, iss, sub, role, act, reason, salt, at)
+        values (999999999, 'https://idp.example', 'olga', 'responder', 'DELETE /admin/tasks', 'Routine', 'x', ${at})`,
+    );
+    const found = await complaints();
+    await mandate.sql('delete from operator_acts where seq = 999999999');
+    await expectOnly(found, ['rows beside the ledger', 'failed', /reason of record 999999999 differs: the ledger has no record/]);
+    expect(JSON.stringify(found)).not.to.contain('Routine');
+    await expectOnly(await complaints());
+  });
+
   it('names each column that another tool has dropped or renamed, and so does mandate migrate', async () => {
     const fresh = await kind.fresh();
     const outside = await connectOutside(fresh);

@@ -2,6 +2,7 @@
 
 import type { PendingLift } from '../../../../application/ports/sponsors.ts';
 import type { Instant } from '../../../../domain/instant.ts';
+import { describeDifference } from '../../../../domain/ledger/compared.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
 import type { AdminRoute } from '../../admin/roles.ts';
@@ -70,21 +71,27 @@ const ACT_WORDS: Readonly<Record<string, string>> = {
 } satisfies Partial<Record<AdminRoute, string>>;
 
 /** `Stop of one task by olga (responder), 2026-11-24 09:30:00 UTC (3 minutes ago): “Incident 4711”` */
-export function actLine({ iss, sub, role, act, reason, at }: StoredAct, now: Instant): Html {
+export function actLine(stored: StoredAct, now: Instant): Html {
+  const { seq, iss, sub, role, act, at, difference } = stored;
+  if (difference !== undefined && difference.how !== 'archived') {
+    return html`<strong>Not shown:</strong> an act of an operator, record ${seq}. ${describeDifference(difference)}`;
+  }
   const what = ACT_WORDS[act] ?? code(act);
   if (role === 'key') return html`${what} by the admin key, which needs no reason, ${moment(at, now)}.`;
-  return html`${what} by <strong title="${iss}">${named(sub)}</strong> (${role}), ${moment(at, now)}: ${quoted(reason)}`;
+  return html`${what} by <strong title="${iss}">${named(sub)}</strong> (${role}), ${moment(at, now)}: ${quoted(stored)}`;
 }
 
 /** @param act as `actOfLift` has it */
 export function quotedReason(act: StoredAct | undefined): Html {
   if (act === undefined)
     return html`the reason is not among this operator’s last ${LAST_ACTS} changes. Auditors can read it.`;
-  return quoted(act.reason);
+  return quoted(act);
 }
 
-function quoted(reason: string | undefined): Html {
-  return reason === undefined ? html`the reason has been erased.` : html`<q>${named(reason)}</q>`;
+function quoted({ reason, difference }: StoredAct): Html {
+  if (difference !== undefined && reason === undefined) return html`the reason is not shown: it was changed in the database.`;
+  const archived = difference !== undefined && html` (not compared: its record has been archived)`;
+  return reason === undefined ? html`the reason has been erased.` : html`<q>${named(reason)}</q>${archived}`;
 }
 
 /** @param acts that may explain the same record */

@@ -3,10 +3,11 @@
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { type Html, html } from '../../browser/html.ts';
+import { altered } from './altered.ts';
 import { code, wide } from './words.ts';
 
 export interface ScopeOrigins {
-  readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin'>;
+  readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin' | 'differences'>;
   /** The agent as it is registered now. */
   readonly agent: Pick<Agent, 'allowedScopes'> | undefined;
 }
@@ -15,6 +16,7 @@ type Cell = 'yes' | 'no' | 'unknown';
 
 export function scopeTable({ task, agent }: ScopeOrigins): Html {
   const { scope, grantScope, origin } = task;
+  const differences = task.differences.filter(({ what }) => what === 'scope');
   const names = [
     ...new Set([...scope, ...(origin?.asked ?? []), ...(agent?.allowedScopes ?? []), ...(origin?.held ?? [])]),
   ];
@@ -35,8 +37,9 @@ export function scopeTable({ task, agent }: ScopeOrigins): Html {
   )}
 <p class="quiet">Granted is what the person’s token, the agent’s registration and the request all had. The registration is shown as it is now.${
     origin === undefined &&
+    differences.length === 0 &&
     ' This task began before the console was configured: what else the person had, and what else was asked for, was not kept.'
-  }</p>`;
+  }</p>${differences.length > 0 && html`<p>${altered(task, 'scope')}</p>`}`;
 }
 
 function mark(cell: Cell): Html {

@@ -46,6 +46,8 @@ export const de: Texts = {
   may: 'Darf',
   purpose: 'Wozu',
   statedByAgent: 'Das sind die Worte des Agenten. Sie sind nicht geprüft.',
+  purposeDiffers:
+    'Nicht gezeigt: Gespeichert ist etwas anderes, als der Agent angegeben hat. Sagen Sie es den Betreibern dieses Dienstes.',
   since: 'Seit',
   until: 'Bis',
   renewed: 'Erneuert',

@@ -45,6 +45,7 @@ export const en: Texts = {
   may: 'May',
   purpose: 'Why',
   statedByAgent: 'These are the agent’s words. They are not checked.',
+  purposeDiffers: 'Not shown: what is stored is not what the agent stated. Tell the operators of this service.',
   since: 'Since',
   until: 'Until',
   renewed: 'Renewed',

@@ -72,6 +72,8 @@ export interface Texts {
   readonly purpose: string;
   /** Below the words of the agent. */
   readonly statedByAgent: string;
+  /** In place of a purpose whose stored words were changed. */
+  readonly purposeDiffers: string;
   readonly since: string;
   readonly until: string;
   readonly renewed: string;

@@ -25,6 +25,7 @@ export function aTask(changes: Partial<MyTask> = {}): MyTask {
     renewedAt: plusSeconds(now, -4 * 60),
     renewals: 3,
     purpose: undefined,
+    purposeDiffers: undefined,
     ...changes,
   };
 }

@@ -36,6 +36,7 @@ describe('A session at /me', () => {
     storage = await openTestDatabase({ clock, log });
     const anonymous = anonymousDenials({ decisions: storage, clock, log }, undefined);
     const service = {
+      log,
       decisions: storage,
       tasks: storage.tasks,
       sponsors: storage.sponsors,

@@ -20,18 +20,22 @@ select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as ac
 
 -- ownEndedTasks
 -- postgres
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at <= $2
   and (expires_at, task_id) < ($3, $4)
   union all
   select * from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
   where sponsor_key = $1 and ended_at is not null
   and (ended_at, task_id) < ($3, $4)
   order by ended_at desc, task_id desc limit $5
@@ -39,18 +43,22 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
   ) found
   order by over_at desc, task_id desc limit $5;
 -- sqlite
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + -600000000
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued'))) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at <= ?
   and (expires_at, task_id) < (?, ?)
   union all
   select * from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
   where sponsor_key = ? and ended_at is not null
   and (ended_at, task_id) < (?, ?)
   order by ended_at desc, task_id desc limit ?
@@ -60,26 +68,34 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 
 -- ownLiveTasks: of all agents
 -- postgres
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
   and task_id || '' < $3
   order by task_id || '' desc limit $4
   ) found
   order by task_id desc;
 -- sqlite
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + -600000000
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued'))) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
   and task_id || '' < ?
   order by task_id || '' desc limit ?
@@ -88,26 +104,34 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 
 -- ownLiveTasks: of an agent
 -- postgres
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
   and agent_id || '' = $3 and task_id || '' < $4
   order by task_id || '' desc limit $5
   ) found
   order by task_id desc;
 -- sqlite
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + -600000000
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued'))) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
   and agent_id || '' = ? and task_id || '' < ?
   order by task_id || '' desc limit ?
@@ -116,25 +140,29 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
 
 -- ownTasks
 -- postgres
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select * from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
   and task_id || '' < $3
   order by task_id || '' desc limit $4
   ) live
   union all
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at <= $2
   and (expires_at, task_id) < ($5, $6)
   union all
   select * from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
   where sponsor_key = $1 and ended_at is not null
   and (ended_at, task_id) < ($5, $6)
   order by ended_at desc, task_id desc limit $4
@@ -142,25 +170,29 @@ select task_id, agent_id, audience, scope, created_at, expires_at, state, end_re
   ) found
   order by over_at desc nulls first, task_id desc limit $4;
 -- sqlite
-select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, over_at,
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + -600000000
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued'))) as records, case when found.created_at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
   (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
   from (
   select * from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
   and task_id || '' < ?
   order by task_id || '' desc limit ?
   ) live
   union all
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at <= ?
   and (expires_at, task_id) < (?, ?)
   union all
   select * from (
-  select task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at from tasks
   where sponsor_key = ? and ended_at is not null
   and (ended_at, task_id) < (?, ?)
   order by ended_at desc, task_id desc limit ?

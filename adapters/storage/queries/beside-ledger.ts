@@ -1,0 +1,93 @@
+/** The newest rows of each kind that are compared with the ledger, for `mandate doctor`. */
+
+import type { BesideCondition } from '../../../application/ports/storage.ts';
+import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
+import type { Difference } from '../../../domain/ledger/compared.ts';
+import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
+import { type RecordedApprovalRow, toApproval } from '../rows/approval-row.ts';
+import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
+import { readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import { columnsOf, tables } from '../tables.ts';
+import type { Ask, Query } from './query.ts';
+
+type Found = readonly (Difference | undefined)[];
+
+interface ApprovalOfTaskRow extends RecordedApprovalRow {
+  readonly sponsor: string;
+}
+
+interface ApprovalsQuestion {
+  readonly limit: number;
+  readonly keysAreSubjects: boolean;
+}
+
+export const newestApprovals: Query<ApprovalsQuestion, Found> = {
+  name: 'newest_approvals',
+  plan: 'in_order',
+  text: (dialect) => `select found.*, ${recordsOfApproval(dialect, 'found')},
+      (select sponsor from tasks t where t.task_id = found.task_id) as sponsor
+    from (
+      select ${columnsOf(tables.approvals).join(', ')} from approvals order by approval_id desc limit :limit
+    ) found`,
+  values: ({ limit }) => ({ limit }),
+  read: (rows: readonly ApprovalOfTaskRow[], { keysAreSubjects }) =>
+    rows.map((row) => {
+      const compared = toApproval(row);
+      if (compared.kind === 'differs') return compared.difference;
+      const isPersons = !keysAreSubjects || row.sponsor_key === compared.record.sponsor;
+      return isPersons ? undefined : { what: 'approval', id: row.approval_id, how: 'names' };
+    }),
+};
+
+interface PurposeRow {
+  readonly task_id: TaskId;
+  readonly agent_id: AgentId;
+  readonly sponsor: string;
+  readonly purpose: string;
+  readonly salt: string;
+  readonly records: string | null;
+  readonly archived: number;
+}
+
+export const newestPurposes: Query<number, Found> = {
+  name: 'newest_purposes',
+  plan: 'in_order',
+  text: (dialect) => `select t.task_id, t.agent_id, t.sponsor, p.purpose, p.salt, ${recordsOfTask(dialect, 't')}
+    from (select task_id, purpose, salt from task_purposes order by task_id desc limit :limit) p
+      join tasks t on t.task_id = p.task_id`,
+  values: (limit) => ({ limit }),
+  read: (rows: readonly PurposeRow[]) =>
+    rows.map(({ task_id: taskId, agent_id: agentId, sponsor, purpose: words, salt, records, archived }) =>
+      differenceOfPurpose(
+        sha256,
+        { taskId, agentId, sponsor, words, salt },
+        { records: readRecords(records), isArchived: archived === 1 },
+      ),
+    ),
+};
+
+export const newestReasons: Query<number, Found> = {
+  name: 'newest_reasons',
+  plan: 'in_order',
+  text: (dialect) => `select found.*, ${recordOfAct(dialect, 'found')} from (
+      select ${['seq', 'explains', ...actColumns].join(', ')} from operator_acts order by seq desc limit :limit
+    ) found`,
+  values: (limit) => ({ limit }),
+  read: (rows: readonly OperatorActRow[]) => rows.map((row) => toStoredAct(row).difference),
+};
+
+/** @param question `limit`: the rows of each kind */
+export async function besideLedger(ask: Ask, question: ApprovalsQuestion): Promise<BesideCondition> {
+  const { limit } = question;
+  const found = [
+    ...(await ask(newestApprovals, question)),
+    ...(await ask(newestPurposes, limit)),
+    ...(await ask(newestReasons, limit)),
+  ];
+  const differences = found.filter((each) => each !== undefined);
+  return {
+    compared: found.length,
+    archived: differences.filter(({ how }) => how === 'archived').length,
+    differences: differences.filter(({ how }) => how !== 'archived'),
+  };
+}

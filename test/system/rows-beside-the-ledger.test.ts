@@ -1,0 +1,122 @@
+/**
+ * The owner of the database changes rows whose hash is in the ledger, or that a record contradicts: purposes, reasons of
+ * operators, origins of scopes. What differs is shown to nobody, and the log has an error.
+ */
+
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { OPERATORS, operatorToken, ROLE_VALUES } from '../support/operators.ts';
+
+const ME = 'https://mandate.test/me';
+const WORDS = 'Pay the invoices of November';
+
+for (const database of databases) {
+  describe(`Rows beside the ledger on ${database.name}`, function () {
+    this.timeout(60_000);
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    before(async () => {
+      mandate = await startMandate({
+        database,
+        settings: {
+          'Service:Me:Audience': ME,
+          'Service:Tasks:Purpose': 'accept',
+          ...OPERATORS,
+        },
+      });
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    const errorsOf = async (act: () => Promise<unknown>) => {
+      const before = mandate.log.lines.length;
+      await act();
+      return mandate.log.lines.slice(before).filter((line) => line.includes('"level":"error"'));
+    };
+
+    async function started() {
+      const sub = `ada-${Math.random()}`;
+      const { task_id: id } = (await agent.exchangeFor({ sub }, { purpose: WORDS, resource: JIRA })).body;
+      const headers = { authorization: `Bearer ${agent.subjectToken({ sub, aud: ME })}` };
+      const mine = async () =>
+        ((await mandate.get('/me/tasks', headers)).body.tasks as { purpose: string | null }[])[0]?.purpose;
+      const theirs = async () => (await mandate.admin('GET', `/admin/tasks/${id}`)).body;
+      return { id: String(id), mine, theirs };
+    }
+
+    const CHANGES: Readonly<Record<string, (id: string) => string>> = {
+      'other words': (id) => `update task_purposes set purpose = 'Read the news' where task_id = '${id}'`,
+      'a letter more': (id) => `update task_purposes set purpose = purpose || '.' where task_id = '${id}'`,
+      'another salt': (id) => `update task_purposes set salt = 'x' where task_id = '${id}'`,
+      'a letter moved into the salt': (id) =>
+        `update task_purposes set salt = salt || substr(purpose, 1, 1), purpose = substr(purpose, 2) where task_id = '${id}'`,
+      'another time of the task': (id) =>
+        database.engine === 'sqlite'
+          ? `update tasks set created_at = created_at - 3600000000 where task_id = '${id}'`
+          : `update tasks set created_at = created_at - interval '1 hour' where task_id = '${id}'`,
+      'another person': (id) => `update tasks set sponsor = 'mallory' where task_id = '${id}'`,
+    };
+    for (const [name, change] of Object.entries(CHANGES)) {
+      it(`show no purpose that was changed: ${name}`, async () => {
+        const { id, mine, theirs } = await started();
+        expect(await errorsOf(mine)).to.deep.equal([]);
+        expect(await mine()).to.equal(WORDS);
+        expect(await theirs()).to.include({ purpose: WORDS });
+        await mandate.sql(change(id));
+        const errors = await errorsOf(async () => {
+          expect(await mine()).to.equal(null);
+          expect(await theirs()).to.include({ purpose: null, purpose_salt: null });
+        });
+        expect(errors).to.have.lengthOf(2);
+        for (const line of errors) expect(line).to.contain(id).and.not.to.contain('news');
+      });
+    }
+
+    it('show no purpose that no record has', async () => {
+      const sub = `ada-${Math.random()}`;
+      const { task_id: id } = (await agent.exchangeFor({ sub })).body;
+      await mandate.sql(`insert into task_purposes (task_id, purpose, salt) values ('${id}', 'Read the news', 'x')`);
+      const errors = await errorsOf(async () => {
+        expect((await mandate.admin('GET', `/admin/tasks/${id}`)).body).to.include({ purpose: null });
+      });
+      expect(errors).to.have.lengthOf(1);
+    });
+
+    async function acted() {
+      const { id } = await started();
+      const token = operatorToken(mandate, { roles: [ROLE_VALUES.responder] });
+      const headers = { authorization: `Bearer ${token}`, 'mandate-reason': 'Incident 4711' };
+      const { status } = await mandate.send(`/admin/tasks/${id}`, { method: 'DELETE', headers });
+      expect(status).to.equal(200);
+      const acts = async () =>
+        (await mandate.admin('GET', '/admin/acts?limit=1')).body.acts as Readonly<Record<string, unknown>>[];
+      const [{ seq } = { seq: 0 }] = await acts();
+      return { seq, act: async () => (await acts())[0] };
+    }
+
+    const REASONS: Readonly<Record<string, readonly [string, string]>> = {
+      'another reason': ["reason = 'Routine'", 'text'],
+      'another salt': ["salt = 'x'", 'text'],
+      'a letter moved into the salt': ["salt = salt || substr(reason, 1, 1), reason = substr(reason, 2)", 'text'],
+      'no salt': ['salt = null', 'text'],
+      'another operator': ["sub = 'mallory'", 'names'],
+      'another provider': ["iss = 'https://other.example'", 'names'],
+      'another role': ["role = 'key'", 'names'],
+      'another route': ["act = 'DELETE /admin/tasks'", 'names'],
+      'another first record': ['explains = 1', 'names'],
+    };
+    for (const [name, [set, how]] of Object.entries(REASONS)) {
+      it(`show no reason of an act that was changed: ${name}`, async () => {
+        const { seq, act } = await acted();
+        expect(await act()).to.include({ sub: 'olga', reason: 'Incident 4711' }).and.not.to.have.property('difference');
+        await mandate.sql(`update operator_acts set ${set} where seq = ${seq}`);
+        const errors = await errorsOf(async () => {
+          expect(await act()).to.include({ reason: null, salt: null, difference: how });
+        });
+        expect(errors).to.have.lengthOf(1);
+        expect(errors[0]).to.contain(String(seq)).and.not.to.contain('Routine');
+      });
+    }
+  });
+}
