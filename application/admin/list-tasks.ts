@@ -4,10 +4,10 @@ import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { reportDifference } from '../ledger/differences.ts';
 import type { FindArchivedPart } from '../ledger/find-archived-part.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
-import type { Log } from '../ports/telemetry.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
 import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/tasks.ts';
+import type { Log } from '../ports/telemetry.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
 interface TaskReading {

@@ -25,7 +25,15 @@ import {
   summarizeList,
   warning,
 } from './examine.ts';
-import { judgeBeside, judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
+import {
+  judgeBeside,
+  judgeGuards,
+  judgeNumbering,
+  judgeOutbox,
+  judgePartitions,
+  judgeSealing,
+  judgeSigners,
+} from './ledger.ts';
 import { judgeLogouts } from './logouts.ts';
 import type { KeyFile } from './signing.ts';
 import { judgeUsage } from './status-lists.ts';

@@ -8,8 +8,8 @@
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { reportDifference } from '../ledger/differences.ts';
 import type { SharedTime } from '../ports/runtime.ts';
-import type { Log } from '../ports/telemetry.ts';
 import type { OwnTask, OwnTaskPosition, OwnTasksQuestion, Tasks } from '../ports/tasks.ts';
+import type { Log } from '../ports/telemetry.ts';
 
 export type MyTask = OwnTask;
 export type MyTasksCursor = OwnTaskPosition;

@@ -1,7 +1,7 @@
 /** The database as a whole: its condition for the doctor, its backlogs for the metrics, and its upkeep. */
 
-import type { Difference } from '../../domain/ledger/compared.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { Difference } from '../../domain/ledger/compared.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { Agents } from './agents.ts';

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
 import { BEGIN } from '../../adapters/storage/postgres/connections.ts';
 import { listActs } from '../../adapters/storage/queries/acts.ts';
 import { recordAct } from '../../application/decisions/operator-act.ts';
-import { sha256 } from '../../adapters/platform/system-crypto.ts';
-import { hashOfText } from '../../domain/ledger/sealed-text.ts';
 import type { ActsQuestion } from '../../application/ports/acts.ts';
 import { plusSeconds } from '../../domain/instant.ts';
+import { hashOfText } from '../../domain/ledger/sealed-text.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';

@@ -5,6 +5,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import type { Renewal } from '../../application/decisions/renew-grant.ts';
@@ -23,9 +24,8 @@ import {
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { hashOfText } from '../../domain/ledger/sealed-text.ts';
-import { purposeDetail } from '../../domain/tasks/purpose.ts';
-import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { formatScope } from '../../domain/scope.ts';
+import { purposeDetail } from '../../domain/tasks/purpose.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { taskTokenClaims } from '../../domain/tasks/task-token.ts';
 import { type Claims, readClaims } from '../../domain/tokens/claims.ts';

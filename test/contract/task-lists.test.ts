@@ -168,7 +168,12 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
     const expected = { ...task, state: { kind: 'live' }, displayName: 'Näme', renewals: 2 };
     const [newest] = await list({ agentId: agent.agentId });
     expect(newest).to.deep.equal(expected);
-    const grant = { grantScope: narrowed.scope, renewedAt: narrowed.entry.at, purpose: purpose.stated, differences: [] };
+    const grant = {
+      grantScope: narrowed.scope,
+      renewedAt: narrowed.entry.at,
+      purpose: purpose.stated,
+      differences: [],
+    };
     expect(await storage().tasks.findListed(task.taskId, NOW)).to.deep.equal({ ...expected, ...grant });
     const { at, reason } = aRevocation(opening);
     await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at, reason });

@@ -98,7 +98,7 @@ for (const database of databases) {
     const REASONS: Readonly<Record<string, readonly [string, string]>> = {
       'another reason': ["reason = 'Routine'", 'text'],
       'another salt': ["salt = 'x'", 'text'],
-      'a letter moved into the salt': ["salt = salt || substr(reason, 1, 1), reason = substr(reason, 2)", 'text'],
+      'a letter moved into the salt': ['salt = salt || substr(reason, 1, 1), reason = substr(reason, 2)', 'text'],
       'no salt': ['salt = null', 'text'],
       'another operator': ["sub = 'mallory'", 'names'],
       'another provider': ["iss = 'https://other.example'", 'names'],
@@ -109,7 +109,9 @@ for (const database of databases) {
     for (const [name, [set, how]] of Object.entries(REASONS)) {
       it(`show no reason of an act that was changed: ${name}`, async () => {
         const { seq, act } = await acted();
-        expect(await act()).to.include({ sub: 'olga', reason: 'Incident 4711' }).and.not.to.have.property('difference');
+        expect(await act())
+          .to.include({ sub: 'olga', reason: 'Incident 4711' })
+          .and.not.to.have.property('difference');
         await mandate.sql(`update operator_acts set ${set} where seq = ${seq}`);
         const errors = await errorsOf(async () => {
           expect(await act()).to.include({ reason: null, salt: null, difference: how });

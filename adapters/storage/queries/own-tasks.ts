@@ -10,8 +10,8 @@ import type {
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
-import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
+import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
 import type { Dialect, Values } from '../dialect.ts';
 import { type BindInstant, LATEST, readScope, storable } from '../rows/column.ts';
 import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';

@@ -149,10 +149,7 @@ export const findListedTask: Query<{ readonly taskId: TaskId; readonly now: Inst
 };
 
 /** Leaves out what the ledger has otherwise. */
-function comparedTask(
-  row: ShownTaskRow,
-  now: Instant,
-): ListedTask & Pick<ShownTask, 'purpose' | 'differences'> {
+function comparedTask(row: ShownTaskRow, now: Instant): ListedTask & Pick<ShownTask, 'purpose' | 'differences'> {
   const { purpose: words, salt } = row;
   const { origin, ...task } = toListedTask(row, now);
   const records = { records: readRecords(row.records), isArchived: row.archived === 1 };

@@ -58,7 +58,9 @@ export function recordOfAct({ shifted, unindexed }: Dialect, row: string): strin
 }
 
 /** @param text of the column `records` */
-export function readRecords(text: string | null): readonly (ApprovalRecord & { readonly scope?: string | undefined })[] {
+export function readRecords(
+  text: string | null,
+): readonly (ApprovalRecord & { readonly scope?: string | undefined })[] {
   const rows = text === null ? [] : (JSON.parse(text) as readonly RecordedRow[]);
   return rows
     .toSorted((one, other) => one.seq - other.seq)

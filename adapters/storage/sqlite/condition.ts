@@ -3,8 +3,8 @@
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { Backlog, StorageCondition } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
-import { listCheckpointKeys } from '../queries/checkpoints.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
+import { listCheckpointKeys } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';

@@ -52,7 +52,11 @@ export function testDatabase(examined: Examined, kind: TestDatabase): void {
     );
     const found = await complaints();
     await mandate.sql('delete from operator_acts where seq = 999999999');
-    await expectOnly(found, ['rows beside the ledger', 'failed', /reason of record 999999999 differs: the ledger has no record/]);
+    await expectOnly(found, [
+      'rows beside the ledger',
+      'failed',
+      /reason of record 999999999 differs: the ledger has no record/,
+    ]);
     expect(JSON.stringify(found)).not.to.contain('Routine');
     await expectOnly(await complaints());
   });

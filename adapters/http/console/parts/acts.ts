@@ -89,7 +89,8 @@ export function quotedReason(act: StoredAct | undefined): Html {
 }
 
 function quoted({ reason, difference }: StoredAct): Html {
-  if (difference !== undefined && reason === undefined) return html`the reason is not shown: it was changed in the database.`;
+  if (difference !== undefined && reason === undefined)
+    return html`the reason is not shown: it was changed in the database.`;
   const archived = difference !== undefined && html` (not compared: its record has been archived)`;
   return reason === undefined ? html`the reason has been erased.` : html`<q>${named(reason)}</q>${archived}`;
 }

@@ -24,10 +24,10 @@ import {
 } from '../addresses.ts';
 import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { actLines, actsOf } from '../parts/acts.ts';
+import { altered } from '../parts/altered.ts';
 import { approvalsSection, MOST_APPROVALS } from '../parts/approvals.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { recordsOf } from '../parts/records-of-task.ts';
-import { altered } from '../parts/altered.ts';
 import { type ScopeOrigins, scopeTable } from '../parts/scope-table.ts';
 import { drawTimeline, MOST_BARS } from '../parts/timeline-bars.ts';
 import { moment } from '../parts/times.ts';
@@ -167,8 +167,11 @@ ${
   purpose !== undefined &&
   html`<dt>Purpose</dt><dd>${statedByAgent(purpose.words)}<p class="quiet">The agent’s words. They are not checked.</p></dd>
 `
-}${altered(task, 'purpose') && html`<dt>Purpose</dt><dd>${altered(task, 'purpose')}</dd>
-`}<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
+}${
+  altered(task, 'purpose') &&
+  html`<dt>Purpose</dt><dd>${altered(task, 'purpose')}</dd>
+`
+}<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
 <dt>${task.state.kind === 'revoked' ? 'Would have ended' : 'Time is up'}</dt><dd>${moment(task.expiresAt, now)}</dd>
 <dt>Renewals</dt><dd>${task.renewals.toLocaleString('en')}${task.renewedAt !== undefined && html`, the last ${moment(task.renewedAt, now)}`}</dd>
 <dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, by <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>
