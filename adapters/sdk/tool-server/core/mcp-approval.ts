@@ -5,11 +5,11 @@
 
 import type { ServerResponse } from 'node:http';
 import { isSentObject, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
-import { callToApprove, type DescribeSentCall, type McpCall } from './approval-text.ts';
+import { callToApprove, type DescribeSentCall, holdsRounded, type McpCall } from './approval-text.ts';
 import { isPlainObject } from './argument-check.ts';
 import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
 import { type McpMessage, membersOf } from './mcp-message.ts';
-import type { Refusal } from './refusal.ts';
+import { type Refusal, RefusedCall } from './refusal.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 type Arguments = McpCall['arguments'];
@@ -23,34 +23,45 @@ export interface ToolApproval {
 export function toolApproval(
   { audience }: Pick<ToolServer, 'audience'>,
   describe: DescribeSentCall<McpCall>,
-  { name: tool, id, arguments: given = {}, text }: Extract<McpMessage, { kind: 'tool' }>,
+  { name: tool, id, arguments: given = {}, meta, text }: Extract<McpMessage, { kind: 'tool' }>,
 ): ToolApproval {
   let read: Arguments | undefined;
   return {
     async check(claims) {
       // The approval of a call without an answer would be used up for nothing.
       if (!isAnswered(id) || !isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
+      const params = text === undefined ? undefined : sentParams(text);
+      if (isChanged(meta) || holdsRounded(params?.meta ?? null) || holdsRounded(params?.id ?? null))
+        return CHANGED_FRAME;
       // Read back from the digested text, so the tool gets exactly what the person approved.
       const written = canonicalJson(given);
       const args = deepFrozen(JSON.parse(written));
       read = args;
       const call = { audience, tool, arguments: args, claims: deepFrozen(structuredClone(claims)) };
       const digest = digestOf({ audience, tool, arguments: args });
-      return callToApprove(
-        digest,
-        describe,
-        Object.freeze(call),
-        text === undefined ? readAsSent(written) : sentArguments(text),
-      );
+      return callToApprove(digest, describe, Object.freeze(call), params?.arguments ?? readAsSent(written));
     },
     arguments: () => read,
   };
 }
 
-function sentArguments(text: string): SentJson {
+/** The message is written anew after the yes. A client would wait for ever for an id or a progress token that it did not send. */
+const CHANGED_FRAME = new RefusedCall(
+  'A number of the message beside its arguments has more digits than every reader keeps.',
+);
+
+/** The id, the arguments and `_meta` as they were sent. */
+function sentParams(text: string): { readonly id: SentJson; readonly arguments: SentJson; readonly meta: SentJson } {
   const message = readAsSent(text);
-  const params = isSentObject(message) ? message.params : undefined;
-  return (isSentObject(params) ? params.arguments : undefined) ?? {};
+  const { id = null, params = null } = isSentObject(message) ? message : {};
+  const { arguments: args = {}, _meta: meta = null } = isSentObject(params) ? params : {};
+  return { id, arguments: args, meta };
+}
+
+/** Whether some reader rounds a whole number of the value, as this process may have done. */
+function isChanged(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(isChanged);
 }
 
 /**
@@ -80,9 +91,9 @@ export function isLackOfApproval({ reason }: Refusal, message: unknown): boolean
   );
 }
 
-/** A call without such an id gets no answer. */
+/** A call without such an id gets no answer, or one with an id that its client did not send. */
 function isAnswered(id: unknown): boolean {
-  return typeof id === 'string' || typeof id === 'number';
+  return typeof id === 'string' || (typeof id === 'number' && !isChanged(id));
 }
 
 /**

@@ -20,6 +20,7 @@ export type McpMessage =
       readonly name: string;
       readonly id: unknown;
       readonly arguments: unknown;
+      readonly meta: unknown;
       /** The text of the message, unless a body parser has read it. */
       readonly text: string | undefined;
     }
@@ -49,7 +50,14 @@ export function readMessage(body: unknown, text?: string): McpMessage | Protocol
   if (method === 'tools/call') {
     const name = params?.get('name');
     if (typeof name === 'string') {
-      return { kind: 'tool', name, id: message.get('id'), arguments: params?.get('arguments'), text };
+      return {
+        kind: 'tool',
+        name,
+        id: message.get('id'),
+        arguments: params?.get('arguments'),
+        meta: params?.get('_meta'),
+        text,
+      };
     }
     return fault('A call names its tool.', INVALID_PARAMS);
   }
@@ -72,7 +80,7 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (typeof name !== 'string') return undefined;
   const [, encoded] = ENCODED.exec(name) ?? [];
   const tool = encoded === undefined ? name : Buffer.from(encoded, 'base64').toString();
-  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, text: undefined };
+  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, meta: undefined, text: undefined };
 }
 
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {

@@ -348,6 +348,46 @@ describe('A call that a person approves, through the proxy', () => {
       });
     }
 
+    for (const [what, from, to, status] of [
+      ['an id beyond 2^53', '"id":7', '"id":9007199254740993', 403],
+      ['the id 2^53, which is that of 2^53 + 1 to some readers', '"id":7', '"id":9007199254740992', 403],
+      ['an id that a double rounds', '"id":7', '"id":7.00000000000000000001', 200],
+      ['a progress token beyond 2^53', '"progressToken":1', '"progressToken":-9007199254740993', 200],
+      ['a progress token that a double rounds', '"progressToken":1', '"progressToken":0.10000000000000000555', 200],
+      ['another rounded number of its _meta', '"progressToken":1', '"x/y":{"a":[1e-400]}', 200],
+    ] as const) {
+      it(`is refused, and no person is asked, for ${what}: the message is written anew`, async () => {
+        const text = (sent: string) => sent.replace(from, to);
+        const answer = await send(await start(), { arguments: ARGS, _meta: { progressToken: 1 } }, { text });
+        expect(answer.status).to.equal(status);
+        expect(answer.text).to.include(
+          status === 200 ? 'has more digits than every reader keeps' : 'arguments_refused',
+        );
+        expect([asked(), seen, reasons()]).to.deep.equal([[], [], ['arguments_refused']]);
+      });
+    }
+
+    it('has any other id and progress token passed on as they were sent', async () => {
+      const url = await start();
+      for (const [id, token] of [
+        ['9007199254740991', '1.5'],
+        ['"9007199254740993"', '"9007199254740993"'],
+        ['-1', '-9007199254740991'],
+        ['1.5', '0'],
+        ['0', '1e2'],
+      ] as const) {
+        const text = (sent: string) =>
+          sent.replace('"id":7', `"id":${id}`).replace('"progressToken":1', `"progressToken":${token}`);
+        const params = { arguments: ARGS, _meta: { progressToken: 1 } };
+        await send(url, params, { text });
+        approvals.approve(digest());
+        await send(url, params, { text });
+        const passed = JSON.parse(seen.at(-1)?.body ?? '');
+        expect([passed.id, passed.params._meta.progressToken]).to.deep.equal([JSON.parse(id), JSON.parse(token)]);
+      }
+      expect(seen).to.have.lengthOf(5);
+    });
+
     describe('with an MCP server that knows nothing of Mandate', () => {
       let bank: PayingMcp;
       const closing: (() => Promise<unknown>)[] = [];
