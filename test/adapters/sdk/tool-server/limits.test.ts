@@ -1,0 +1,72 @@
+/**
+ * Walks the source of the tool-server library and of the guard for everything that a request can fill or wait for: maps and sets
+ * that outlive it, timers, shared waits and connections. Each is named here, with who fills it and what bounds it. A new one
+ * fails this test until it has a bound, and its row in docs/guard.md if a client can fill it.
+ */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+
+const ROOT = 'adapters/sdk/tool-server';
+
+/** What can grow, or make a request wait. */
+const KINDS =
+  /new (?:Weak)?(?:Map|Set)(?:<.*>)?\(\)|\bsetTimeout\(|\bsetInterval\(|\bwithTimeout\(|\?\?= fetchNow|new OfProtocol\(/g;
+
+/** The bound of each, and a part of its row in docs/guard.md if a client can fill it. */
+const known: Readonly<Record<string, readonly (readonly [what: string, row?: string])[]>> = {
+  'core/approval-text.ts': [['5 seconds for a function of the tool server', 'requests for approval']],
+  'core/approvals.ts': [['the time limit of the library, for the signature', 'requests for approval']],
+  'core/approved-calls.ts': [
+    ['one entry for each yes of a person, by session', 'calls that a person approved'],
+    ['an hour, for such a call', 'calls that a person approved'],
+    ['the calls of one session', 'calls that a person approved'],
+  ],
+  'core/argument-check.ts': [['5 seconds by default, for a function of the tool server']],
+  'core/claims.ts': [['one entry for each request object, weak']],
+  'core/control-plane-keys.ts': [['one fetch for all requests', "control plane's keys"]],
+  'core/mcp-access.ts': [['one timer for each stream, until its token expires', 'event stream']],
+  'core/status-lists.ts': [
+    ['the interval of a poller'],
+    ['one poller for each list that the control plane signed', 'Polled status lists'],
+  ],
+  'core/tool-policies.ts': [['the tools of the file'], ['the tools of the file']],
+  'core/tool-server-change.ts': [['one entry for each tool server, weak']],
+  'core/tool-server.ts': [['the policies of the tool server, weak']],
+  'fastify/fastify.ts': [['the routes of the app, weak'], ['one entry for each request object, weak']],
+  'guard/guard-server.ts': [
+    ['one entry for each connection, weak', 'Connections'],
+    ['one entry for each connection, weak', 'Requests that wait on one connection'],
+    ['10,000 connections', 'Connections'],
+    ['a timer of the stop'],
+    ['a timer of the stop'],
+  ],
+  'guard/held-bodies.ts': [['one entry for each agent with a held body', 'Held bodies']],
+  'guard/patience.ts': [['one timer for each request under way', 'A body that streams']],
+  'guard/proxy-mode.ts': [['2 seconds for the rest of a body', 'Rest of a body']],
+  'guard/request-body.ts': [['a minute for a held body', 'Held bodies']],
+  'guard/upstream.ts': [
+    ['a connection for each request under way', 'Connections to the service'],
+    ['a connection for each request under way', 'Connections to the service'],
+    ['the time limit of the upstream, for an answer to a request of the server', 'Answers to requests of the server'],
+  ],
+};
+
+describe('Everything that a client can fill or make others wait for', () => {
+  it('has a bound, and its row on the page of the guard', async () => {
+    const files = (await readdir(ROOT, { recursive: true })).filter((name) => name.endsWith('.ts')).sort();
+    const found: Record<string, number> = {};
+    for (const file of files) {
+      const text = await readFile(`${ROOT}/${file}`, 'utf8');
+      const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+      const count = [...code.matchAll(KINDS)].length;
+      if (count > 0) found[file] = count;
+    }
+    const expected = Object.fromEntries(Object.entries(known).map(([file, bounds]) => [file, bounds.length]));
+    expect(found).to.deep.equal(expected);
+    const page = await readFile('docs/guard.md', 'utf8');
+    const [, table = ''] = /### Who can fill what\n\n([\s\S]*?)\n\n/.exec(page) ?? [];
+    const rows = Object.values(known).flatMap((bounds) => bounds.flatMap(([, row]) => row ?? []));
+    for (const row of rows) expect(table.toLowerCase()).to.include(row.toLowerCase());
+  });
+});
