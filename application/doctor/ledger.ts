@@ -4,11 +4,13 @@
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { sealedPart } from '../../domain/ledger/archived-part.ts';
 import { describeDifference } from '../../domain/ledger/compared.ts';
 import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import { visibleText } from '../../domain/visible.ts';
 import {
+  type ArchivesCondition,
   type BesideCondition,
   type GuardCondition,
   NUMBERS_BEYOND,
@@ -69,6 +71,23 @@ export function judgeBeside({ compared, archived, differences }: BesideCondition
   }
   const kept = archived === 0 ? '' : ` The records of ${archived} of them have been archived.`;
   return ok(`The newest approvals, purposes and reasons are as the ledger has them: ${compared}.${kept}`);
+}
+
+/**
+ * Judges whether sealed records name what `ledger_archives` lists. A row alone vouches for nothing, so it hides no deletion,
+ * but `audit-archive` stops at it.
+ */
+export function judgeArchives({ listed, records }: ArchivesCondition): Finding | undefined {
+  const part = sealedPart(records);
+  const last = part?.months.at(-1)?.month ?? '';
+  const unnamed = listed.filter(
+    ({ month, lastCheckpoint = 0 }) => month > last || lastCheckpoint > (part?.lastCheckpoint ?? 0),
+  );
+  if (unnamed.length === 0) return undefined;
+  return failed(
+    `ledger_archives lists months that no sealed record audit.archived names: ${summarizeList(unnamed.map(({ month }) => visibleText(month)))}.`,
+    'Find out who wrote the rows, and run `mandate audit-verify`. See docs/operating.md ("The ledger is not intact").',
+  );
 }
 
 /** A record may wait three intervals for its checkpoint: the current one, a missed one, and one for delay. */

@@ -26,6 +26,7 @@ import {
   warning,
 } from './examine.ts';
 import {
+  judgeArchives,
   judgeBeside,
   judgeGuards,
   judgeNumbering,
@@ -137,8 +138,11 @@ function ledgerExaminations(
       judgePartitions(await condition.months(), clock.now(), monthsAhead),
     ),
     inSchema('ledger numbering', async (condition) => judgeNumbering(await condition.numbering())),
-    inSchema('ledger sealing', async (condition) =>
-      judgeSealing(await condition.sealing(), clock.now(), checkpointInterval),
+    inSchema(
+      'ledger sealing',
+      async (condition) =>
+        judgeArchives(await condition.archives()) ??
+        judgeSealing(await condition.sealing(), clock.now(), checkpointInterval),
     ),
     inSchema('checkpoint keys', async (condition) => {
       const configured = await kids();

@@ -2,6 +2,7 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { Agents } from './agents.ts';
@@ -132,6 +133,20 @@ export interface WritingCondition {
  * The condition of the database, read from outside the service (doctor, metrics). Nothing stays written. Every method may
  * throw StorageUnavailable, and gives up within a few seconds.
  */
+/** What the database says of archived months. */
+export interface ArchivesCondition {
+  /** The rows of `ledger_archives`, which are not sealed, oldest month first. */
+  readonly listed: readonly ListedExport[];
+  /** The latest `audit.archived` records. */
+  readonly records: readonly LedgerRecord[];
+}
+
+export interface ListedExport {
+  readonly month: string;
+  /** `undefined` for a month without records. */
+  readonly lastCheckpoint: number | undefined;
+}
+
 export interface StorageCondition {
   /** For example `Postgres 18.1`. */
   server(): Promise<string>;
@@ -161,6 +176,7 @@ export interface StorageCondition {
    */
   writing(): Promise<WritingCondition | undefined>;
   sealing(): Promise<SealingCondition>;
+  archives(): Promise<ArchivesCondition>;
   outbox(): Promise<OutboxCondition>;
   /** The state of the transparency log; `undefined` before its first start. */
   log(): Promise<LogState | undefined>;

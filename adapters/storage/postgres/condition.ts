@@ -23,7 +23,7 @@ import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { listAgents } from '../queries/agents.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
-import { listCheckpointKeys } from '../queries/checkpoints.ts';
+import { listArchivings, listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { listProblems, logState } from '../queries/log.ts';
 import { findBlocks } from '../queries/sponsors.ts';
@@ -88,6 +88,10 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       const backlog = await sealingBacklog(ask);
       return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
     },
+    archives: async () => ({
+      listed: await ask(listExports, undefined),
+      records: await ask(listArchivings, undefined),
+    }),
     outbox: () => ask(outboxBacklog, undefined),
     log: () => ask(logState, undefined),
     witnessProblems: () => ask(listProblems, undefined),

@@ -1,6 +1,7 @@
 /** Queries of the checkpoints. Each engine seals on its own (`../postgres/checkpoints.ts`, `../sqlite/checkpoints.ts`). */
 
 import type { Checkpoints, Sealing } from '../../../application/ports/checkpoints.ts';
+import type { ListedExport } from '../../../application/ports/storage.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { type CheckpointRow, checkpointColumns, toCheckpoint } from '../rows/checkpoint-row.ts';
@@ -61,6 +62,13 @@ export const listArchivings: Query<undefined, readonly LedgerRecord[]> = {
   text: `select ${RECORD_COLUMNS} from ledger where event = 'audit.archived' and event <> 'token.issued' and seq <= ${LARGEST}
     order by ts desc, seq desc limit ${MOST_ARCHIVINGS}`,
   read: (rows: readonly LedgerRow[]) => rows.map(toLedgerRecord),
+};
+
+export const listExports: Query<undefined, readonly ListedExport[]> = {
+  name: 'listed_exports',
+  text: 'select month, last_checkpoint from ledger_archives order by month',
+  read: (rows: readonly { readonly month: string; readonly last_checkpoint: number | null }[]) =>
+    rows.map(({ month, last_checkpoint }) => ({ month, lastCheckpoint: last_checkpoint ?? undefined })),
 };
 
 /** The number of a record that no checkpoint can seal, as text: beyond the safe integers a number would be rounded. */

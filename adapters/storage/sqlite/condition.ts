@@ -4,7 +4,7 @@ import { isLoggedOut, logoutQuestions } from '../../../application/decisions/log
 import type { Backlog, StorageCondition } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
-import { listCheckpointKeys } from '../queries/checkpoints.ts';
+import { listArchivings, listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';
@@ -29,6 +29,7 @@ export type SqliteCondition = Pick<
   | 'guards'
   | 'numbering'
   | 'sealing'
+  | 'archives'
   | 'outbox'
   | 'isLoggedOut'
   | 'logoutEndedNothing'
@@ -69,6 +70,10 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
       const backlog = await sealingBacklog(ask);
       return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
     },
+    archives: async () => ({
+      listed: await ask(listExports, undefined),
+      records: await ask(listArchivings, undefined),
+    }),
     outbox: () => ask(outboxBacklog, undefined),
     isLoggedOut: ({ issuedAt, ...who }, at) =>
       read((run) => {

@@ -24,6 +24,12 @@ select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.pre
 -- sqlite
 select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < cast(? as bigint) order by c.checkpoint_id desc limit ?;
 
+-- listExports
+-- postgres
+select month, last_checkpoint from ledger_archives order by month;
+-- sqlite
+select month, last_checkpoint from ledger_archives order by month;
+
 -- newestCheckpoint
 -- postgres
 select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c order by c.checkpoint_id desc limit 1;
