@@ -1,6 +1,6 @@
 /**
- * The items of the schema that the migrations make on Postgres (`schema-items.ts`): kind, table or function, name,
- * definition. A test compares it with a fresh migration, and writes it with MANDATE_WRITE_SQL=1.
+ * The items of the schema that the migrations make on Postgres: kind, table or function, name, definition. A test compares the
+ * list with a fresh migration, and writes it with MANDATE_WRITE_SQL=1.
  */
 
 export const SCHEMA_MADE: readonly (readonly [kind: string, of: string, name: string, is: string])[] = [
