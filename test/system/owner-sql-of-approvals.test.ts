@@ -1,0 +1,129 @@
+/**
+ * Whatever SQL an owner of the database runs, on any table: while the records of the ledger are those that were appended, no
+ * question is shown, answered or used that differs from what was asked, and no purpose or reason that differs from what was stated.
+ */
+
+import { expect } from 'chai';
+import { parseApprovalId, parseTaskId } from '../../domain/identifiers.ts';
+import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
+import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { type OwnedTables, ownedTables } from '../support/ledger/owner-sql.ts';
+import { seeded } from '../support/ledger/tampering.ts';
+import { byLength } from '../support/length.ts';
+import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import type { Storage } from '../support/storage.ts';
+import { approvalSettings, askingServer, asks, digestOf } from '../support/tool-server/approval-request.ts';
+
+const ROUNDS = { sqlite: byLength({ short: 60, full: 2000 }), postgres: byLength({ short: 20, full: 500 }) };
+const ROWS = ['approvals', 'tasks', 'task_purposes', 'operator_acts'];
+
+for (const database of databases) {
+  describe(`Random SQL of an owner of ${database.name}, on rows beside the ledger`, function () {
+    this.timeout(3_600_000);
+    let mandate: Mandate;
+    let fresh: FreshDatabase;
+    let outside: OutsideConnection;
+    let tables: OwnedTables;
+    let original: Shown;
+    let records: string;
+    const ids: string[] = [];
+    const tasks: string[] = [];
+    before(async () => {
+      fresh = await database.fresh();
+      const jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
+      mandate = await startMandate({
+        database: { ...database, fresh: async () => ({ ...fresh, drop: async () => undefined }) },
+        settings: {
+          'Service:Me:ClientId': 'the-page',
+          'Service:Tasks:Purpose': 'accept',
+          ...approvalSettings(jira),
+        },
+      });
+      const agent = await mandate.agent();
+      for (const [nth, answer] of ([undefined, 'approve', 'refuse', 'used'] as const).entries()) {
+        const form = { purpose: `Purpose ${nth}` };
+        const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub: `ada-${nth}` }, form)).body;
+        tasks.push(String(taskId));
+        for (const what of ['pay', 'delete']) {
+          const ask = () =>
+            asks(mandate, token, jira.request(taskId, { digest: digestOf(what), title: `${what} ${nth}` }));
+          const id = String((await ask()).body.approval_id);
+          ids.push(id);
+          if (answer !== undefined) await mandate.answer(id, answer === 'refuse' ? 'refuse' : 'approve');
+          if (answer === 'used') expect((await ask()).body.state).to.equal('granted');
+        }
+      }
+      await mandate.jobs.seal();
+      await mandate.stop();
+      outside = await connectOutside(fresh, database.engine === 'postgres' ? 'superuser' : undefined);
+      [original, records] = await opened(
+        async (storage) => [await shownBy(storage), await recordsOf(storage)] as const,
+      );
+      tables = await ownedTables(outside, database.engine, ROWS);
+    });
+    after(async () => {
+      await outside.close();
+      await fresh.drop();
+    });
+
+    type Shown = ReadonlyMap<string, string>;
+
+    async function opened<Answer>(read: (storage: Storage) => Promise<Answer>): Promise<Answer> {
+      const storage = await fresh.open();
+      try {
+        return await read(storage);
+      } finally {
+        await storage.close();
+      }
+    }
+
+    /** What readers of each row get to see: nothing if it differs. */
+    async function shownBy({ approvals, tasks: stored }: Storage): Promise<Shown> {
+      const shown = new Map<string, string>();
+      for (const id of ids) {
+        const found = await approvals.find(parseApprovalId(id) as never);
+        if (found?.kind !== 'same') continue;
+        const { title, lines, taskId, digest, commitment, sponsor, agentId, audience, state } = found.row;
+        // The key is compared with `sponsor` by the use case, because the settings say what it is.
+        const person = found.row.sponsorKey === sponsor ? sponsor : 'nobody';
+        if (person === 'nobody') continue;
+        shown.set(id, JSON.stringify([title, lines, taskId, digest, commitment, person, agentId, audience, state]));
+      }
+      for (const id of tasks) {
+        const found = await stored.findListed(parseTaskId(id) as never, mandate.clock.now()).catch(() => undefined);
+        if (found?.purpose !== undefined) shown.set(id, JSON.stringify(found.purpose));
+      }
+      return shown;
+    }
+
+    async function recordsOf({ checkpoints }: Storage): Promise<string> {
+      const range = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
+      const found = await checkpoints.records(range, 0, 1000).catch(() => []);
+      return found.map((record) => `${record.seq} ${canonicalRecord(record)}`).join('\n');
+    }
+
+    it(`shows what was asked or nothing, in ${ROUNDS[database.engine]} rounds`, async () => {
+      expect(original.size).to.equal(ids.length + tasks.length);
+      const random = seeded(20_261_129);
+      let hidden = 0;
+      let same = 0;
+      for (let round = 0; round < ROUNDS[database.engine]; round += 1) {
+        const statements = await tables.change(random);
+        const [shown, held] = await opened(
+          async (storage) => [await shownBy(storage), await recordsOf(storage)] as const,
+        );
+        if (held === records) {
+          for (const [id, text] of shown) {
+            if (text === original.get(id)) continue;
+            throw new Error(`${id} is shown as ${text}, in round ${round} after:\n${statements.join(';\n')}`);
+          }
+          if (shown.size < original.size) hidden += 1;
+          else same += 1;
+        }
+        await tables.restore();
+      }
+      expect(hidden, 'rounds in which something was hidden').to.be.greaterThan(0);
+      expect(same, 'rounds in which nothing was').to.be.greaterThan(0);
+    });
+  });
+}
