@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { parseApprovalId, parseTaskId } from '../../domain/identifiers.ts';
 import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
-import { type OwnedTables, ownedTables } from '../support/ledger/owner-sql.ts';
+import { type OwnedTables, ownedTables, type Random } from '../support/ledger/owner-sql.ts';
 import { seeded } from '../support/ledger/tampering.ts';
 import { byLength } from '../support/length.ts';
 import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
@@ -15,6 +15,13 @@ import type { Storage } from '../support/storage.ts';
 import { approvalSettings, askingServer, asks, digestOf } from '../support/tool-server/approval-request.ts';
 
 const ROUNDS = { sqlite: byLength({ short: 60, full: 2000 }), postgres: byLength({ short: 20, full: 500 }) };
+const CHANGED = [
+  [
+    'approvals',
+    ['approval_id', 'task_id', 'sponsor_key', 'digest', 'commitment', 'salt', 'title', 'title', 'lines', 'state'],
+  ],
+  ['task_purposes', ['task_id', 'purpose', 'salt']],
+] as const;
 const ROWS = ['approvals', 'tasks', 'task_purposes', 'operator_acts'];
 
 for (const database of databases) {
@@ -96,6 +103,21 @@ for (const database of databases) {
       return shown;
     }
 
+    /** Changes of one column: another text, or that of another row. */
+    async function changeRow(random: Random): Promise<readonly string[]> {
+      const [table, columns] = CHANGED[random(CHANGED.length)] ?? CHANGED[0];
+      const column = columns[random(columns.length)] ?? columns[0];
+      const other = `(select ${column} from ${table} order by 1 limit 1 offset ${random(8)})`;
+      const place = `(select ${columns[0]} from ${table} order by 1 limit 1 offset ${random(8)})`;
+      const value = random(2) === 0 ? `${column} || '~'` : other;
+      const statement = `update ${table} set ${column} = ${value} where ${columns[0]} = ${place}`;
+      // A constraint or a type may refuse it.
+      return outside.sql(statement).then(
+        () => [statement],
+        () => [],
+      );
+    }
+
     async function recordsOf({ checkpoints }: Storage): Promise<string> {
       const range = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
       const found = await checkpoints.records(range, 0, 1000).catch(() => []);
@@ -108,7 +130,7 @@ for (const database of databases) {
       let hidden = 0;
       let same = 0;
       for (let round = 0; round < ROUNDS[database.engine]; round += 1) {
-        const statements = await tables.change(random);
+        const statements = random(3) === 0 ? await tables.change(random) : await changeRow(random);
         const [shown, held] = await opened(
           async (storage) => [await shownBy(storage), await recordsOf(storage)] as const,
         );
