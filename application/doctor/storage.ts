@@ -312,9 +312,6 @@ function judgeRole(role: RoleCondition, isDevelopment: boolean): Finding {
   return ok(`${role.role} may do what decisions need, and no more: it can only add to the ledger.`);
 }
 
-/** The values of `synchronous_commit` with which an answered decision is on the disk, and on that of a synchronous standby. */
-const DURABLE: readonly string[] = ['on', 'remote_apply'];
-
 const WAIT_FOR_STANDBY =
   'Bring the standby back, or take it out of synchronous_standby_names: then its commits are lost if this server is. With two standbys (ANY 1) one may be away.';
 
@@ -325,7 +322,7 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
       'On SQLite only a running service can tell, in its /readyz: what is rolled back never reaches the disk.',
     );
   }
-  const { fault, isStandby, lockHolders, awaitingStandby, synchronousCommit } = writing;
+  const { fault, isStandby, lockHolders, awaitingStandby, standbys } = writing;
   if (isStandby) {
     return failed(
       'The address names a standby: nothing can be decided there.',
@@ -343,10 +340,9 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
     const sessions = awaitingStandby === 1 ? 'One session waits' : `${awaitingStandby} sessions wait`;
     return failed(`${sessions} for a synchronous standby to confirm a commit.`, WAIT_FOR_STANDBY);
   }
-  if (!DURABLE.includes(synchronousCommit)) {
-    return warning(
-      `synchronous_commit is ${synchronousCommit}: a failover can lose a decision that was answered, such as a block.`,
-      'Set it to on for the role and the database (alter role …, alter database … set synchronous_commit = on).',
+  if (standbys.needed > 0 && standbys.connected > standbys.needed) {
+    return ok(
+      `A row can be written. ${standbys.needed} of ${standbys.connected} standbys must have a commit: after a failover, an old primary that another standby still follows could answer. Fence it.`,
     );
   }
   return ok('A row can be written.');

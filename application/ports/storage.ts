@@ -125,8 +125,8 @@ export interface WritingCondition {
   readonly lockHolders: readonly LockHolder[];
   /** The sessions of the serving role whose commit waits for a synchronous standby. */
   readonly awaitingStandby: number;
-  /** The setting `synchronous_commit` in the sessions of the service. */
-  readonly synchronousCommit: string;
+  /** How many synchronous standbys a commit waits for, and how many standbys follow the server. */
+  readonly standbys: { readonly needed: number; readonly connected: number };
 }
 
 /**

@@ -4,11 +4,13 @@
  */
 
 import createKnex, { type Knex } from 'knex';
+import type pg from 'pg';
 import type { Instant } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { applyMigrations, silentKnex } from '../rows/migrations.ts';
 import { type SchemaItem, schemaDiffers } from '../rows/schema-items.ts';
 import { bindInstant } from './column-types.ts';
+import { COMMIT_SETTINGS, expectUnwarned, watchCommits } from './commits.ts';
 import { asUnavailable } from './errors.ts';
 import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
@@ -33,6 +35,7 @@ const OLDEST_SERVER = 150_000;
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
   const connectionString = await primaryOf(options.connectionString, 'migrating');
   await refuseSharedSessions(connectionString, 'migrating');
+  let connection: pg.Client | undefined;
   const knex = createKnex({
     client: 'pg',
     connection: {
@@ -41,11 +44,25 @@ export async function migratePostgres(options: MigrationOptions): Promise<readon
       connectionTimeoutMillis: SERVING_LIMITS.acquire,
     },
     acquireConnectionTimeout: SERVING_LIMITS.acquire,
-    pool: { min: 0, max: 1 },
+    pool: {
+      min: 0,
+      max: 1,
+      afterCreate(client: pg.Client, done: (error: unknown, client: pg.Client) => void) {
+        connection = client;
+        watchCommits(client);
+        client.query(COMMIT_SETTINGS).then(
+          () => done(undefined, client),
+          (error) => done(error, client),
+        );
+      },
+    },
     log: silentKnex,
   });
   try {
-    return await knex.transaction((transaction) => migrateIn(transaction, options));
+    const applied = await knex.transaction((transaction) => migrateIn(transaction, options));
+    // The commit was the last statement.
+    if (connection !== undefined) expectUnwarned(connection);
+    return applied;
   } catch (error) {
     throw asUnavailable(error, connectionString);
   } finally {

@@ -28,7 +28,7 @@ const addCheckpoint = {
 type UnsealedRow = (CheckpointRow | { readonly checkpoint_id: null }) & { readonly highest: number | null };
 
 export function postgresCheckpoints(connections: Connections): Checkpoints {
-  const { run } = connections;
+  const { run, transact } = connections;
   return {
     ...storedCheckpoints(postgresAsk(connections)),
 
@@ -46,7 +46,8 @@ export function postgresCheckpoints(connections: Connections): Checkpoints {
     },
 
     async add(checkpoint) {
-      const { rows } = await run<{ added: boolean }>(addCheckpoint, checkpointValues(checkpoint, bindInstant));
+      const values = checkpointValues(checkpoint, bindInstant);
+      const { rows } = await transact((run) => run<{ added: boolean }>(addCheckpoint, values));
       return rows[0]?.added === true ? 'added' : 'overtaken';
     },
   };

@@ -358,8 +358,22 @@ function neededPrivileges(): readonly string[] {
 
 const standing = {
   name: 'condition_standing',
-  text: `select pg_is_in_recovery() as is_standby, current_setting('synchronous_commit') as synchronous_commit`,
+  text: `select pg_is_in_recovery() as is_standby, current_setting('synchronous_standby_names') as names,
+      (select count(*)::integer from pg_stat_replication) as connected`,
 };
+
+interface StandingRow {
+  readonly is_standby: boolean;
+  readonly names: string;
+  /** Every role may count the connections of standbys, but only some see the names. */
+  readonly connected: number;
+}
+
+/** How many standbys a commit waits for: `ANY 2 (a, b, c)`, `FIRST 2 (a, b, c)`, `2 (a, b, c)`, or `a, b` for one. */
+function neededStandbys(names: string): number {
+  if (names.trim() === '') return 0;
+  return Number(/^\s*(?:(?:any|first)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);
+}
 
 /** No agent has this id. The name of each row differs, so that commands which run at once do not wait for each other. */
 const writeProbe = {
@@ -372,11 +386,11 @@ const LASTING_LOCK_MS = 1000;
 
 async function writingCondition(connections: Connections): Promise<WritingCondition> {
   const { run } = connections;
-  const [row] = (await run<{ is_standby: boolean; synchronous_commit: string }>(standing)).rows;
+  const [row] = (await run<StandingRow>(standing)).rows;
   if (row === undefined) throw new Error('Postgres did not say whether it is a standby');
   return {
     isStandby: row.is_standby,
-    synchronousCommit: row.synchronous_commit,
+    standbys: { needed: neededStandbys(row.names), connected: row.connected },
     awaitingStandby: await awaitingStandby(run),
     lockHolders: await lastingLocks(run),
     fault: await probeFault(connections),

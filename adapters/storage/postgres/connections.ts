@@ -8,6 +8,7 @@ import type pg from 'pg';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Rows } from '../rows/column.ts';
+import { expectCommitted } from './commits.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import { isIndexTaken } from './faults.ts';
 import { inOnePacket } from './hosts.ts';
@@ -29,7 +30,10 @@ export interface Statement {
 export type Run = <Row>(query: Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
 
 export interface Connections {
-  /** One statement in its own transaction: one round trip. */
+  /**
+   * One statement that writes nothing, in its own transaction: one round trip. A statement that writes takes `transact`, which
+   * sees how its commit was answered.
+   */
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
@@ -119,7 +123,7 @@ async function inTransaction<Answer>(
       appended = appendedIn(rows.rows) ?? appended;
       return rows;
     });
-    expectCommitted(await connection.query('commit'));
+    expectCommitted(connection, await connection.query('commit'));
     if (appended !== undefined) committed(appended);
     return answer;
   });
@@ -146,7 +150,7 @@ async function inTwoRoundTrips<Facts, Answer>(
     const answer = write(({ query, values }) => statements.push(describe(query, values)), facts);
     await pipelined(connection, async (track) => {
       const results = statements.map((statement) => track(connection.query(statement)));
-      expectCommitted(await track(connection.query('commit')));
+      expectCommitted(connection, await track(connection.query('commit')));
       for (const { rows } of await Promise.all(results)) {
         const appended = appendedIn(rows);
         if (appended !== undefined) committed(appended);
@@ -185,11 +189,6 @@ async function orRolledBack<Answer>(connection: pg.PoolClient, work: () => Promi
     if (!losesConnection(error)) await connection.query('rollback');
     throw error;
   }
-}
-
-/** Postgres answers a commit with ROLLBACK if a statement of the transaction failed. */
-function expectCommitted({ command }: pg.QueryResult): void {
-  if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
 }
 
 async function send<Row>(connection: pg.PoolClient, query: Prepared, values?: readonly Bound[]) {

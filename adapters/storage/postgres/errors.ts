@@ -16,6 +16,7 @@ import {
   MISSING_PARTITION,
   NO_ANSWER,
   NO_CONNECTION,
+  WARNED,
   WENT_BACK_FAULT,
 } from './faults.ts';
 
@@ -40,6 +41,13 @@ export class NotThePrimary extends StorageUnavailable {
 export class WentBack extends StorageUnavailable {
   constructor() {
     super('The database went back in time', { fault: WENT_BACK_FAULT });
+  }
+}
+
+/** Postgres answered a commit with a warning (`commits.ts`): whether it stays committed is unknown. */
+export class CommitWarned extends StorageUnavailable {
+  constructor() {
+    super('Postgres answered a commit with a warning', { fault: WARNED });
   }
 }
 
@@ -68,11 +76,12 @@ export function isRolledBack(error: unknown): boolean {
 
 /**
  * Whether the connection must be destroyed, because it is unusable, or a late answer may still arrive. It also is if the
- * server refused a write as read-only: after a failover, only a new connection reaches the new primary. Or its prepared
- * statements are lost.
+ * server refused a write as read-only: after a failover, only a new connection reaches the new primary. The same holds for a
+ * commit with a warning. Or its prepared statements are lost.
  */
 export function losesConnection(error: unknown): boolean {
   if (error instanceof ServerSilent || error instanceof NotThePrimary || error instanceof WentBack) return true;
+  if (error instanceof CommitWarned) return true;
   if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
   const { severity, code = '' } = error;
   return severity === 'FATAL' || severity === 'PANIC' || code === READ_ONLY || STATEMENT_LOST.has(code);

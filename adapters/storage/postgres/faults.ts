@@ -194,6 +194,11 @@ export const WENT_BACK_FAULT: DatabaseFault = {
   meaning: 'the database lacks a record that this process saw',
   act: 'See docs/operating.md ("The database went back in time").',
 };
+export const WARNED: DatabaseFault = {
+  code: 'COMMIT_WARNED',
+  meaning: 'Postgres answered a commit with a warning, so that a failover may lose it',
+  act: "See the server's log for the warning. Do not cancel commits that wait for a synchronous standby (pg_cancel_backend), and see that no trigger of another tool warns.",
+};
 export const COMMITS_UNANSWERED: DatabaseFault = {
   code: 'COMMITS_UNANSWERED',
   meaning: 'earlier commits got no answer, so no further one is tried',
@@ -253,6 +258,7 @@ export const FURTHER_FAULTS: readonly DatabaseFault[] = [
   STANDBY,
   earlierPrimary(1, 2),
   OVERTAKEN,
+  WARNED,
   COMMITS_UNANSWERED,
   WENT_BACK_FAULT,
 ];

@@ -121,7 +121,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   }, WATCH_HOSTS_MS).unref();
   const switches = switchConnections({ revoking, requests: connections }, limits.revoking, isThere);
   const makePartitions = missingPartitions(
-    () => createPartitions(connections.run, clock.now(), monthsAhead),
+    () => connections.transact((run) => createPartitions(run, clock.now(), monthsAhead)),
     () => performance.now(),
     log,
   );
@@ -181,7 +181,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       return orRefusal('migrating', () => migratePostgres(migration));
     },
     afterRestore: (request) => orRefusal('migrating', () => afterRestore(migrationConnectionString, request, log)),
-    createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
+    createPartitions: (now, ahead) => connections.transact((run) => createPartitions(run, now, ahead)),
     async close() {
       clearInterval(keeping);
       clearInterval(watching);

@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
+import { COMMIT_SETTINGS } from './commits.ts';
 import { NotThePrimary } from './errors.ts';
 import { HostClient, type Hosts } from './hosts.ts';
 import { IDLE_IN_TRANSACTION_LIMIT_MS, type Limits } from './limits.ts';
@@ -64,10 +65,7 @@ function lifetimeOf(examination: Examination | undefined): number {
   return randomInt(Math.ceil(examination.lifetimeMs * 0.75), examination.lifetimeMs + 1);
 }
 
-/**
- * Sent as statements, because poolers refuse start-up parameters that they do not know. Under a database's own default of
- * `synchronous_commit = off`, a decision that was answered could be lost.
- */
+/** Sent as statements, because poolers refuse start-up parameters that they do not know. */
 function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACTION_LIMIT_MS }: Limits): string {
   return `
     set time zone 'UTC';
@@ -76,5 +74,5 @@ function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACT
     set lock_timeout to ${lock};
     set statement_timeout to ${statement};
     set idle_in_transaction_session_timeout to ${idleInTransaction};
-    select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+    ${COMMIT_SETTINGS}`;
 }

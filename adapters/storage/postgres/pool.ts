@@ -12,6 +12,7 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { columnTypes } from './column-types.ts';
+import { watchCommits } from './commits.ts';
 import { NotThePrimary, WentBack } from './errors.ts';
 import { COMMITS_UNANSWERED, OVERTAKEN } from './faults.ts';
 import { clientOf, type Hosts, hosts } from './hosts.ts';
@@ -143,7 +144,10 @@ function driverPool({ poolSize, limits, isThere, serving }: PoolOptions, known: 
   });
   pool.on('error', (error) => log.warn('an idle database connection failed', { detail: error.message }));
   // The pool listens for errors only while the connection is idle. A query in progress rejects with the same error.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    watchCommits(client);
+  });
   return {
     pool,
     async close() {

@@ -23,12 +23,21 @@ describe('The writes to the database in the report of doctor', () => {
     isStandby: false,
     lockHolders: [],
     awaitingStandby: 0,
-    synchronousCommit: 'on',
+    standbys: { needed: 0, connected: 0 },
   };
   const fault = { code: '25006', meaning: 'Postgres is read-only', act: 'Name the primary.' };
 
   for (const [title, changes, status, sentence] of [
-    ['are ok with remote_apply', { synchronousCommit: 'remote_apply' }, 'ok', /^A row can be written\.$/],
+    ['are ok without a standby', {}, 'ok', /^A row can be written\.$/],
+    ['are ok with the one standby that is waited for', { standbys: { needed: 1, connected: 1 } }, 'ok', /written\.$/],
+    ['are ok with two that are waited for', { standbys: { needed: 2, connected: 2 } }, 'ok', /written\.$/],
+    ['are ok with asynchronous standbys', { standbys: { needed: 0, connected: 2 } }, 'ok', /written\.$/],
+    [
+      'say that an old primary could answer, if a commit waits for one of two standbys',
+      { standbys: { needed: 1, connected: 2 } },
+      'ok',
+      /^A row can be written\. 1 of 2 standbys must have a commit: .* Fence it\.$/,
+    ],
     [
       'name a standby, not the error of its write',
       { isStandby: true, fault },
@@ -42,7 +51,6 @@ describe('The writes to the database in the report of doctor', () => {
       /^A row cannot be written: Postgres is read-only \(25006\)\.$/,
     ],
     ['count the commits that wait', { awaitingStandby: 3 }, 'failed', /^3 sessions wait for a synchronous standby/],
-    ['warn of remote_write', { synchronousCommit: 'remote_write' }, 'warning', /can lose a decision that was answered/],
     [
       'name a prepared transaction, which has no process',
       { lockHolders: [{ pid: 0, table: 'tasks' }] },

@@ -228,11 +228,6 @@ export function testDatabase(examined: Examined, kind: TestDatabase): void {
         await superuser.sql('select pg_advisory_lock(1296105476, 0)');
         await fails(new RegExp(`holds a lock for which decisions wait: process ${pid}\\.$`));
         await superuser.sql('select pg_advisory_unlock_all()');
-        const [{ name } = {}] = await superuser.sql('select current_database() as name');
-        await superuser.sql(`alter database ${name} set synchronous_commit = local`);
-        const lost = /^synchronous_commit is local: a failover can lose a decision that was answered/;
-        await expectFinding(fresh.settings, 'database writes', 'warning', lost);
-        await superuser.sql(`alter database ${name} reset synchronous_commit`);
         await superuser.close();
         await sql(`create function full_disk() returns trigger language plpgsql as $$
           begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);

@@ -42,7 +42,12 @@ export function testStandbysAndPartitions(faulty: FaultyPostgres): void {
         /^Decisions fail: their commits wait for a synchronous standby, in (1 session|\d+ sessions)\. Introspection and key sets are served\.$/,
       );
       const writing = await condition.writing();
-      expect(writing).to.deep.include({ isStandby: false, fault: undefined, synchronousCommit: 'on', lockHolders: [] });
+      expect(writing).to.deep.include({
+        isStandby: false,
+        fault: undefined,
+        standbys: { needed: 1, connected: 0 },
+        lockHolders: [],
+      });
       expect(writing?.awaitingStandby).to.be.greaterThan(0);
     } finally {
       await condition.close();
