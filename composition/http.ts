@@ -294,9 +294,10 @@ function sealingReadiness(chain: TrustedChain): ReadinessCheck {
   return {
     name: 'sealing',
     async check() {
-      const { known, distrust } = chain.state();
+      const { known, distrust, unsealable } = chain.state();
       if (distrust !== undefined)
         return { status: 'Degraded', detail: `Nothing is sealed. ${distrust} ${BEFORE_A_RESTART}` };
+      if (unsealable !== undefined) return { status: 'Degraded', detail: `Nothing is sealed. ${unsealable}` };
       const detail = known === undefined ? 'This process has seen no checkpoint yet.' : CONTINUED;
       return { status: 'Healthy', detail };
     },

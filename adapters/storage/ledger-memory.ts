@@ -12,14 +12,17 @@
  * 3. If `isMissing` says so, it calls `missing`. From then on `wentBack` is true until the process ends, even if the
  *    record comes back: every call but readiness is refused, and readiness answers WENT_BACK.
  *
- * A record is identified by number and time, in microseconds: after a restore, another record may get the number.
+ * A record is identified by number and hash: after a restore, another record may get the number. The hash is over all its
+ * columns, and each engine makes its own.
  */
 
 import type { Instant } from '../../domain/instant.ts';
 
 export interface RememberedRecord {
   readonly seq: number;
+  /** For `isMissing`: whether it may have been archived. */
   readonly ts: Instant;
+  readonly hash: string;
 }
 
 export interface LedgerMemory {
@@ -50,15 +53,11 @@ export function ledgerMemory(): LedgerMemory {
 
 /**
  * Whether the database has lost the remembered record.
- * @param found the record that has its number now
+ * @param found the hash of the record that has its number now
  * @param archivedBefore records of an earlier time were archived, and are rightly gone
  */
-export function isMissing(
-  remembered: RememberedRecord,
-  found: Pick<RememberedRecord, 'ts'> | undefined,
-  archivedBefore?: Instant,
-): boolean {
-  if (found !== undefined) return found.ts !== remembered.ts;
+export function isMissing(remembered: RememberedRecord, found: string | undefined, archivedBefore?: Instant): boolean {
+  if (found !== undefined) return found !== remembered.hash;
   return archivedBefore === undefined || remembered.ts >= archivedBefore;
 }
 

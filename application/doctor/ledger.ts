@@ -12,6 +12,7 @@ import { visibleText } from '../../domain/visible.ts';
 import {
   type ArchivesCondition,
   type BesideCondition,
+  describeUsedTwice,
   type GuardCondition,
   NUMBERS_BEYOND,
   type Numbering,
@@ -54,9 +55,15 @@ export function judgeNumbering(numbering: Numbering): Finding {
     );
   }
   if (numbering === 'ok') return ok('New records get numbers that were never taken.');
+  if (numbering === 'set_back') {
+    return failed(
+      'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded with one of them, and nothing is sealed.',
+      'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
+    );
+  }
   return failed(
-    'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded.',
-    'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
+    describeUsedTwice(numbering.usedTwice),
+    'Take one of the two out of the ledger, as the page says. Do not run `mandate after-restore` before.',
   );
 }
 
@@ -93,9 +100,13 @@ export function judgeArchives({ listed, records }: ArchivesCondition): Finding |
 /** A record may wait three intervals for its checkpoint: the current one, a missed one, and one for delay. */
 const SEALING_INTERVALS = 3;
 
-/** @param interval `Service:Audit:Checkpoint:Interval`, in seconds */
+/**
+ * @param numbering if it is not ok, nothing is sealed, however young the unsealed records are
+ * @param interval `Service:Audit:Checkpoint:Interval`, in seconds
+ */
 export function judgeSealing(
   { oldestUnsealedAt, unsealed, newestCheckpoint }: SealingCondition,
+  numbering: Numbering,
   now: Instant,
   interval: number,
 ): Finding {
@@ -105,6 +116,9 @@ export function judgeSealing(
       : `checkpoint ${newestCheckpoint.checkpointId} was closed ${ago(newestCheckpoint.closedAt, now)}`;
   if (oldestUnsealedAt === undefined) return ok(`Every record is sealed; ${newest}.`);
   const waiting = `${unsealed} ${unsealed === 1 ? 'record is' : 'records are'} not sealed`;
+  if (numbering !== 'ok') {
+    return failed(`${waiting}, and cannot be; ${newest}.`, 'See `ledger numbering` above.');
+  }
   if (secondsBetween(oldestUnsealedAt, now) <= SEALING_INTERVALS * interval) return ok(`${waiting} yet; ${newest}.`);
   return warning(
     `${waiting}, the oldest from ${ago(oldestUnsealedAt, now)}; ${newest}.`,

@@ -142,7 +142,7 @@ function ledgerExaminations(
       'ledger sealing',
       async (condition) =>
         judgeArchives(await condition.archives()) ??
-        judgeSealing(await condition.sealing(), clock.now(), checkpointInterval),
+        judgeSealing(await condition.sealing(), await condition.numbering(), clock.now(), checkpointInterval),
     ),
     inSchema('checkpoint keys', async (condition) => {
       const configured = await kids();

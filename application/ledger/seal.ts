@@ -21,7 +21,7 @@ import { type Examined, isSameCheckpoint, type TrustedChain } from './trusted-ch
 export interface LedgerSealing {
   readonly checkpoints: Pick<Checkpoints, 'unsealed' | 'records' | 'add'>;
   /** What this process knows of the chain. */
-  readonly chain: Pick<TrustedChain, 'examine' | 'sealed'>;
+  readonly chain: Pick<TrustedChain, 'examine' | 'sealed' | 'foundTwice'>;
   readonly signer: CheckpointSigner;
   readonly hash: Hash;
   readonly clock: Clock;
@@ -33,6 +33,8 @@ export type SealOutcome =
   | { readonly kind: 'nothing_unsealed' }
   /** Another instance sealed these records first. The next pass seals later ones. */
   | { readonly kind: 'overtaken' }
+  /** Two records have this number: no checkpoint can tell them apart, so neither is sealed. */
+  | { readonly kind: 'used_twice'; readonly seq: number }
   /** The checkpoints cannot be trusted, so nothing is sealed over them. */
   | Extract<Examined, { kind: 'untrusted' }>;
 
@@ -52,7 +54,9 @@ export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
   if (!isSameCheckpoint(previous, examined.newest)) return { kind: 'overtaken' };
 
   // 3. Compute the root of its records.
-  const { treeSize, rootHash } = await rebuild(service, unsealed);
+  const { treeSize, rootHash, usedTwice } = await rebuild(service, unsealed);
+  chain.foundTwice(usedTwice);
+  if (usedTwice !== undefined) return { kind: 'used_twice', seq: usedTwice };
 
   // 4. Link to the previous checkpoint, and sign.
   const unsigned: UnsignedCheckpoint = {
@@ -76,15 +80,19 @@ export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
 async function rebuild(
   { checkpoints, hash, turn }: LedgerSealing,
   range: SeqRange,
-): Promise<Pick<Checkpoint, 'treeSize' | 'rootHash'>> {
+): Promise<Pick<Checkpoint, 'treeSize' | 'rootHash'> & { readonly usedTwice: number | undefined }> {
   const tree = treeBuilder(hash);
   let lastSeq: number | undefined;
+  let usedTwice: number | undefined;
   for await (const page of recordPages({ ledger: checkpoints, turn, pageSize: PAGE_SIZE }, range)) {
-    for (const record of page) tree.add(leafHash(hash, canonicalRecord(record)));
-    lastSeq = page.at(-1)?.seq;
+    for (const record of page) {
+      if (record.seq === lastSeq) usedTwice ??= lastSeq;
+      lastSeq = record.seq;
+      tree.add(leafHash(hash, canonicalRecord(record)));
+    }
   }
   // The range ends with an existing record. If it is missing, a row was deleted, and that must not be signed.
   if (lastSeq !== range.lastSeq)
     throw new Error('The ledger no longer holds the record that the unsealed range ends with.');
-  return { treeSize: tree.size, rootHash: toHex(tree.root()) };
+  return { treeSize: tree.size, rootHash: toHex(tree.root()), usedTwice };
 }

@@ -15,6 +15,7 @@ import type { Checkpoints } from '../ports/checkpoints.ts';
 import { StorageUnavailable } from '../ports/decisions.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
+import { describeUsedTwice } from '../ports/storage.ts';
 import type { Log } from '../ports/telemetry.ts';
 
 export interface TrustedChain {
@@ -29,8 +30,17 @@ export interface TrustedChain {
   linked(ids: readonly number[]): Promise<ReadonlyMap<number, Checkpoint>>;
   /** Remembers a checkpoint that this process added. */
   sealed(checkpoint: Checkpoint): void;
-  /** The newest known checkpoint, and why the last examination did not trust the ledger, in sentences. */
-  state(): { readonly known: Checkpoint | undefined; readonly distrust: string | undefined };
+  /** Remembers the number that two unsealed records have; `undefined` if a pass found none. */
+  foundTwice(seq: number | undefined): void;
+  /**
+   * The newest known checkpoint, and in sentences: why the last examination did not trust the ledger, and why the last pass could
+   * not seal the records after it.
+   */
+  state(): {
+    readonly known: Checkpoint | undefined;
+    readonly distrust: string | undefined;
+    readonly unsealable: string | undefined;
+  };
 }
 
 export type Examined =
@@ -60,6 +70,7 @@ export function trustedChain(service: ChainReading): TrustedChain {
   const { log } = service;
   let known: Checkpoint | undefined;
   let distrust: string | undefined;
+  let twice: number | undefined;
   /** The last state, as its kinds of faults. */
   let logged = '';
 
@@ -93,7 +104,16 @@ export function trustedChain(service: ChainReading): TrustedChain {
     signatureFault: (checkpoint) => signatureFault(service, checkpoint),
     linked: (ids) => linked(service, known, ids),
     sealed: adopt,
-    state: () => ({ known, distrust }),
+    foundTwice(seq) {
+      if (seq !== twice && seq !== undefined) {
+        const problem = describeUsedTwice(seq);
+        log.error('nothing is sealed: two records have one number', new Error(problem), { problem });
+      }
+      if (seq === undefined && twice !== undefined)
+        log.info('no two records have one number any more: sealing goes on');
+      twice = seq;
+    },
+    state: () => ({ known, distrust, unsealable: twice === undefined ? undefined : describeUsedTwice(twice) }),
   };
 }
 

@@ -93,10 +93,19 @@ export interface DatabaseLine {
 export const NUMBERS_BEYOND =
   'The ledger holds a record with a number beyond 2^53 - 1, or its next number is one: nothing more is recorded or sealed.';
 
+/** What the log, `/readyz` and `mandate doctor` say of two unsealed records with one number. */
+export function describeUsedTwice(seq: number): string {
+  return `Two records have the number ${seq}, so no record from there on can be sealed: the sequence ledger_seq was set back, or records were inserted. See docs/operating.md ("Two records have one number").`;
+}
+
 /** How `/readyz` begins its sentence about a database that answers, but in which no decision succeeds. */
 export const DECISIONS_FAIL = 'Decisions fail:';
 
-export type Numbering = 'ok' | 'set_back' | 'beyond';
+/**
+ * The numbers of the ledger. `set_back`: the numbers of new records would be taken ones. `beyond`: they, or a stored one, are beyond
+ * the safe integers. Else a number that two unsealed records have.
+ */
+export type Numbering = 'ok' | 'set_back' | 'beyond' | { readonly usedTwice: number };
 
 /** A session that holds a lock for which decisions wait, or that waits for one ahead of them. */
 export interface LockHolder {
@@ -166,10 +175,6 @@ export interface StorageCondition {
   guards(): Promise<GuardCondition>;
   /** The months with a partition for records; `undefined` if the ledger is not partitioned. */
   months(): Promise<readonly Month[] | undefined>;
-  /**
-   * The numbers of new records: `set_back` if they would be numbers already in use, `beyond` if they, or a stored one, are
-   * beyond the safe integers.
-   */
   numbering(): Promise<Numbering>;
   /**
    * Writes a row in a transaction that it rolls back. `undefined` on SQLite, where a rolled-back row never reaches the disk.
@@ -230,7 +235,12 @@ export interface RestoreRequest {
   readonly above: number;
 }
 
-/** `beyond`: `above` is too far from the ledger, or a million further from the safe integers. Nothing was changed. */
+/**
+ * `beyond`: `above` is too far from the ledger, or a million further from the safe integers. `used_twice`: two unsealed records have
+ * this number, and a checkpoint over the range that the move leaves would seal both. Both times nothing was changed.
+ */
 export type RestoreOutcome =
   /** The last number taken before, and the last one that is passed over. */
-  { readonly kind: 'moved'; readonly from: number; readonly to: number } | { readonly kind: 'beyond' };
+  | { readonly kind: 'moved'; readonly from: number; readonly to: number }
+  | { readonly kind: 'beyond' }
+  | { readonly kind: 'used_twice'; readonly seq: number };

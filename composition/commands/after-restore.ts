@@ -8,6 +8,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import type { SinkComparison } from '../../application/ledger/compare-sink.ts';
 import { compareSink } from '../../application/ledger/compare-sink.ts';
+import { describeUsedTwice } from '../../application/ports/storage.ts';
 import { laterOf } from '../../domain/clocks.ts';
 import { type Instant, toMillisecondText } from '../../domain/instant.ts';
 import { readSinkLine, type SinkRecord } from '../../domain/ledger/lost-records.ts';
@@ -132,6 +133,9 @@ export async function afterRestore(
       const above = Math.max(request.above ?? 0, sink?.newest ?? 0);
       const outcome = await storage.afterRestore({ at, latest, above });
       if (outcome.kind === 'beyond') throw new StartupError([BEYOND]);
+      if (outcome.kind === 'used_twice') {
+        throw new StartupError([`${describeUsedTwice(outcome.seq)} Nothing was changed.`]);
+      }
       const isLogOn = (await storage.transparencyLog.state()) !== undefined;
       process.stdout.write(renderRestore({ ...outcome, latest, sink, isLogOn }));
       return exitCode.done;

@@ -13,28 +13,40 @@ import { launch, type RunningPostgres, SUPERUSER, startPostgresServer } from './
 export interface PostgresPair {
   readonly primary: RunningPostgres;
   readonly standby: RunningPostgres;
+  /** The second standby, if the pair was started with it. */
+  readonly other: RunningPostgres | undefined;
   /** Runs a statement on one of them as the superuser, whose connections Postgres reserves. */
   sql(server: RunningPostgres, text: string, database?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Whether commits wait until the standby has the WAL, or has applied it (`remote_apply`). */
-  synchronous(commit: 'off' | 'on' | 'remote_apply'): Promise<void>;
+  /**
+   * Whether commits wait until the standby has the WAL, or has applied it (`remote_apply`).
+   *
+   * @param names `synchronous_standby_names`: by default the first standby
+   */
+  synchronous(commit: 'off' | 'on' | 'remote_apply', names?: string): Promise<void>;
   /** Makes the standby a primary, on the next timeline. Resolves when it accepts writes. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The name under which the standby connects. */
-const STANDBY = 'standby';
+/** The names under which the standbys connect. */
+export const STANDBY = 'standby';
+export const OTHER_STANDBY = 'standby2';
 
 interface PairOptions {
   readonly maxConnections?: number;
   /** Further settings of the standby. */
   readonly standbyOptions?: Readonly<Record<string, string>>;
+  /** Further settings of the primary. */
+  readonly primaryOptions?: Readonly<Record<string, string>>;
+  readonly standbys?: 1 | 2;
 }
 
 export async function startPostgresPair(options: PairOptions = {}): Promise<PostgresPair> {
-  const { maxConnections = 100, standbyOptions = {} } = options;
-  const primary = await startPostgresServer({ maxConnections, options: { wal_keep_size: '1GB' } });
-  const standby = await startStandby(primary, { maxConnections, standbyOptions });
+  const { maxConnections = 100, standbyOptions = {}, primaryOptions = {}, standbys = 1 } = options;
+  const primary = await startPostgresServer({ maxConnections, options: { wal_keep_size: '1GB', ...primaryOptions } });
+  const standby = await startStandby(primary, STANDBY, { maxConnections, standbyOptions });
+  const other =
+    standbys === 1 ? undefined : await startStandby(primary, OTHER_STANDBY, { maxConnections, standbyOptions });
   const setting = async (name: string, value: string) => {
     await sql(primary, `alter system set ${name} to '${value}'`);
     await sql(primary, 'select pg_reload_conf()');
@@ -42,17 +54,18 @@ export async function startPostgresPair(options: PairOptions = {}): Promise<Post
   return {
     primary,
     standby,
+    other,
     sql,
-    async synchronous(commit) {
+    async synchronous(commit, names = STANDBY) {
       await setting('synchronous_commit', commit === 'remote_apply' ? 'remote_apply' : 'on');
-      await setting('synchronous_standby_names', commit === 'off' ? '' : STANDBY);
+      await setting('synchronous_standby_names', commit === 'off' ? '' : names);
     },
     async promote() {
       await sql(standby, 'select pg_promote(true, 60)');
     },
     async stop() {
-      for (const server of [standby, primary]) {
-        await server.stop();
+      for (const server of [other, standby, primary]) {
+        await server?.stop();
       }
     },
   };
@@ -60,14 +73,15 @@ export async function startPostgresPair(options: PairOptions = {}): Promise<Post
 
 async function startStandby(
   primary: RunningPostgres,
-  { maxConnections, standbyOptions }: Required<PairOptions>,
+  name: string,
+  { maxConnections, standbyOptions }: Required<Pick<PairOptions, 'maxConnections' | 'standbyOptions'>>,
 ): Promise<RunningPostgres> {
-  const source = `host=127.0.0.1 port=${primary.server.port} user=${SUPERUSER} application_name=${STANDBY}`;
+  const source = `host=127.0.0.1 port=${primary.server.port} user=${SUPERUSER} application_name=${name}`;
   const options = { wal_keep_size: '1GB', primary_conninfo: source, ...standbyOptions };
   return launch({ maxConnections, options }, async ({ data, owner }) => {
     const client = new pg.Client({ connectionString: primary.server.url(SUPERUSER, 'postgres') });
     await client.connect();
-    await client.query("select pg_backup_start('standby', true)");
+    await client.query(`select pg_backup_start('${name}', true)`);
     copyData(primary.data, data);
     for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(data, name), { force: true });
     // The standby gets the WAL from the primary, from the start of the backup on.

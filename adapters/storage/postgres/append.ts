@@ -9,10 +9,13 @@ import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
 
+/** What `append_records` tells of the newest record, for the process to remember once it is committed (`connections.ts`). */
+const APPENDED = 'newest_number, newest_at, newest_hash';
+
 /** The text names `pg_catalog`, because the owner runs it too (`archives.ts`). */
 const appendRecords = {
   name: 'append_records',
-  text: `select append_records(array(
+  text: `select ${APPENDED} from append_records(array(
     select entry from pg_catalog.json_populate_recordset(null::ledger_entry, $1::json) entry
   ))`,
 };
@@ -35,7 +38,7 @@ export function appendEntries(entries: readonly LedgerEntry[]): Statement {
  */
 const appendTaskEnds = {
   name: 'append_task_ends',
-  text: `select append_records(array(
+  text: `select ${APPENDED} from append_records(array(
       select row(
           given.at, part.event, t.task_id, t.agent_id, t.sponsor, t.audience,
           case when part.nth < 3 then t.scope end, null, case when part.nth < 3 then t.delegation_depth end,
@@ -79,13 +82,21 @@ export function appendEnds(ended: readonly EndedTasks[]): Statement {
  */
 const appendAct = {
   name: 'append_act',
-  text: `with first as materialized (select nullif(current_setting('mandate.first_record', true), '') as seq)
-    insert into operator_acts (seq, explains, ${actColumns.join(', ')})
-      select append_records(array[row(
+  text: `with first as materialized (
+        select nullif(current_setting('mandate.first_record', true), '') as seq
+      ), act as materialized (
+        select * from json_populate_record(null::operator_acts, $1::json)
+      ), appended as materialized (
+        select ${APPENDED} from first, act, append_records(array[row(
           act.at, 'operator.acted', null, null, null, null, null, null, null, 'allow', null, null,
           $2::text || coalesce(first.seq, '') || $3::text
-        )::ledger_entry]), first.seq::bigint, ${actColumns.map((column) => `act.${column}`).join(', ')}
-      from first, json_populate_record(null::operator_acts, $1::json) act`,
+        )::ledger_entry])
+      ), kept as (
+        insert into operator_acts (seq, explains, ${actColumns.join(', ')})
+          select newest_number, first.seq::bigint, ${actColumns.map((column) => `act.${column}`).join(', ')}
+            from first, act, appended
+      )
+      select ${APPENDED} from appended`,
 };
 
 /** The last append of the caller's transaction. */

@@ -7,10 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { RememberedRecord } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
 import { expectCommitted } from './commits.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
-import { isIndexTaken } from './faults.ts';
+import { isIndexTaken, SETVAL } from './faults.ts';
 import { inOnePacket } from './hosts.ts';
 import { ATTEMPTS, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
 import { openPool, type PoolOptions } from './pool.ts';
@@ -71,7 +73,7 @@ export function openConnections(options: PoolOptions, log: Log): Connections {
 
 /** Logged as a sentence, because the error's code alone does not explain what happened. */
 const SET_BACK_SENTENCE =
-  'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed';
+  'the sequence ledger_seq was set back below numbers that are taken: records are refused, and nothing is sealed';
 
 /**
  * Retries an attempt that Postgres is known to have rolled back. An attempt whose connection was lost is not retried: it
@@ -87,7 +89,7 @@ async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Lo
     try {
       return await attempt();
     } catch (error) {
-      if (isSetBack(error)) log.error(SET_BACK_SENTENCE, asUnavailable(error));
+      if (isSetBack(error)) log.error(SET_BACK_SENTENCE, asUnavailable(error), { remedy: SETVAL });
       if (!isRolledBack(error) || !mayRetry(error, attempts)) throw asUnavailable(error);
       await pause(randomInt(1, RETRY_PAUSE_MS));
     }
@@ -106,8 +108,8 @@ export const BEGIN = `begin isolation level read committed;
 
 const BEGIN_READING = `begin isolation level read committed read only; ${PLANNING}`;
 
-/** Called with the number of the first record of a transaction's last append, once it is committed. */
-type Committed = (seq: number) => void;
+/** Called with the newest record of a transaction's last append, once it is committed. */
+type Committed = (record: RememberedRecord) => void;
 
 async function inTransaction<Answer>(
   connection: pg.PoolClient,
@@ -117,7 +119,7 @@ async function inTransaction<Answer>(
 ): Promise<Answer> {
   return orRolledBack(connection, async () => {
     await connection.query(begin);
-    let appended: number | undefined;
+    let appended: RememberedRecord | undefined;
     const answer = await work(async (query, values) => {
       const rows = await send<never>(connection, query, values);
       appended = appendedIn(rows.rows) ?? appended;
@@ -129,10 +131,17 @@ async function inTransaction<Answer>(
   });
 }
 
-/** What `append_records` returned (schema.sql), if that is what the statement called. */
-function appendedIn(rows: readonly { readonly append_records?: unknown }[]): number | undefined {
-  const seq = rows[0]?.append_records;
-  return typeof seq === 'number' ? seq : undefined;
+/** What `append_records` tells of its newest record (append.ts). Null if the append was empty. */
+interface Appended {
+  readonly newest_number?: number | null;
+  readonly newest_at?: Instant | null;
+  readonly newest_hash?: string | null;
+}
+
+/** `undefined` if the statement appended nothing. */
+function appendedIn([row = {}]: readonly Appended[]): RememberedRecord | undefined {
+  const { newest_number: seq, newest_at: ts, newest_hash: hash } = row;
+  return typeof seq === 'number' && typeof ts === 'number' && typeof hash === 'string' ? { seq, ts, hash } : undefined;
 }
 
 async function inTwoRoundTrips<Facts, Answer>(

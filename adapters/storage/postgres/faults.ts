@@ -37,6 +37,11 @@ const STATEMENT_LOST: Words = {
   act: POOLER,
 };
 
+const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
+export const IS_SET_BACK = `last_number() < ${HIGHEST}`;
+/** For the owner of the schema, if the sequence was set back. */
+export const SETVAL = `select pg_catalog.setval('ledger_seq', ${HIGHEST})`;
+
 const TAKEN: Words = {
   meaning: 'the next number of the ledger is taken',
   act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',

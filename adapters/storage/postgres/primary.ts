@@ -11,9 +11,8 @@ import pg from 'pg';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type Instant, instantFromMillis } from '../../../domain/instant.ts';
 import { archivedPart } from '../../../domain/ledger/archived-part.ts';
-import { isMissing, type LedgerMemory } from '../ledger-memory.ts';
+import { isMissing, type LedgerMemory, type RememberedRecord } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
-import { bindInstant } from './column-types.ts';
 import { losesConnection, NotThePrimary, WentBack } from './errors.ts';
 import { earlierPrimary, STANDBY } from './faults.ts';
 
@@ -50,8 +49,8 @@ export interface KnownPrimary {
   sawElsewhere(server: Pick<Server, 'timeline'>): boolean;
   /** Whether the database went back in time. It stays `true` until the process restarts. */
   wentBack(): boolean;
-  /** Remembers the number of a record that this process committed. */
-  committed(seq: number): void;
+  /** Remembers a record that this process committed. */
+  committed(record: RememberedRecord): void;
 }
 
 export interface IdentityRow {
@@ -77,39 +76,39 @@ const WITHOUT_TIMELINE = { ...identity('null'), name: 'server_identity_without_t
 const NO_TIMELINE = new Set(['0A000', '42883', '42501']);
 
 interface MemoryRow {
-  /** The time of the record that has the remembered number now. */
-  readonly found: Instant | null;
+  /** The hash of the record that has the remembered number now. */
+  readonly found: string | null;
   /** The newest `audit.archived` record with a sealed number. */
   readonly archiving: { readonly seq: number; readonly ts: string; readonly detail: string | null } | null;
-  readonly holds_committed: boolean;
   readonly seq: number | null;
   readonly ts: Instant | null;
+  readonly hash: string | null;
 }
 
 /** Only tampering stores a larger number, which would be read as another one. Readiness names it. */
 const MOST = Number.MAX_SAFE_INTEGER;
 
 /**
- * The record with the remembered number ($1; only tampering stores two, then the one with the remembered time, $2), whether
- * the ledger holds the one that this process committed last ($3), and the newest record.
+ * The record with the remembered number ($1; if two records have it, then the one with the remembered hash, $2), and the newest
+ * record.
  */
 const remembered = {
   name: 'remembered_records',
   text: `select
-      (select ts from ledger where seq = $1::bigint order by ts = $2::timestamptz desc limit 1) as found,
+      (select hash from ledger, record_hash(ledger) hash where seq = $1::bigint order by hash = $2::text desc limit 1) as found,
       (
         select json_build_object('seq', seq, 'ts', ts, 'detail', detail) from ledger
           where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
           order by ts desc, seq desc limit 1
       ) as archiving,
-      $3::bigint is null or exists (select from ledger where seq = $3) as holds_committed,
-      newest.seq, newest.ts
-    from (select) one left join lateral (select seq, ts from ledger where seq <= ${MOST} order by seq desc limit 1) newest on true`,
+      newest.seq, newest.ts, newest.hash
+    from (select) one left join lateral (
+      select seq, ts, record_hash(ledger) as hash from ledger where seq <= ${MOST} order by seq desc limit 1
+    ) newest on true`,
 };
 
 export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
   let highest: number | undefined;
-  let lastCommitted: number | undefined;
   let isWarned = false;
 
   async function readIdentity(ask: Ask): Promise<IdentityRow> {
@@ -136,26 +135,24 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
   /** @throws WentBack */
   async function compareLedger(ask: Ask): Promise<void> {
     const known = memory.newest();
-    const committed = lastCommitted !== undefined && lastCommitted > (known?.seq ?? 0) ? lastCommitted : null;
-    const values = [known?.seq ?? null, known === undefined ? null : bindInstant(known.ts), committed];
-    const row = await ask<MemoryRow>(remembered, values).then(
+    const row = await ask<MemoryRow>(remembered, [known?.seq ?? null, known?.hash ?? null]).then(
       ({ rows }) => rows[0],
       (error: unknown) => {
         // Before `mandate migrate` there is no ledger, and nothing to remember.
-        if (known === undefined && committed === null && !losesConnection(error)) return undefined;
+        if (known === undefined && !losesConnection(error)) return undefined;
         throw error;
       },
     );
     if (row === undefined) return;
-    const found = row.found === null ? undefined : { ts: row.found };
-    const isGone = known !== undefined && isMissing(known, found, archivedBefore(row));
-    if (isGone || !row.holds_committed) {
+    if (known !== undefined && isMissing(known, row.found ?? undefined, archivedBefore(row))) {
       memory.missing();
-      const seq = committed ?? known?.seq;
-      log.error('the database went back in time: nothing is decided until a restart', new WentBack(), { seq });
+      log.error('the database went back in time: nothing is decided until a restart', new WentBack(), {
+        seq: known.seq,
+      });
       throw new WentBack();
     }
-    if (row.seq !== null && row.ts !== null) memory.saw({ seq: row.seq, ts: row.ts });
+    if (row.seq !== null && row.ts !== null && row.hash !== null)
+      memory.saw({ seq: row.seq, ts: row.ts, hash: row.hash });
   }
 
   return {
@@ -177,9 +174,7 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
     },
     isOutdated: ({ timeline }) => timeline !== undefined && highest !== undefined && timeline < highest,
     wentBack: () => memory.wentBack(),
-    committed(seq) {
-      lastCommitted = Math.max(seq, lastCommitted ?? seq);
-    },
+    committed: memory.saw,
   };
 }
 

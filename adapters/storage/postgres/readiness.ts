@@ -15,7 +15,7 @@ import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
 import { isReadOnly, LOCK_NOT_AVAILABLE, NotThePrimary, READ_ONLY, SET_BACK, WentBack } from './errors.ts';
-import { CHECK_VIOLATION, UNIQUE_VIOLATION } from './faults.ts';
+import { CHECK_VIOLATION, IS_SET_BACK, SETVAL, UNIQUE_VIOLATION } from './faults.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
 import type { KnownPrimary } from './primary.ts';
 import { awaitingStandby, doLocksStopIntrospection, lockHolders } from './waits.ts';
@@ -39,13 +39,11 @@ const hasPartition = {
   ) as there`,
 };
 
-const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
-
-export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
+export const isSetBack = { name: 'is_set_back', text: `select ${IS_SET_BACK} as set_back` };
 
 export const isBeyond = { name: 'is_beyond', text: selectBeyond('select last_number()') };
 
-const NUMBERS_SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
+const NUMBERS_SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so records are refused, and nothing is sealed; as the owner, run \`${SETVAL}\`.`;
 
 const IS_READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 

@@ -9,6 +9,7 @@ import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
 import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
+import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { appendEntries } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
@@ -23,6 +24,7 @@ const highest = {
   text: `select greatest((select case when is_called then last_value else last_value - 1 end from ledger_seq),
     (select pg_catalog.max(seq) from ledger), (select pg_catalog.max(last_seq) from checkpoints), 0) as seq`,
 };
+const usedTwice = { name: 'restore_used_twice', text: SELECT_USED_TWICE };
 const moveSequence = {
   name: 'restore_sequence',
   text: `select pg_catalog.setval('ledger_seq'::regclass, $1::bigint)`,
@@ -49,6 +51,8 @@ export async function afterRestore(
   try {
     return await connections.transact(async (run): Promise<RestoreOutcome> => {
       await run(takeFence);
+      const [twice] = (await run<{ seq: number }>(usedTwice)).rows;
+      if (twice !== undefined) return { kind: 'used_twice', seq: twice.seq };
       const from = (await run<{ seq: number }>(highest)).rows[0]?.seq ?? 0;
       const to = movedOn(from, above);
       if (to === undefined) return { kind: 'beyond' };

@@ -77,8 +77,8 @@ create table @schema@.ledger (
   primary key (ts, seq)
 ) partition by range (ts);
 alter sequence @schema@.ledger_seq owned by @schema@.ledger.seq;
--- Sealing reads ranges by number, over all partitions.
-create index ledger_by_seq on @schema@.ledger (seq);
+-- Sealing reads ranges by number, over all partitions. Each partition has a unique index on `seq` for that: a unique index of
+-- the whole table would have to contain `ts`. append_records compares the numbers of different partitions.
 create index ledger_by_sponsor on @schema@.ledger (sponsor, ts, seq) where sponsor is not null;
 create index ledger_by_agent on @schema@.ledger (agent_id, ts, seq) where agent_id is not null;
 create index ledger_by_task on @schema@.ledger (task_id, ts, seq) where task_id is not null;
@@ -151,6 +151,13 @@ create type @schema@.ledger_entry as (
   detail text
 );
 
+-- Tells one record from another that has its number, for a process that remembers its newest record. The time is a number here,
+-- because as text it would depend on the session's settings. It runs as its caller, and is short enough to be inlined.
+create function @schema@.record_hash(r @schema@.ledger) returns text language sql stable as $$
+  select pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to((r.seq, extract(epoch from r.ts), r.event, r.task_id, r.agent_id,
+    r.sponsor, r.audience, r.scope, r.jti, r.delegation_depth, r.decision, r.reason, r.count, r.detail)::text, 'UTF8')), 'hex')
+$$;
+
 -- Appends entries in their order. It runs as its owner: the serving role can append, but can neither choose a number nor
 -- skip the fence. See docs/decisions/0001-ledger-paging.md.
 --
@@ -161,49 +168,58 @@ create type @schema@.ledger_entry as (
 -- An entry is not dated before an existing record: clocks of instances differ, and a decision waits for locks after it was
 -- dated. A record more than a minute ahead is ignored, because its clock was wrong. A decision may have taken long since
 -- it was dated, so the minute counts from now.
--- Returns the number of the first record. It also keeps that number for the rest of the transaction, unless an earlier call
--- has: an operator's act names the first record that it explains.
-create function @schema@.append_records(p_entries @schema@.ledger_entry[]) returns bigint
+-- Returns the number of the first record, and number, time and hash of the newest one. It also keeps the first number for the rest
+-- of the transaction, unless an earlier call has: an operator's act names the first record that it explains.
+create function @schema@.append_records(
+  p_entries @schema@.ledger_entry[], out first_number bigint, out newest_number bigint, out newest_at timestamptz, out newest_hash text
+)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
   v_from timestamptz;
   v_until timestamptz;
-  v_newest timestamptz;
-  v_first bigint;
-  v_written integer;
+  v_dated timestamptz;
+  v_written record;
 begin
   perform pg_advisory_xact_lock_shared(1296105476, 0);
   select min(at), max(at) into v_from, v_until from unnest(p_entries);
   v_until := v_until + interval '1 minute' + date_trunc('second', clock_timestamp() - transaction_timestamp());
-  select ts into v_newest from @schema@.ledger where ts > v_from and ts < v_until order by ts desc limit 1;
+  select ts into v_dated from @schema@.ledger where ts > v_from and ts < v_until order by ts desc limit 1;
   with written as (
-    insert into @schema@.ledger (
+    insert into @schema@.ledger as stored (
       ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
     )
-    select greatest(at, v_newest), event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+    select greatest(at, v_dated), event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
       from unnest(p_entries) with ordinality as entry (
         at, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, nth
       ) order by nth
-    returning seq
+    returning seq, stored
   ), queued as (
     -- Due at once: the record's time may come from a clock that is ahead.
     insert into @schema@.outbox (seq, due_at, failures)
       select seq, '-infinity', 0 from written where (select queueing from @schema@.outbox_queueing where only_row)
   )
-  select min(seq), count(*) into v_first, v_written from written;
+  select min(seq) over () as first_number, count(*) over () as records, stored into v_written
+    from written order by seq desc limit 1;
   -- A trigger that is not ours can pass over an insert, and Postgres then reports no error.
-  if v_written <> cardinality(p_entries) then
+  if coalesce(v_written.records, 0) <> cardinality(p_entries) then
     raise exception 'a record was not stored' using errcode = '55006';
   end if;
+  first_number := v_written.first_number;
+  newest_number := (v_written.stored).seq;
+  newest_at := (v_written.stored).ts;
+  newest_hash := @schema@.record_hash(v_written.stored);
   -- A sequence that was set back, for example by a failover that copies no sequences, returns numbers that are already
   -- sealed. `min` reads one entry of the index. With `exists` the planner may read the whole table.
-  if (select min(last_seq) from @schema@.checkpoints where last_seq >= v_first) is not null then
-    raise exception 'ledger_seq was set back below sealed numbers' using errcode = '55000';
+  -- The number itself is compared with those of other records, not with the newest: of concurrent appends, the one with the higher
+  -- numbers may be committed first. Between these numbers there are hardly any others.
+  if (select min(last_seq) from @schema@.checkpoints where last_seq >= first_number) is not null
+    or (select count(*) > count(distinct seq) from @schema@.ledger where seq between first_number and newest_number)
+  then
+    raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '55000';
   end if;
   if coalesce(current_setting('mandate.first_record', true), '') = '' then
-    perform set_config('mandate.first_record', v_first::text, true);
+    perform set_config('mandate.first_record', first_number::text, true);
   end if;
-  return v_first;
 end $$;
 
 -- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the
@@ -231,6 +247,7 @@ begin
       and (v_left is null or v_month at time zone 'UTC' >= v_left)
     then
       execute format('create table @schema@.%I (like @schema@.ledger including defaults including constraints)', v_name);
+      execute format('create unique index %I on @schema@.%I (seq)', v_name || '_by_seq', v_name);
       execute format('revoke all on @schema@.%I from public', v_name);
       execute format('revoke update, delete, truncate on @schema@.%I from current_user', v_name);
       for v_grantee in

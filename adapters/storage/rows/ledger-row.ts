@@ -15,6 +15,10 @@ export function selectBeyond(last: string): string {
   return `select coalesce((${last}) >= ${LARGEST} or (select max(seq) from ledger) > ${LARGEST}, false) as beyond`;
 }
 
+/** Selects the lowest number that two unsealed records have. */
+export const SELECT_USED_TWICE = `select seq from ledger where seq > coalesce((select max(last_seq) from checkpoints), 0)
+  group by seq having count(*) > 1 order by seq limit 1`;
+
 export interface LedgerRow {
   readonly seq: number;
   /** The checkpoint that seals the record. */

@@ -1,11 +1,12 @@
 /** Reads the condition of a SQLite database, and its backlogs. */
 
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
-import type { Backlog, StorageCondition } from '../../../application/ports/storage.ts';
+import type { Backlog, Numbering, StorageCondition } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
 import { listArchivings, listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
+import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';
 import { isBeyond } from './append.ts';
@@ -64,8 +65,13 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
         ],
       };
     },
-    // AUTOINCREMENT never reuses a number.
-    numbering: () => read((run) => (isBeyond(run) ? 'beyond' : 'ok')),
+    // AUTOINCREMENT never reuses a number, but the owner can make the table without it.
+    numbering: () =>
+      read((run): Numbering => {
+        if (isBeyond(run)) return 'beyond';
+        const [twice] = run<{ seq: number }>(SELECT_USED_TWICE).rows;
+        return twice === undefined ? 'ok' : { usedTwice: twice.seq };
+      }),
     async sealing() {
       const backlog = await sealingBacklog(ask);
       return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };

@@ -6,17 +6,19 @@
  * SQLite never removes a record, so a record that is missing was not archived.
  */
 
+import { createHash } from 'node:crypto';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
 import { isMissing, ledgerMemory, type RememberedRecord } from '../ledger-memory.ts';
+import { type LedgerRow, ledgerColumns } from '../rows/ledger-row.ts';
 import type { Run } from './handle.ts';
 import { FILE_CHECK_MS } from './limits.ts';
 
 const selectVersion = 'select data_version as version from pragma_data_version';
 const findLedger = "select 1 from sqlite_schema where type = 'table' and name = 'ledger'";
-const findColumns = "select 1 from pragma_table_info('ledger') where name in ('seq', 'ts')";
-const selectNewest = 'select seq, ts from ledger order by seq desc limit 1';
-const selectRecord = 'select seq, ts from ledger where seq = ?';
+const findColumns = `select 1 from pragma_table_info('ledger') where name in (${ledgerColumns.map((column) => `'${column}'`).join(', ')})`;
+const selectNewest = `select ${ledgerColumns.join(', ')} from ledger order by seq desc limit 1`;
+const selectRecord = `select ${ledgerColumns.join(', ')} from ledger where seq = ?`;
 
 export interface RememberedLedger {
   /** Called at the beginning of a write transaction. @throws StorageUnavailable if the database went back in time */
@@ -28,12 +30,13 @@ export interface RememberedLedger {
   wentBack(): boolean;
 }
 
-/**
- * Number and time of the newest record, 1 if it went missing, and 1 if the file was overwritten. Written by one thread at a
- * time, and kept after its death.
- */
+/** Number and time of the newest record, 1 if it went missing, and 1 if the file was overwritten. */
+const NUMBERS_BYTES = 4 * Float64Array.BYTES_PER_ELEMENT;
+const HASH_BYTES = 32;
+
+/** These numbers, then the hash of the newest record. Written by one thread at a time, and kept after its death. */
 export function memoryOfThreads(): SharedArrayBuffer {
-  return new SharedArrayBuffer(4 * Float64Array.BYTES_PER_ELEMENT);
+  return new SharedArrayBuffer(NUMBERS_BYTES + HASH_BYTES);
 }
 
 /** The part of the memory for `overwritten-file.ts`. */
@@ -47,17 +50,19 @@ export function overwrittenFlag(memory: SharedArrayBuffer): Float64Array {
  */
 export function rememberedLedger(run: Run, now: () => number, shared = memoryOfThreads()): RememberedLedger {
   const memory = ledgerMemory();
-  const kept = new Float64Array(shared);
+  const kept = new Float64Array(shared, 0, 3);
+  const keptHash = Buffer.from(shared, NUMBERS_BYTES, HASH_BYTES);
   const keep = () => {
-    const { seq, ts } = memory.newest() ?? { seq: 0, ts: 0 };
+    const { seq, ts, hash } = memory.newest() ?? { seq: 0, ts: 0, hash: '' };
     kept.set([seq, ts, Number(memory.wentBack())]);
+    keptHash.write(hash, 'hex');
   };
   const dataVersion = () => run<{ version: number }>(selectVersion).rows[0]?.version;
   // `mandate migrate` also opens a database whose ledger lacks a column, and names the column.
-  const isLacking = run(findLedger).count > 0 && run(findColumns).count < 2;
+  const isLacking = run(findLedger).count > 0 && run(findColumns).count < ledgerColumns.length;
   // Before `mandate migrate` there is no ledger, nor in an empty database that was restored.
   const one = (sql: string, values: readonly number[] = []): RememberedRecord | undefined =>
-    isLacking || run(findLedger).count === 0 ? undefined : run<RememberedRecord>(sql, values).rows[0];
+    isLacking || run(findLedger).count === 0 ? undefined : run<LedgerRow>(sql, values).rows.map(remembered)[0];
   const sawNewest = () => {
     const newest = one(selectNewest);
     if (newest !== undefined) memory.saw(newest);
@@ -68,13 +73,13 @@ export function rememberedLedger(run: Run, now: () => number, shared = memoryOfT
   let lookedAt = now();
   let uncommitted: RememberedRecord | undefined;
   const [seq = 0, ts = 0, isBack] = kept;
-  if (seq > 0) memory.saw({ seq, ts: instantFromMicros(ts) });
+  if (seq > 0) memory.saw({ seq, ts: instantFromMicros(ts), hash: keptHash.toString('hex') });
   if (isBack === 1) memory.missing();
   compare();
 
   function compare(): void {
     const newest = memory.newest();
-    if (newest !== undefined && isMissing(newest, one(selectRecord, [newest.seq]))) memory.missing();
+    if (newest !== undefined && isMissing(newest, one(selectRecord, [newest.seq])?.hash)) memory.missing();
     sawNewest();
   }
 
@@ -108,4 +113,9 @@ export function rememberedLedger(run: Run, now: () => number, shared = memoryOfT
     },
     wentBack: memory.wentBack,
   };
+}
+
+function remembered(row: LedgerRow): RememberedRecord {
+  const columns = ledgerColumns.map((column) => row[column]);
+  return { seq: row.seq, ts: row.ts, hash: createHash('sha256').update(JSON.stringify(columns)).digest('hex') };
 }

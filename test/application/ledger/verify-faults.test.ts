@@ -111,7 +111,11 @@ describe('verifying the ledger', () => {
       const previous = unsealed?.previous && { ...unsealed.previous, rootHash: OTHER_ROOT };
       await fixture.seal({
         checkpoints: { ...checkpoints, unsealed: async () => unsealed && { ...unsealed, previous } },
-        chain: { examine: async () => ({ kind: 'trusted', newest: previous }), sealed: () => undefined },
+        chain: {
+          examine: async () => ({ kind: 'trusted', newest: previous }),
+          sealed: () => undefined,
+          foundTwice: () => undefined,
+        },
       });
       expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'link_broken', checkpointId: 3 });
     });

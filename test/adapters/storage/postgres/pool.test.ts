@@ -10,6 +10,7 @@ import type { IsThere } from '../../../../adapters/storage/postgres/watchdog.ts'
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { TENFOLD_LIMITS } from '../../../support/databases.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type OwnPostgres, ownPostgres } from '../../../system/outages/own-postgres.ts';
 
@@ -181,9 +182,7 @@ describe('The connections of a serving process', function () {
       const identity = { standby: false, timeline: '0000000A', pid: 1, started_at: '' };
       const ask: Ask = async ({ name }) => ({
         rows: [
-          name === 'server_identity'
-            ? identity
-            : { found: null, archiving: null, holds_committed: true, seq: null, ts: null },
+          name === 'server_identity' ? identity : { found: null, archiving: null, seq: null, ts: null, hash: null },
         ] as never,
         count: 1,
       });
@@ -210,7 +209,7 @@ describe('The connections of a serving process', function () {
     const primary = knownPrimary(ledgerMemory(), log);
     const connections = connect(2, { primary });
     await pidOf(connections);
-    primary.committed(1_000_000_000);
+    primary.committed({ seq: 1_000_000_000, ts: NOON, hash: 'a'.repeat(64) });
     // The second connection is a new one.
     const reading = connections.readTogether(() => expectFault(pidOf(connections), 'WENT_BACK'));
     await expectFault(reading, 'WENT_BACK');

@@ -3,13 +3,21 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
-import { plusSeconds } from '../../../../domain/instant.ts';
+import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
+import { untilBlocked } from '../../../contract/append-lock.ts';
 import { faultsOf, sealed } from '../../../contract/minimal-sealer.ts';
 import { anEntry, ledgerOf, openedTask } from '../../../contract/storage-fixtures.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
+import {
+  appendsEntries,
+  connectOutside,
+  type FreshDatabase,
+  freshDatabase,
+  type OutsideConnection,
+} from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
+import { errorOf } from '../../../support/thrown-by.ts';
 
 describe('a ledger whose sequence was set back, on Postgres', () => {
   let database: FreshDatabase;
@@ -39,9 +47,12 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
     const said = {
       level: 'error',
-      message: 'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed',
+      message:
+        'the sequence ledger_seq was set back below numbers that are taken: records are refused, and nothing is sealed',
     };
-    expect(JSON.parse(log.lines.at(-1) ?? '{}')).to.include(said);
+    const line = JSON.parse(log.lines.at(-1) ?? '{}');
+    expect(line).to.include(said);
+    expect(line.remedy).to.match(/^select pg_catalog\.setval\('ledger_seq', /);
     log.lines.length = 0;
   };
 
@@ -61,6 +72,97 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     // The next append gets the first number after the sealed range.
     await append();
     expect((await ledgerOf(storage)).at(-1)?.seq).to.equal(11);
+  });
+
+  /** Records 11 to 15 are not sealed. */
+  const appendUnsealed = async () => {
+    for (let nth = 0; nth < 5; nth++) await append();
+  };
+  const expectEachOnce = async () => {
+    const seqs = (await owner.sql('select seq from ledger order by seq')).map(({ seq }) => Number(seq));
+    expect(new Set(seqs).size).to.equal(seqs.length);
+    await sealed(storage.checkpoints);
+    expect(await faultsOf(storage.checkpoints)).to.deep.equal([]);
+  };
+
+  for (const to of [1, 5, 9, 10, 13]) {
+    it(`appends no record with the number of an unsealed record either, and ends by itself behind the newest: ${to}`, async () => {
+      await appendUnsealed();
+      await setBack(to);
+      for (let number = to + 1; number <= 15; number++) {
+        expect((await storage.readiness.check()).detail).to.include('was set back below numbers that are taken');
+        await expectUnavailable(append());
+      }
+      expect((await storage.readiness.check()).status).to.equal('Healthy');
+      await append();
+      expect((await ledgerOf(storage)).at(-1)?.seq).to.equal(16);
+      await expectEachOnce();
+    });
+  }
+
+  it('appends none of several records, if one of their numbers is taken, also by a record of another month', async () => {
+    const serving = await connectOutside(database, 'serving');
+    const later = plusSeconds(NOON, 40 * 24 * 60 * 60);
+    const several = [1, 2, 3].map(() => ({ at: toMicrosecondText(later), event: 'admin.denied', decision: 'allow' }));
+    const appendLater = () => serving.sql(appendsEntries(`'${JSON.stringify(several)}'`));
+    try {
+      await appendUnsealed();
+      for (const to of [10, 12, 14]) {
+        await setBack(to);
+        const thrown = await errorOf(appendLater);
+        expect(thrown).to.be.instanceOf(Error).with.property('code', '55000');
+      }
+      expect(await owner.sql('select from ledger')).to.have.length(15);
+      await setBack(15);
+      await appendLater();
+      await expectEachOnce();
+    } finally {
+      await serving.close();
+    }
+  });
+
+  for (const end of ['commit', 'rollback'] as const) {
+    it(`waits for an append under way that has the number, and is refused only after its commit: ${end}`, async () => {
+      const underWay = await connectOutside(database, 'serving');
+      try {
+        await underWay.sql('begin');
+        await underWay.sql(appendsEntries(`'[{"at": "${toMicrosecondText(NOON)}", "event": "admin.denied"}]'`));
+        // As the remedy does, if it runs while appends are under way.
+        await setBack(10);
+        const appended = errorOf(append);
+        await untilBlocked(owner, 1);
+        await underWay.sql(end);
+        if (end === 'commit') await expectUnavailable(Promise.reject(await appended));
+        else expect(await appended).to.equal(undefined);
+        expect((await ledgerOf(storage)).map(({ seq }) => seq).slice(10)).to.deep.equal([11]);
+        await append();
+        await expectEachOnce();
+      } finally {
+        await underWay.close();
+      }
+    });
+  }
+
+  it('takes a number below the newest that no record has: concurrent appends may be committed in any order', async () => {
+    const underWay = await connectOutside(database, 'serving');
+    try {
+      await underWay.sql('begin');
+      await underWay.sql(appendsEntries(`'[{"at": "${toMicrosecondText(NOON)}", "event": "admin.denied"}]'`));
+      await append();
+      await underWay.sql('commit');
+      await expectEachOnce();
+      // Numbers 13 to 15 were rolled back.
+      await setBack(15);
+      await append();
+      await setBack(12);
+      for (let nth = 0; nth < 3; nth++) await append();
+      await expectUnavailable(append());
+      await append();
+      expect((await ledgerOf(storage)).map(({ seq }) => seq).slice(10)).to.have.members([11, 12, 13, 14, 15, 16, 17]);
+      await expectEachOnce();
+    } finally {
+      await underWay.close();
+    }
   });
 
   it('ends no tasks, because their records could not be appended', async () => {
@@ -90,7 +192,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     const { status, detail } = await storage.readiness.check();
     expect(status).to.equal('Unhealthy');
     expect(detail).to.match(
-      /^The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded;/,
+      /^The sequence ledger_seq was set back below numbers that are taken, so records are refused, and nothing is sealed;/,
     );
     const remedy = /`(.*)`/.exec(detail ?? '')?.[1] ?? '';
     const page = readFileSync(new URL('../../../../docs/auditing.md', import.meta.url), 'utf8');

@@ -37,6 +37,8 @@ interface WorldOptions {
   readonly synchronous?: 'off' | 'on' | 'remote_apply';
   readonly maxConnections?: number;
   readonly standbyOptions?: Readonly<Record<string, string>>;
+  readonly primaryOptions?: Readonly<Record<string, string>>;
+  readonly standbys?: 1 | 2;
 }
 
 export async function startWorld({ synchronous = 'on', ...options }: WorldOptions = {}): Promise<World> {
