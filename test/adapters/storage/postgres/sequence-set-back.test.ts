@@ -41,7 +41,10 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     await database.drop();
   });
 
-  const append = (seconds = 0) => storage.ledger.append(anEntry('admin.denied', { at: plusSeconds(NOON, seconds) }));
+  let passed = 0;
+  /** By default each record has another time, because the primary key has the time beside the number. */
+  const append = (seconds = ++passed) =>
+    storage.ledger.append(anEntry('admin.denied', { at: plusSeconds(NOON, seconds) }));
   const setBack = (to: number) => owner.sql(`select setval('ledger_seq', ${to})`);
   const expectUnavailable = async (asked: Promise<unknown>) => {
     expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
@@ -61,7 +64,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     for (const queueing of [false, true]) {
       await storage.outbox.setQueueing(queueing);
       // The new record has the date of the sealed record with that number, or another date.
-      for (const seconds of [0, 3_600]) {
+      for (const seconds of [1, 3_600]) {
         await setBack(3);
         await expectUnavailable(append(seconds));
         await setBack(9);
@@ -78,8 +81,9 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
   const appendUnsealed = async () => {
     for (let nth = 0; nth < 5; nth++) await append();
   };
+  const numbers = async () => (await owner.sql('select seq from ledger order by seq')).map(({ seq }) => Number(seq));
   const expectEachOnce = async () => {
-    const seqs = (await owner.sql('select seq from ledger order by seq')).map(({ seq }) => Number(seq));
+    const seqs = await numbers();
     expect(new Set(seqs).size).to.equal(seqs.length);
     await sealed(storage.checkpoints);
     expect(await faultsOf(storage.checkpoints)).to.deep.equal([]);
@@ -95,7 +99,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
       }
       expect((await storage.readiness.check()).status).to.equal('Healthy');
       await append();
-      expect((await ledgerOf(storage)).at(-1)?.seq).to.equal(16);
+      expect((await numbers()).at(-1)).to.equal(16);
       await expectEachOnce();
     });
   }
@@ -129,12 +133,12 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
         await underWay.sql(appendsEntries(`'[{"at": "${toMicrosecondText(NOON)}", "event": "admin.denied"}]'`));
         // As the remedy does, if it runs while appends are under way.
         await setBack(10);
-        const appended = errorOf(append);
+        const appended = errorOf(() => append());
         await untilBlocked(owner, 1);
         await underWay.sql(end);
         if (end === 'commit') await expectUnavailable(Promise.reject(await appended));
         else expect(await appended).to.equal(undefined);
-        expect((await ledgerOf(storage)).map(({ seq }) => seq).slice(10)).to.deep.equal([11]);
+        expect((await numbers()).slice(10)).to.deep.equal([11]);
         await append();
         await expectEachOnce();
       } finally {
@@ -158,7 +162,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
       for (let nth = 0; nth < 3; nth++) await append();
       await expectUnavailable(append());
       await append();
-      expect((await ledgerOf(storage)).map(({ seq }) => seq).slice(10)).to.have.members([11, 12, 13, 14, 15, 16, 17]);
+      expect((await numbers()).slice(10)).to.deep.equal([11, 12, 13, 14, 15, 16, 17]);
       await expectEachOnce();
     } finally {
       await underWay.close();
