@@ -303,17 +303,18 @@ export const SCHEMA_MADE: readonly (readonly [kind: string, of: string, name: st
   ],
   [
     'function',
-    'append_records(p_entries ledger_entry[])',
+    'append_records(p_entries ledger_entry[], OUT first_number bigint, OUT newest_number bigint, OUT newest_at timestamp with time zone, OUT newest_hash text)',
     '',
-    'aa9a3b87e00ee204fbc62c19d6c3c488b8f51d3c45ee8d60aee1691fb2b7af39',
+    '8d06577216e9f18dab5c19f36aab3a7de47c8d829565ce9560df8e36780e9442',
   ],
   [
     'function',
     'create_ledger_partitions(p_now timestamp with time zone, p_months_ahead integer)',
     '',
-    'd1a9da524e22b217b298ebd122050a75340818a5a683dbb94d38c5e5a7f9841e',
+    '204879ccf728f18415c49c7080212e1a860ca16015b88cf3fccb3172cf370bee',
   ],
   ['function', 'last_number()', '', '13ed2931752cf710e3fb5d70e23cf8dd9ba9e75a3bb853646a3c7a27968c27de'],
+  ['function', 'record_hash(r ledger)', '', '7d1837283c94b28c0ebfee214cc744c360a1e89ebd3e39689161b0ed3b09d830'],
   ['function', 'refuse_ledger_change()', '', '53449aca63f4a8aec708a83513a038173cbb572ff7d463fbc76103abd407dd68'],
   [
     'function',
