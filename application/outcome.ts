@@ -28,6 +28,10 @@ export interface Denied {
 
 export interface Denial {
   readonly reason: DenialReason;
+  /** Seconds after which the client may retry, if that depends on the request. */
+  readonly retryAfter?: number | undefined;
+  /** Set if the decision has recorded it: no other record is written. */
+  readonly isRecorded?: boolean | undefined;
   /** A more specific public sentence than the reason's; fixed text, nothing from the request. */
   readonly detail?: string | undefined;
   /** The agent, person and task that the record names. Empty until an assertion's signature has verified. */

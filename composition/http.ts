@@ -163,6 +163,7 @@ function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
     refusedFor: settings['Service:Approvals:RefusedFor'],
     maxPendingPerTask: settings['Service:Approvals:MaxPendingPerTask'],
     maxPendingPerPerson: settings['Service:Approvals:MaxPendingPerPerson'],
+    maxQuestionsPerHour: settings['Service:Approvals:MaxQuestionsPerHour'],
     notifies: settings['Service:Approvals:Notify:Url'] !== undefined,
     keysAreSubjects: settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub',
   };

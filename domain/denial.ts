@@ -170,6 +170,7 @@ const catalogue = {
     'The approval cannot be answered: what is stored about it is not what was recorded.',
   ),
   too_many_pending: entry('slow_down', 'Too many approvals wait for this person. Retry the request later.'),
+  too_many_questions: entry('slow_down', 'The agent has asked this person too often. Retry the request later.'),
 } as const satisfies Record<string, Entry>;
 
 /** A machine-readable reason: a fixed snake_case word that never contains request data. */

@@ -268,6 +268,7 @@ describe('The dates of a token', () => {
             refusedFor: 60,
             maxPendingPerTask: 1,
             maxPendingPerPerson: 1,
+            maxQuestionsPerHour: 9,
             notifies: false,
             keysAreSubjects: true,
           },

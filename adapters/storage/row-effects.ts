@@ -94,6 +94,14 @@ export const rowEffects = {
     sponsor_key: storable('sponsor_key', sponsorKey),
     due_at: dueAt,
     failures: 0,
+    is_sent: false,
+  })),
+  put_asked_questions: put(tables.asked_questions, ({ agentId, sponsorKey, asked, isRefused, forgetAt }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    agent_id: agentId,
+    asked,
+    is_refused: isRefused,
+    forget_at: forgetAt,
   })),
   insert_purpose: insert(tables.task_purposes, ({ taskId, words, salt }) => ({
     task_id: taskId,

@@ -221,14 +221,32 @@ export const rowFacts = {
     'desc limit 1',
   ),
 
-  pending_approvals: selected<'pending_approvals', { of_task: number; of_person: number }>(
+  pending_approvals: selected<'pending_approvals', { of_task: number; of_agent: number; of_person: number }>(
     { task_id: 'text', at: 'instant' },
-    `select count(*) filter (where v.task_id = :task_id) as of_task, count(*) as of_person from approvals v
+    `select count(*) filter (where v.task_id = :task_id) as of_task,
+        count(*) filter (
+          where (select o.agent_id from tasks o where o.task_id = v.task_id)
+            = (select t.agent_id from tasks t where t.task_id = :task_id)
+        ) as of_agent,
+        count(*) as of_person
+      from approvals v
       where v.sponsor_key = (select t.sponsor_key from tasks t where t.task_id = :task_id)
         and v.state = 'pending' and v.expires_at > :at`,
     ({ taskId, at }, { instant }) => ({ task_id: taskId, at: instant(at) }),
-    ([row]) => ({ ofTask: row?.of_task ?? 0, ofPerson: row?.of_person ?? 0 }),
+    ([row]) => ({ ofTask: row?.of_task ?? 0, ofAgent: row?.of_agent ?? 0, ofPerson: row?.of_person ?? 0 }),
   ),
+
+  asked_questions: {
+    keys: { agent_id: 'text', task_id: 'text' },
+    text: (
+      dialect,
+    ) => `${dialect.select(tables.asked_questions, ['asked', 'is_refused', 'forget_at'], ['agent_id'], [])}
+        and sponsor_key = (select t.sponsor_key from tasks t where t.task_id = :task_id)`,
+    values: ({ agentId, taskId }) => ({ agent_id: agentId, task_id: taskId }),
+    instants: ['forget_at'],
+    read: ([row]: readonly { asked: number; is_refused: boolean | number; forget_at: Instant }[]) =>
+      row && { asked: row.asked, isRefused: Boolean(row.is_refused), forgetAt: row.forget_at },
+  } satisfies RowFact<'asked_questions'>,
 
   signal_accepted: rows<'signal_accepted', object>(
     tables.accepted_signals,

@@ -147,7 +147,26 @@ export const tables = {
     name: 'approval_notices',
     alias: 'n',
     key: ['approval_id'],
-    columns: { approval_id: 'text', sponsor_key: 'text', due_at: 'instant', failures: 'integer' },
+    columns: {
+      approval_id: 'text',
+      sponsor_key: 'text',
+      due_at: 'instant',
+      failures: 'integer',
+      is_sent: 'boolean',
+    },
+  },
+  asked_questions: {
+    name: 'asked_questions',
+    alias: 'c',
+    key: ['sponsor_key', 'agent_id'],
+    until: 'forget_at',
+    columns: {
+      sponsor_key: 'text',
+      agent_id: 'text',
+      asked: 'integer',
+      is_refused: 'boolean',
+      forget_at: 'instant',
+    },
   },
   revoked_tokens: {
     name: 'revoked_tokens',

@@ -45,7 +45,7 @@ export interface ApprovalQuestion {
 
 export type AskedApproval =
   | (Extract<AskVerdict, { kind: 'pending' }> & { readonly expiresIn: number })
-  | Exclude<AskVerdict, { kind: 'pending' | 'altered' | 'replayed' | 'too_many_pending' }>;
+  | Exclude<AskVerdict, { kind: 'pending' | 'altered' | 'replayed' | `too_many_${string}` }>;
 
 export async function askForApproval(
   service: ApprovalService,
@@ -105,6 +105,11 @@ export async function askForApproval(
     case 'too_many_pending':
       // Counted without a name: an agent may try thousands of actions.
       return denied('too_many_pending');
+    case 'too_many_questions': {
+      // The first one of an hour is recorded with its agent and person, by the decision. The others are counted.
+      const { retryAfter, isRecorded } = verdict;
+      return denied('too_many_questions', { retryAfter, isRecorded });
+    }
     case 'pending':
       return allowed({ ...verdict, expiresIn: Math.max(1, Math.floor(secondsBetween(latest, verdict.expiresAt))) });
     default:

@@ -14,6 +14,9 @@ interface Notifying {
 /** Notices of one read. */
 const BATCH_SIZE = 20;
 
+/** A person gets one notice in this time. What comes meanwhile, and still waits at its end, is told by one notice then. */
+const SECONDS_BETWEEN = 60;
+
 /** Longer than the receiver may take to answer: no other instance sends a claimed notice meanwhile. */
 const CLAIM_SECONDS = 60;
 
@@ -29,14 +32,22 @@ export async function notifyWaiting(
 ): Promise<void> {
   for (;;) {
     const due = await approvalNotices.due({ now: clock.now(), limit: BATCH_SIZE });
-    for (const notice of due) {
+    for (const { approvalId, sponsorKey, failures, isWaiting } of due) {
       if (!shouldContinue()) return;
-      const { approvalId, sponsorKey, failures, isWaiting } = notice;
-      if (!(await approvalNotices.claim(notice, plusSeconds(clock.now(), CLAIM_SECONDS)))) continue;
-      if (!isWaiting || (await receiver.send({ approvalId, sponsorKey }))) {
+      if (!isWaiting) {
         await approvalNotices.remove(approvalId);
+        continue;
+      }
+      const now = clock.now();
+      const claimedUntil = plusSeconds(now, CLAIM_SECONDS);
+      // One of the same person may have been sent in this pass.
+      if (!(await approvalNotices.claim({ sponsorKey, now, until: claimedUntil }))) continue;
+      if (await receiver.send({ approvalId, sponsorKey })) {
+        const until = plusSeconds(clock.now(), SECONDS_BETWEEN);
+        await approvalNotices.sent({ approvalId, sponsorKey, claimedUntil, until });
       } else {
-        await approvalNotices.postpone(approvalId, plusSeconds(clock.now(), waitAfter(failures + 1)));
+        const until = plusSeconds(clock.now(), waitAfter(failures + 1));
+        await approvalNotices.postpone({ sponsorKey, claimedUntil, until });
         return;
       }
     }

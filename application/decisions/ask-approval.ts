@@ -9,13 +9,13 @@
 import { type Approval, approvalDetail, isOpen, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
 import { earlierOf } from '../../domain/clocks.ts';
 import type { AgentId, ApprovalId, TaskId, TokenId } from '../../domain/identifiers.ts';
-import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds, secondsBetween } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
-import { type Answers, type ApprovalStanding, ask } from './fact.ts';
+import { type Answers, type ApprovalStanding, type AskedQuestions, ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
 
@@ -44,6 +44,8 @@ export interface ApprovalRules {
   readonly refusedFor: number;
   readonly maxPendingPerTask: number;
   readonly maxPendingPerPerson: number;
+  /** New questions of one agent to one person. */
+  readonly maxQuestionsPerHour: number;
   /** Whether a notice of a new approval is queued. */
   readonly notifies: boolean;
   /** Whether people's sponsor keys are their `sub`, so that the ledger names the person who may answer. */
@@ -68,7 +70,9 @@ export type AskVerdict =
   | { readonly kind: 'altered'; readonly difference: Difference }
   /** Nothing was written. */
   | { readonly kind: 'replayed' }
-  | { readonly kind: 'too_many_pending' };
+  | { readonly kind: 'too_many_pending' }
+  /** `isRecorded`: this decision recorded it, with names. That happens once in the hour. */
+  | { readonly kind: 'too_many_questions'; readonly retryAfter: number; readonly isRecorded: boolean };
 
 export const askApproval = decision({
   name: 'ask_approval',
@@ -90,6 +94,11 @@ export const askApproval = decision({
     const { verdict, effects, entries } = judgeAsking(asking, facts);
     return { verdict, effects: [accepted, ...effects, ...recorded(entries)] };
   },
+
+  denial: (_asking, verdict) =>
+    verdict.kind === 'too_many_questions' && verdict.isRecorded
+      ? { event: 'token.denied', reason: 'too_many_questions' }
+      : undefined,
 });
 
 function questionsOf({ about: { taskId, agentId }, tokenId, request, opening, times }: ApprovalAsking) {
@@ -101,6 +110,7 @@ function questionsOf({ about: { taskId, agentId }, tokenId, request, opening, ti
     sponsorKey: ask('task_sponsor', taskId),
     last: ask('last_approval', { taskId, digest: opening.digest }),
     pending: ask('pending_approvals', { taskId, at: times.earliest }),
+    counted: ask('asked_questions', { agentId, taskId }),
   };
 }
 
@@ -163,16 +173,55 @@ function differenceOf(
   return { what: 'approval', id: last.row.approvalId, how: 'names' };
 }
 
+const HOUR_SECONDS = 60 * 60;
+
+/** No agent may hold more than a third of a person's places, so that another agent can always ask. */
+function hasNoPlace(
+  { ofTask, ofAgent, ofPerson }: AskFacts['pending'],
+  { maxPendingPerTask, maxPendingPerPerson }: ApprovalRules,
+): boolean {
+  const maxPendingPerAgent = Math.max(1, Math.floor(maxPendingPerPerson / 3));
+  return ofTask >= maxPendingPerTask || ofAgent >= maxPendingPerAgent || ofPerson >= maxPendingPerPerson;
+}
+
 /** @param before the end of the last approval, if it was still open */
 function openApproval(
   { about, request, opening, rules, times }: ApprovalAsking,
-  { task, sponsorKey, last, pending }: AskFacts,
+  { task, sponsorKey, last, pending, counted }: AskFacts,
   before: Pick<AskJudgement, 'effects' | 'entries'> = { effects: [], entries: [] },
 ): AskJudgement {
-  if (pending.ofTask >= rules.maxPendingPerTask || pending.ofPerson >= rules.maxPendingPerPerson) {
-    return { ...before, verdict: { kind: 'too_many_pending' } };
-  }
+  if (hasNoPlace(pending, rules)) return { ...before, verdict: { kind: 'too_many_pending' } };
   if (task === undefined || sponsorKey === undefined) throw new Error('a live task is not stored');
+  const { agentId } = about;
+  const hour =
+    counted !== undefined && counted.forgetAt > times.earliest
+      ? counted
+      : { asked: 0, isRefused: false, forgetAt: plusSeconds(times.earliest, HOUR_SECONDS) };
+  const count = (changes: Partial<AskedQuestions>): Effect => ({
+    effect: 'put_asked_questions',
+    agentId,
+    sponsorKey,
+    ...hour,
+    ...changes,
+  });
+  if (hour.asked >= rules.maxQuestionsPerHour) {
+    const { isRefused } = hour;
+    const retryAfter = Math.max(1, Math.ceil(secondsBetween(times.earliest, hour.forgetAt)));
+    const verdict = { kind: 'too_many_questions', retryAfter, isRecorded: !isRefused } as const;
+    if (isRefused) return { ...before, verdict };
+    const entry: LedgerEntry = {
+      ...about,
+      at: request.at,
+      event: 'token.denied',
+      decision: 'deny',
+      reason: 'too_many_questions',
+    };
+    return {
+      verdict,
+      effects: [...before.effects, count({ isRefused: true })],
+      entries: [...before.entries, entry],
+    };
+  }
   const { approvalId } = opening;
   const expiresAt = earlierOf(plusSeconds(times.latest, rules.lifetime), task.expiresAt);
   const approval: Approval = {
@@ -191,6 +240,7 @@ function openApproval(
     effects: [
       ...before.effects,
       { effect: 'insert_approval', ...approval },
+      count({ asked: hour.asked + 1 }),
       ...(rules.notifies
         ? [{ effect: 'insert_approval_notice', approvalId, sponsorKey, dueAt: times.earliest } as const]
         : []),

@@ -17,7 +17,7 @@ import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
-import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
+import type { AskedQuestions, AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {
   spend_assertion: AssertionName & { readonly forgetAt: Instant };
@@ -49,6 +49,8 @@ export interface Effects {
     readonly sponsorKey: SponsorKey;
     readonly dueAt: Instant;
   };
+  /** Counts the questions of an agent to a person, in place of an earlier count. */
+  put_asked_questions: AskedQuestions & { readonly agentId: AgentId; readonly sponsorKey: SponsorKey };
   /** Inserts the block, or replaces the one of its source. */
   put_block: StatedBlock;
   remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
@@ -131,6 +133,7 @@ export const EFFECT_ORDER = [
   'close_approval',
   'insert_approval',
   'insert_approval_notice',
+  'put_asked_questions',
   'put_block',
   'remove_block',
   'put_pending_unblock',

@@ -96,11 +96,13 @@ export interface Facts {
     { readonly taskId: TaskId; readonly digest: string },
     Compared<ApprovalStanding, ApprovalOrigin> | undefined
   >;
-  /** How many approvals wait at `at`: those of the task, and those of its person. */
+  /** How many approvals wait for the person of the task at `at`: all, those of its agent, and those of the task. */
   pending_approvals: Fact<
     { readonly taskId: TaskId; readonly at: Instant },
-    { readonly ofTask: number; readonly ofPerson: number }
+    { readonly ofTask: number; readonly ofAgent: number; readonly ofPerson: number }
   >;
+  /** How often the agent has asked the person of the task, in the hour that was counted last. */
+  asked_questions: Fact<{ readonly agentId: AgentId; readonly taskId: TaskId }, AskedQuestions | undefined>;
   /**
    * Up to `limit` open approvals whose time was up by `overBy`, while the time of their task is not: those are left to the
    * task's end. Locks the rows of their tasks, and skips locked ones.
@@ -131,6 +133,15 @@ export interface Facts {
 interface Fact<About, Answer> {
   readonly about: About;
   readonly answer: Answer;
+}
+
+/** The new questions of one agent to one person, in an hour that begins with the first of them. */
+export interface AskedQuestions {
+  readonly asked: number;
+  /** Whether a further question was refused, and recorded, in this hour. */
+  readonly isRefused: boolean;
+  /** The end of the hour. */
+  readonly forgetAt: Instant;
 }
 
 /** An approval without its words. */

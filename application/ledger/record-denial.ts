@@ -31,6 +31,7 @@ export function recordDenials({ decisions, anonymous, clock }: DenialRecording) 
     const outcome = await decide();
     if (outcome.kind === 'allowed') return outcome;
     const { denial } = outcome;
+    if (denial.isRecorded) return outcome;
     if (isAnonymous(denial)) {
       await anonymous.record({ event: 'token.denied', reason: denial.reason }, trace);
       return outcome;

@@ -35,21 +35,32 @@ export interface TaskApproval extends Approval {
 }
 
 /**
- * The notices that an approval waits (`Service:Approvals:Notify`). The decision that opens an approval queues its notice.
- * A notice is sent at least once: if an instance dies while it sends one, another instance sends it after the claim.
+ * The notices that approvals wait (`Service:Approvals:Notify`). The decision that opens an approval queues its notice. A
+ * person gets one notice a minute, for all approvals that wait by then. A notice is sent at least once: if an instance dies
+ * while it sends one, another instance sends it after the claim.
  */
 export interface ApprovalNotices {
-  /** Up to `limit` notices that are due at `now`, and no others while other instances send them. */
+  /** Up to `limit` notices that are due at `now`, and none of a person while one of theirs is due later. */
   due(question: { readonly now: Instant; readonly limit: number }): Promise<readonly ApprovalNotice[]>;
 
-  /** Makes the notice due again at `until`. Returns false if another instance has claimed or settled it. */
-  claim(notice: ApprovalNotice, until: Instant): Promise<boolean>;
+  /**
+   * Makes all notices of the person that are due at `now` due again at `until`. Returns false if there are none, or one of
+   * theirs is due later: another instance has claimed it, or the person was told a moment ago.
+   */
+  claim(claim: { readonly sponsorKey: SponsorKey; readonly now: Instant; readonly until: Instant }): Promise<boolean>;
 
-  /** Removes a notice that was sent, or whose approval does not wait any more. */
+  /** Removes a notice whose approval does not wait any more. */
   remove(approvalId: ApprovalId): Promise<void>;
 
-  /** Counts a failure, and makes the notice due again at `until`. */
-  postpone(approvalId: ApprovalId, until: Instant): Promise<void>;
+  /** A notice was sent for all that were claimed. The person gets no other one before `until`. */
+  sent(sending: { readonly approvalId: ApprovalId } & Parameters<ApprovalNotices['postpone']>[0]): Promise<void>;
+
+  /** Counts a failure, and makes the claimed notices of the person due again at `until`. */
+  postpone(settling: {
+    readonly sponsorKey: SponsorKey;
+    readonly claimedUntil: Instant;
+    readonly until: Instant;
+  }): Promise<void>;
 }
 
 export interface ApprovalNotice {
@@ -58,7 +69,7 @@ export interface ApprovalNotice {
   readonly dueAt: Instant;
   /** Failed attempts so far. */
   readonly failures: number;
-  /** Whether the approval still waits for the person. */
+  /** Whether the approval still waits for the person, who was not told of it yet. */
   readonly isWaiting: boolean;
 }
 

@@ -65,6 +65,8 @@ const MAX_CONCURRENCY = 100_000;
 const MAX_QUEUE = 1_000_000;
 /** Each of them may be shown on one page. */
 const MAX_PENDING = 1000;
+/** Almost three a second. */
+const MAX_QUESTIONS = 10_000;
 /** Each creation counts all users: counting this many takes tenths of a second. */
 const MAX_PROVISIONED_USERS = 1_000_000;
 
@@ -420,7 +422,12 @@ export const catalogue = {
   'Service:Approvals:MaxPendingPerPerson': defaulted(
     '20',
     integer({ min: 1, max: MAX_PENDING }),
-    'How many approvals may wait for one person at once.',
+    'How many approvals may wait for one person at once. Those of one agent take at most a third of them, and at least one.',
+  ),
+  'Service:Approvals:MaxQuestionsPerHour': defaulted(
+    '60',
+    integer({ min: 1, max: MAX_QUESTIONS }),
+    'How many new approvals an agent may ask one person for, in an hour that begins with the first. A further one gets 429 `too_many_questions`.',
   ),
   'Service:Approvals:MaxAuthAge': defaulted(
     'PT5M',
@@ -429,7 +436,7 @@ export const catalogue = {
   ),
   'Service:Approvals:Notify:Url': optional(
     url({ scheme: 'https', query: 'accepted' }),
-    'The address to which `{"approval_id", "sponsor_key"}` is sent for each approval that begins to wait, at least once. It must not contain credentials.',
+    'The address to which `{"approval_id", "sponsor_key"}` is sent when approvals begin to wait, at least once; a person gets one such notice a minute. It must not contain credentials.',
   ),
   'Service:Approvals:Notify:BearerToken': optional(
     bearerToken({ min: 1 }),

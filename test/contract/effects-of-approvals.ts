@@ -56,7 +56,7 @@ export const effectsOfApprovals = {
       (at: typeof NOON): See =>
       ({ approvals }) =>
         approvals.waitingFor(sponsorKey, at);
-    const none = { ofTask: 0, ofPerson: 0 };
+    const none = { ofTask: 0, ofAgent: 0, ofPerson: 0 };
     return {
       given,
       effect: insert,
@@ -64,7 +64,7 @@ export const effectsOfApprovals = {
         [fact('approval', approvalId), undefined, unrecorded(approval)],
         [fact('last_approval', { taskId, digest }), undefined, unrecorded(approval)],
         [fact('last_approval', { taskId, digest: digest.toLowerCase() }), undefined, undefined],
-        [pending(NOON), none, { ofTask: 1, ofPerson: 1 }],
+        [pending(NOON), none, { ofTask: 1, ofAgent: 1, ofPerson: 1 }],
         [pending(expiresAt), none, none],
         [({ approvals }) => approvals.find(approvalId), undefined, unrecorded(shown)],
         [({ approvals }) => approvals.ofTask(taskId, 9), [], [unrecorded(approval)]],
@@ -133,6 +133,23 @@ export const effectsOfApprovals = {
       seen: [
         [due(plusSeconds(dueAt, -1)), [], []],
         [due(dueAt), [], [notice]],
+      ],
+    };
+  },
+
+  put_asked_questions() {
+    const stored = aTask();
+    const { taskId, agentId, sponsorKey } = stored.task;
+    const other = aTask({ sponsorKey });
+    const first = { asked: 1, isRefused: false, forgetAt: LATER };
+    const next = { asked: 60, isRefused: true, forgetAt: plusSeconds(LATER, 1) };
+    return {
+      given: [...stored.given, ...other.given, { effect: 'put_asked_questions', agentId, sponsorKey, ...first }],
+      effect: { effect: 'put_asked_questions', agentId, sponsorKey, ...next },
+      seen: [
+        [fact('asked_questions', { agentId, taskId }), first, next],
+        [fact('asked_questions', { agentId: other.task.agentId, taskId }), undefined, undefined],
+        [fact('asked_questions', { agentId, taskId: aTask().task.taskId }), undefined, undefined],
       ],
     };
   },

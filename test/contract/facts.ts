@@ -208,28 +208,32 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
     };
   }),
 
-  'how many approvals wait for a person, and how many of them of a task': row('pending_approvals', () => {
-    const sponsorKey = newSponsorKey();
-    const [one, other, stranger] = [aTask({ sponsorKey }), aTask({ sponsorKey }), aTask()];
-    const waiting = [
-      ...[one, one, other, stranger].map((stored) => anApproval({}, stored)),
-      anApproval({ state: 'granted', decidedAt: NOON }, one),
-      anApproval({ expiresAt: NOON }, one),
-    ];
-    return {
-      given: [...given([one, other, stranger]), ...waiting.map(({ insert }) => insert)],
-      answers: [
-        [
-          { taskId: idOf(one), at: NOON },
-          { ofTask: 2, ofPerson: 3 },
+  'how many approvals wait for a person, and how many of them of an agent and of a task': row(
+    'pending_approvals',
+    () => {
+      const sponsorKey = newSponsorKey();
+      const [one, other, stranger] = [aTask({ sponsorKey }), aTask({ sponsorKey }), aTask()];
+      const ofSameAgent = aTask({ sponsorKey, agentId: one.task.agentId });
+      const waiting = [
+        ...[one, one, other, stranger, ofSameAgent].map((stored) => anApproval({}, stored)),
+        anApproval({ state: 'granted', decidedAt: NOON }, one),
+        anApproval({ expiresAt: NOON }, one),
+      ];
+      return {
+        given: [...given([one, other, stranger, ofSameAgent]), ...waiting.map(({ insert }) => insert)],
+        answers: [
+          [
+            { taskId: idOf(one), at: NOON },
+            { ofTask: 2, ofAgent: 3, ofPerson: 4 },
+          ],
+          [
+            { taskId: idOf(other), at: NOON },
+            { ofTask: 1, ofAgent: 1, ofPerson: 4 },
+          ],
         ],
-        [
-          { taskId: idOf(other), at: NOON },
-          { ofTask: 1, ofPerson: 3 },
-        ],
-      ],
-    };
-  }),
+      };
+    },
+  ),
 
   'the approvals whose time is up, while that of their task is not': row('due_approvals', () => {
     const early = plusSeconds(NOON, -5000);

@@ -271,6 +271,7 @@ export function asking(
       refusedFor: 3600,
       maxPendingPerTask: 3,
       maxPendingPerPerson: 20,
+      maxQuestionsPerHour: 60,
       notifies: true,
       keysAreSubjects: false,
       ...rules,

@@ -34,8 +34,11 @@ for (const database of databases) {
       });
       other = await mandate.another({}, undefined, { clock: mandate.clock, databaseClock: mandate.clock });
     });
-    beforeEach(() => {
+    beforeEach(async () => {
       status = 204;
+      // The minute of an earlier notice is over.
+      mandate.clock.advance(61);
+      await passes();
       server.received.length = 0;
     });
     after(async () => {
@@ -66,6 +69,32 @@ for (const database of databases) {
       const [{ path, headers, method } = { path: '', headers: {}, method: '' }] = server.received;
       expect([method, path]).to.deep.equal(['POST', '/hook?a=b']);
       expect(headers).to.include({ authorization: 'Bearer knock==', 'content-type': 'application/json' });
+    });
+
+    it('are one for a person and minute: what comes meanwhile and still waits is told by one at its end', async () => {
+      const [one, two] = [await started(), await started()];
+      const first = await one('f1');
+      await two('f2');
+      await passes();
+      expect(sent(), 'one for both').to.deep.equal([{ approval_id: first, sponsor_key: 'ada' }]);
+      const answered = await one('f3');
+      const waiting = await two('f4');
+      await one('f5');
+      await passes();
+      mandate.clock.advance(58);
+      await passes();
+      expect(sent().length).to.equal(1);
+      expect(await mandate.answer(answered, 'refuse')).to.equal('refused');
+      mandate.clock.advance(2);
+      await passes();
+      await passes();
+      expect(sent().slice(1)).to.deep.equal([{ approval_id: waiting, sponsor_key: 'ada' }]);
+      mandate.clock.advance(61);
+      await passes();
+      expect(sent().length, 'nothing new').to.equal(2);
+      await two('f6');
+      await passes();
+      expect(sent().length, 'at once after a quiet minute').to.equal(3);
     });
 
     it('are sent again after a redirect, which is a failure, and dropped once the person has answered', async () => {

@@ -52,6 +52,8 @@ const ELSEWHERE = [
   'approval_not_for_task', // test/system/approvals.test.ts
   'approval_replayed', // test/system/approvals.test.ts
   'too_many_pending', // test/system/approvals.test.ts
+  'too_many_questions', // test/system/approval-limits.test.ts
+  'approval_altered', // test/system/approvals-altered.test.ts
   'approval_keys_unavailable', // test/system/approval-keys.test.ts
 ];
 

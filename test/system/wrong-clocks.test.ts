@@ -138,6 +138,7 @@ describe('A replica on Postgres whose clock is wrong', () => {
       spent_assertions: `insert into spent_assertions values ('gone', 'a', ${end})`,
       accepted_signals: `insert into accepted_signals values ('ssf', 'i', 'a', ${end})`,
       logouts: `insert into logouts values ('person', 'ada', ${end}, ${end})`,
+      asked_questions: `insert into asked_questions values ('ada', 'a', 1, false, ${end})`,
       pending_unblocks: `insert into pending_unblocks values ('ada', 'i', 's', 'k', ${end})`,
       sessions: `insert into sessions
           (session_hash, kind, iss, sub, sponsor_key, roles, created_at, last_used_at, expires_at)

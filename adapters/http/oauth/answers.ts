@@ -31,6 +31,7 @@ export function answerDenial(response: ServedResponse, denial: Denial): void {
   }
   if (error === 'temporarily_unavailable') response.setHeader('Retry-After', CAPACITY_RETRY_AFTER);
   if (denial.reason === 'too_many_pending') response.setHeader('Retry-After', POLL_INTERVAL_SECONDS);
+  if (denial.retryAfter !== undefined) response.setHeader('Retry-After', denial.retryAfter);
   sendJson(response, statusOf(error), {
     error,
     error_description: denial.detail ?? sentence,

@@ -398,8 +398,24 @@ create table @schema@.approval_notices (
   approval_id text collate "C" primary key,
   sponsor_key text collate "C" not null,
   due_at timestamptz not null,
-  failures integer not null
+  failures integer not null,
+  -- A notice that was sent stays until due_at, and the person gets no other one meanwhile.
+  is_sent boolean not null
 ) with (fillfactor = 90);
+create index approval_notices_by_person on @schema@.approval_notices (sponsor_key, due_at);
+
+-- How often an agent has asked a person to approve something, in an hour that begins with its first question.
+create table @schema@.asked_questions (
+  sponsor_key text collate "C" not null,
+  agent_id text collate "C" not null,
+  asked integer not null,
+  -- Whether a further question was refused and recorded.
+  is_refused boolean not null,
+  -- The end of the hour.
+  forget_at timestamptz not null,
+  primary key (sponsor_key, agent_id)
+) with (fillfactor = 90);
+create index asked_questions_by_forgetting on @schema@.asked_questions (forget_at);
 
 create table @schema@.revoked_tokens (
   jti text collate "C" primary key,

@@ -18,7 +18,8 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   task_grants: 'select, insert, update, delete',
   // The words of an approval never change.
   approvals: 'select, insert, update (state, expires_at, decided_at, closed_at), delete',
-  approval_notices: 'select, insert, update (due_at, failures), delete',
+  approval_notices: 'select, insert, update (due_at, failures, is_sent), delete',
+  asked_questions: 'select, insert, update, delete',
   status_lists: 'select, insert, update, delete',
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',

@@ -113,39 +113,54 @@ interface NoticeRow {
   readonly sponsor_key: SponsorKey;
   readonly due_at: Instant;
   readonly failures: number;
+  readonly is_sent: boolean | number;
   readonly state: string | null;
 }
+
+/**
+ * A person gets one notice a minute, so a row that is due later holds up all others of this person: one that an instance is
+ * sending, one that the receiver did not take, or one that was sent a moment ago.
+ */
+const noneLater = (sponsorKey: string) => `not exists (
+        select 1 from approval_notices o
+          where o.sponsor_key = ${sponsorKey} and o.due_at > :now and o.due_at <= :latest
+      )`;
 
 export const dueNotices: Query<NoticesQuestion, readonly ApprovalNotice[]> = {
   name: 'due_notices',
   plan: 'by_index',
   text: `select n.*, (select state from approvals v where v.approval_id = n.approval_id) as state
     from (
-      select approval_id, sponsor_key, due_at, failures from approval_notices
-        where due_at <= :now or due_at > :latest order by due_at limit :limit
+      select approval_id, sponsor_key, due_at, failures, is_sent from approval_notices d
+        where (due_at <= :now or due_at > :latest) and ${noneLater('d.sponsor_key')}
+        order by due_at limit :limit
     ) n`,
   values: ({ now, limit }, { instant }) => ({ now: instant(now), latest: instant(latestDue(now)), limit }),
   read: (rows: readonly NoticeRow[]) =>
-    rows.map(({ approval_id, sponsor_key, due_at, failures, state }) => ({
+    rows.map(({ approval_id, sponsor_key, due_at, failures, is_sent, state }) => ({
       approvalId: approval_id,
       sponsorKey: sponsor_key,
       dueAt: due_at,
       failures,
-      isWaiting: state === 'pending',
+      isWaiting: state === 'pending' && !is_sent,
     })),
 };
 
 interface Claim {
-  readonly notice: ApprovalNotice;
+  readonly sponsorKey: SponsorKey;
+  readonly now: Instant;
   readonly until: Instant;
 }
 
-export const claimNotice: Command<Claim> = {
-  name: 'claim_notice',
-  text: 'update approval_notices set due_at = :until where approval_id = :approval_id and due_at = :due_at',
-  values: ({ notice: { approvalId, dueAt }, until }, { instant }) => ({
-    approval_id: approvalId,
-    due_at: instant(dueAt),
+export const claimNotices: Command<Claim> = {
+  name: 'claim_notices',
+  text: `update approval_notices set due_at = :until
+    where sponsor_key = :sponsor_key and not is_sent and (due_at <= :now or due_at > :latest)
+      and ${noneLater(':sponsor_key')}`,
+  values: ({ sponsorKey, now, until }, { instant }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    now: instant(now),
+    latest: instant(latestDue(now)),
     until: instant(until),
   }),
 };
@@ -156,15 +171,43 @@ export const removeNotice: Command<ApprovalId> = {
   values: (approvalId) => ({ approval_id: approvalId }),
 };
 
-interface Postponement {
-  readonly approvalId: ApprovalId;
+interface Settling {
+  readonly sponsorKey: SponsorKey;
+  /** The end of the claim, by which its rows are known: later ones are not settled. */
+  readonly claimedUntil: Instant;
   readonly until: Instant;
 }
 
-export const postponeNotice: Command<Postponement> = {
-  name: 'postpone_notice',
-  text: 'update approval_notices set failures = failures + 1, due_at = :until where approval_id = :approval_id',
+interface Sent extends Settling {
+  readonly approvalId: ApprovalId;
+}
+
+export const removeTold: Command<Sent> = {
+  name: 'remove_told',
+  text: `delete from approval_notices
+    where sponsor_key = :sponsor_key and due_at = :claimed_until and approval_id <> :approval_id and not is_sent`,
+  values: ({ approvalId, sponsorKey, claimedUntil }, { instant }) => ({
+    approval_id: approvalId,
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    claimed_until: instant(claimedUntil),
+  }),
+};
+
+export const markSent: Command<Sent> = {
+  name: 'mark_sent',
+  text: 'update approval_notices set is_sent = true, failures = 0, due_at = :until where approval_id = :approval_id',
   values: ({ approvalId, until }, { instant }) => ({ approval_id: approvalId, until: instant(until) }),
+};
+
+export const postponeNotices: Command<Settling> = {
+  name: 'postpone_notices',
+  text: `update approval_notices set failures = failures + 1, due_at = :until
+    where sponsor_key = :sponsor_key and due_at = :claimed_until and not is_sent`,
+  values: ({ sponsorKey, claimedUntil, until }, { instant }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    claimed_until: instant(claimedUntil),
+    until: instant(until),
+  }),
 };
 
 export function approvalNotices(ask: Ask, change: Change): ApprovalNotices {
@@ -174,12 +217,18 @@ export function approvalNotices(ask: Ask, change: Change): ApprovalNotices {
     });
   return {
     due: (question) => ask(dueNotices, question),
-    claim: async (notice, until) => (await perform(claimNotice, { notice, until })) === 1,
+    claim: async (claim) => (await perform(claimNotices, claim)) > 0,
     async remove(approvalId) {
       await perform(removeNotice, approvalId);
     },
-    async postpone(approvalId, until) {
-      await perform(postponeNotice, { approvalId, until });
+    async sent(sending) {
+      await change(function* (): Transaction<number> {
+        yield step(removeTold, sending);
+        return yield step(markSent, sending);
+      });
+    },
+    async postpone(settling) {
+      await perform(postponeNotices, settling);
     },
   };
 }

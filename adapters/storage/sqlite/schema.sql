@@ -208,8 +208,24 @@ create table approval_notices (
   approval_id text primary key,
   sponsor_key text not null,
   due_at integer not null,
-  failures integer not null
+  failures integer not null,
+  -- A notice that was sent stays until due_at, and the person gets no other one meanwhile.
+  is_sent integer not null
 ) strict, without rowid;
+create index approval_notices_by_person on approval_notices (sponsor_key, due_at);
+
+-- How often an agent has asked a person to approve something, in an hour that begins with its first question.
+create table asked_questions (
+  sponsor_key text not null,
+  agent_id text not null,
+  asked integer not null,
+  -- Whether a further question was refused and recorded.
+  is_refused integer not null,
+  -- The end of the hour.
+  forget_at integer not null,
+  primary key (sponsor_key, agent_id)
+) strict, without rowid;
+create index asked_questions_by_forgetting on asked_questions (forget_at);
 
 create table revoked_tokens (
   jti text primary key,

@@ -33,10 +33,19 @@ update approvals set state = ?, closed_at = ? where approval_id = ?;
 
 -- insert_approval_notice
 -- postgres
-insert into approval_notices (approval_id, sponsor_key, due_at, failures)
-  select approval_id, sponsor_key, due_at, failures from json_populate_recordset(null::approval_notices, $1::json);
+insert into approval_notices (approval_id, sponsor_key, due_at, failures, is_sent)
+  select approval_id, sponsor_key, due_at, failures, is_sent from json_populate_recordset(null::approval_notices, $1::json);
 -- sqlite
-insert into approval_notices (approval_id, sponsor_key, due_at, failures) values (?, ?, ?, ?);
+insert into approval_notices (approval_id, sponsor_key, due_at, failures, is_sent) values (?, ?, ?, ?, ?);
+
+-- put_asked_questions
+-- postgres
+insert into asked_questions (sponsor_key, agent_id, asked, is_refused, forget_at)
+  select sponsor_key, agent_id, asked, is_refused, forget_at from json_populate_recordset(null::asked_questions, $1::json)
+  on conflict (sponsor_key, agent_id) do update set asked = excluded.asked, is_refused = excluded.is_refused, forget_at = excluded.forget_at;
+-- sqlite
+insert into asked_questions (sponsor_key, agent_id, asked, is_refused, forget_at) values (?, ?, ?, ?, ?)
+  on conflict (sponsor_key, agent_id) do update set asked = excluded.asked, is_refused = excluded.is_refused, forget_at = excluded.forget_at;
 
 -- insert_purpose
 -- postgres

@@ -140,13 +140,33 @@ select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title
 
 -- pending_approvals
 -- postgres
-select count(*) filter (where v.task_id = q.task_id) as of_task, count(*) as of_person from approvals v
+select count(*) filter (where v.task_id = q.task_id) as of_task,
+  count(*) filter (
+  where (select o.agent_id from tasks o where o.task_id = v.task_id)
+  = (select t.agent_id from tasks t where t.task_id = q.task_id)
+  ) as of_agent,
+  count(*) as of_person
+  from approvals v
   where v.sponsor_key = (select t.sponsor_key from tasks t where t.task_id = q.task_id)
   and v.state = 'pending' and v.expires_at > q.at;
 -- sqlite
-select count(*) filter (where v.task_id = ?) as of_task, count(*) as of_person from approvals v
+select count(*) filter (where v.task_id = ?) as of_task,
+  count(*) filter (
+  where (select o.agent_id from tasks o where o.task_id = v.task_id)
+  = (select t.agent_id from tasks t where t.task_id = ?)
+  ) as of_agent,
+  count(*) as of_person
+  from approvals v
   where v.sponsor_key = (select t.sponsor_key from tasks t where t.task_id = ?)
   and v.state = 'pending' and v.expires_at > ?;
+
+-- asked_questions
+-- postgres
+select asked, is_refused, forget_at::text from asked_questions c where c.agent_id = q.agent_id
+  and sponsor_key = (select t.sponsor_key from tasks t where t.task_id = q.task_id);
+-- sqlite
+select asked, is_refused, forget_at from asked_questions where agent_id = ?
+  and sponsor_key = (select t.sponsor_key from tasks t where t.task_id = ?);
 
 -- signal_accepted
 -- postgres

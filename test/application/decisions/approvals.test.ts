@@ -25,7 +25,7 @@ const stored = (state: ApprovalState, changes: object = {}) => {
 describe('Asking for an approval', () => {
   const asked = asking(world, 'waiting');
   const facts = { wasAccepted: false, isEnabled: true, isRevoked: false, task: LIVE, sponsorKey: task.sponsorKey };
-  const NONE = { ofTask: 0, ofPerson: 0 };
+  const NONE = { ofTask: 0, ofAgent: 0, ofPerson: 0 };
   const judge = (last: ReturnType<typeof stored> | undefined, earliest: number, latest: number, pending = NONE) =>
     askApproval.judge({ ...asked, times: { earliest: at(earliest), latest: at(latest) } }, { ...facts, last, pending });
   const kind = (...given: Parameters<typeof judge>) => judge(...given).verdict.kind;
@@ -47,7 +47,14 @@ describe('Asking for an approval', () => {
       expect(kind(last, 599, 600)).to.equal('expired');
       expect(judge(last, 599, 600).effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal']);
       expect(judge(last, 600, 601).effects.map(({ effect }) => effect)).to.deep.equal([
-        ...['accept_signal', 'close_approval', 'insert_approval', 'insert_approval_notice', 'append'],
+        ...[
+          'accept_signal',
+          'close_approval',
+          'insert_approval',
+          'put_asked_questions',
+          'insert_approval_notice',
+          'append',
+        ],
       ]);
     }
   });
@@ -64,9 +71,67 @@ describe('Asking for an approval', () => {
   });
 
   it('records the expiry also if too many others wait', () => {
-    const { verdict, effects } = judge(stored('pending'), 600, 600, { ofTask: 3, ofPerson: 3 });
+    const { verdict, effects } = judge(stored('pending'), 600, 600, { ofTask: 3, ofAgent: 3, ofPerson: 3 });
     expect(verdict).to.deep.equal({ kind: 'too_many_pending' });
     expect(effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal', 'close_approval', 'append']);
+  });
+
+  it('gives an agent a third of the places of a person, and at least one', () => {
+    const cases = [
+      [20, 5, 19, 'pending'],
+      [20, 6, 6, 'too_many_pending'],
+      [20, 0, 20, 'too_many_pending'],
+      [3, 0, 2, 'pending'],
+      [3, 1, 1, 'too_many_pending'],
+      [1, 0, 0, 'pending'],
+      [2, 1, 1, 'too_many_pending'],
+    ] as const;
+    for (const [maxPendingPerPerson, ofAgent, ofPerson, verdict] of cases) {
+      const rules = { ...asked.rules, maxPendingPerPerson };
+      const pending = { ofTask: 0, ofAgent, ofPerson };
+      const judged = askApproval.judge({ ...asked, rules }, { ...facts, last: undefined, pending });
+      expect(judged.verdict.kind, `${ofAgent} of ${maxPendingPerPerson}`).to.equal(verdict);
+    }
+  });
+
+  it('counts new questions for an hour from the first, records one that exceeds the limit, and then begins anew', () => {
+    const rules = { ...asked.rules, maxQuestionsPerHour: 2 };
+    const ask = (seconds: number, counted: object | undefined, last?: ReturnType<typeof stored>) =>
+      askApproval.judge(
+        { ...asked, rules, times: { earliest: at(seconds), latest: at(seconds) } },
+        { ...facts, last, pending: NONE, counted },
+      );
+    const counts = (effects: readonly object[]) => effects.filter((one) => 'asked' in one);
+    const about = { agentId: task.agentId, sponsorKey: task.sponsorKey };
+    const hour = { effect: 'put_asked_questions', ...about, isRefused: false, forgetAt: at(3600) };
+    expect(counts(ask(0, undefined).effects)).to.deep.equal([{ ...hour, asked: 1 }]);
+    const [once, twice] = [1, 2].map((times) => ({ asked: times, isRefused: false, forgetAt: at(3600) }));
+    expect(counts(ask(10, once).effects)).to.deep.equal([{ ...hour, asked: 2 }]);
+    const refused = ask(2000.5, twice);
+    expect(refused.verdict).to.deep.equal({ kind: 'too_many_questions', retryAfter: 1600, isRecorded: true });
+    expect(refused.effects.slice(1)).to.deep.equal([
+      { ...hour, asked: 2, isRefused: true },
+      {
+        effect: 'append',
+        entries: [
+          {
+            ...asked.about,
+            at: asked.request.at,
+            event: 'token.denied',
+            decision: 'deny',
+            reason: 'too_many_questions',
+          },
+        ],
+      },
+    ]);
+    const again = ask(2001, { ...twice, isRefused: true });
+    expect(again.verdict).to.deep.equal({ kind: 'too_many_questions', retryAfter: 1599, isRecorded: false });
+    expect(again.effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal']);
+    expect(ask(2001, twice, stored('pending', { expiresAt: at(2600) })).verdict.kind, 'no new question').to.equal(
+      'pending',
+    );
+    const later = { ...hour, asked: 1, forgetAt: at(2900 + 3600) };
+    expect(counts(ask(2900, { ...twice, forgetAt: at(2900) }).effects), 'the hour is over').to.deep.equal([later]);
   });
 });
 

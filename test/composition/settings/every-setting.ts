@@ -93,6 +93,7 @@ export const everySetting: Readonly<Record<string, Row>> = {
   'Service:Approvals:RefusedFor': ['PT2H', 7200, 3600],
   'Service:Approvals:MaxPendingPerTask': ['1000', 1000, 3],
   'Service:Approvals:MaxPendingPerPerson': ['1', 1, 20],
+  'Service:Approvals:MaxQuestionsPerHour': ['10000', 10_000, 60],
   'Service:Approvals:MaxAuthAge': ['PT1H', 3600, 300],
   'Service:Approvals:Notify:Url': ['https://chat.example/hook?a=b', 'https://chat.example/hook?a=b', undefined],
   'Service:Approvals:Notify:BearerToken': ['knock==', 'knock==', undefined],

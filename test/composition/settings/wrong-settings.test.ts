@@ -86,6 +86,7 @@ describe('Wrong settings', () => {
       RefusedFor: ['PT59S', 'P1DT1S'],
       MaxPendingPerTask: ['0', '1001', '1.5'],
       MaxPendingPerPerson: ['0', '1001', '-1'],
+      MaxQuestionsPerHour: ['0', '10001', '1.5'],
       MaxAuthAge: ['PT59S', 'PT1H1S'],
       'Notify:Url': ['http://chat.example/hook', 'https://user:secret@chat.example/'],
     };

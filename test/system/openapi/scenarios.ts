@@ -333,6 +333,12 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     await world.mandate.sql(`update approvals set title = 'Pay 5 EUR' where task_id = '${task.task_id}'`);
     return asked(world, task);
   },
+  async 'askApproval 429 too_many_questions'(world) {
+    const { sparing, asking } = world;
+    const task = await issued({ ...world, agent: await sparing.agent() });
+    await asks(sparing, task.access_token, asking.request(task.task_id, { digest: digestOf('first') }));
+    return { ...(await asked(world, task)), url: sparing.url };
+  },
   async 'askApproval 503 approval_keys_unavailable'(world) {
     const { keyless } = world;
     const task = await issued({ ...world, agent: await keyless.agent() });

@@ -27,6 +27,8 @@ export interface World {
   readonly polling: Mandate;
   /** Cannot fetch the keys of the tool server. */
   readonly keyless: Mandate;
+  /** An agent may ask a person once an hour there. */
+  readonly sparing: Mandate;
   readonly metricsUrl: string;
   /** The id of the user in the examples. */
   userId: string;
@@ -96,6 +98,7 @@ export async function startWorld(database: TestDatabase): Promise<World> {
       [JWKS]: '',
       'Service:Approvals:Resources:0:JwksUri': 'https://127.0.0.1:9/keys',
     }),
+    sparing: await another({ 'Service:Approvals:MaxQuestionsPerHour': '1' }),
     metricsUrl: `http://127.0.0.1:${metricsPort}`,
     userId: '',
     async stop() {

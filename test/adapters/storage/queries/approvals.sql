@@ -14,11 +14,21 @@ select found.*, (select json_group_array(json_object('seq', seq, 'event', event,
   ) found
   order by requested_at desc, approval_id desc;
 
--- claimNotice
+-- claimNotices
 -- postgres
-update approval_notices set due_at = $1 where approval_id = $2 and due_at = $3;
+update approval_notices set due_at = $1
+  where sponsor_key = $2 and not is_sent and (due_at <= $3 or due_at > $4)
+  and not exists (
+  select 1 from approval_notices o
+  where o.sponsor_key = $2 and o.due_at > $3 and o.due_at <= $4
+  );
 -- sqlite
-update approval_notices set due_at = ? where approval_id = ? and due_at = ?;
+update approval_notices set due_at = ?
+  where sponsor_key = ? and not is_sent and (due_at <= ? or due_at > ?)
+  and not exists (
+  select 1 from approval_notices o
+  where o.sponsor_key = ? and o.due_at > ? and o.due_at <= ?
+  );
 
 -- countWaitingApprovals
 -- postgres
@@ -36,14 +46,22 @@ select count(*) as waiting from (
 -- postgres
 select n.*, (select state from approvals v where v.approval_id = n.approval_id) as state
   from (
-  select approval_id, sponsor_key, due_at, failures from approval_notices
-  where due_at <= $1 or due_at > $2 order by due_at limit $3
+  select approval_id, sponsor_key, due_at, failures, is_sent from approval_notices d
+  where (due_at <= $1 or due_at > $2) and not exists (
+  select 1 from approval_notices o
+  where o.sponsor_key = d.sponsor_key and o.due_at > $1 and o.due_at <= $2
+  )
+  order by due_at limit $3
   ) n;
 -- sqlite
 select n.*, (select state from approvals v where v.approval_id = n.approval_id) as state
   from (
-  select approval_id, sponsor_key, due_at, failures from approval_notices
-  where due_at <= ? or due_at > ? order by due_at limit ?
+  select approval_id, sponsor_key, due_at, failures, is_sent from approval_notices d
+  where (due_at <= ? or due_at > ?) and not exists (
+  select 1 from approval_notices o
+  where o.sponsor_key = d.sponsor_key and o.due_at > ? and o.due_at <= ?
+  )
+  order by due_at limit ?
   ) n;
 
 -- findApproval
@@ -72,17 +90,33 @@ select found.*,
   select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where approval_id = ?
   ) found;
 
--- postponeNotice
+-- markSent
 -- postgres
-update approval_notices set failures = failures + 1, due_at = $1 where approval_id = $2;
+update approval_notices set is_sent = true, failures = 0, due_at = $1 where approval_id = $2;
 -- sqlite
-update approval_notices set failures = failures + 1, due_at = ? where approval_id = ?;
+update approval_notices set is_sent = true, failures = 0, due_at = ? where approval_id = ?;
+
+-- postponeNotices
+-- postgres
+update approval_notices set failures = failures + 1, due_at = $1
+  where sponsor_key = $2 and due_at = $3 and not is_sent;
+-- sqlite
+update approval_notices set failures = failures + 1, due_at = ?
+  where sponsor_key = ? and due_at = ? and not is_sent;
 
 -- removeNotice
 -- postgres
 delete from approval_notices where approval_id = $1;
 -- sqlite
 delete from approval_notices where approval_id = ?;
+
+-- removeTold
+-- postgres
+delete from approval_notices
+  where sponsor_key = $1 and due_at = $2 and approval_id <> $3 and not is_sent;
+-- sqlite
+delete from approval_notices
+  where sponsor_key = ? and due_at = ? and approval_id <> ? and not is_sent;
 
 -- waitingApprovals
 -- postgres

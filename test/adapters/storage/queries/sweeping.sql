@@ -21,6 +21,13 @@ delete from pending_unblocks where ctid = any (array(select ctid from pending_un
 delete from pending_unblocks where (sponsor_key) in (
   select sponsor_key from pending_unblocks where forget_at <= ? order by forget_at limit ?);
 
+-- forget_asked_questions
+-- postgres
+delete from asked_questions where ctid = any (array(select ctid from asked_questions where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1;
+-- sqlite
+delete from asked_questions where (sponsor_key, agent_id) in (
+  select sponsor_key, agent_id from asked_questions where forget_at <= ? order by forget_at limit ?);
+
 -- forget_revoked_tokens
 -- postgres
 delete from revoked_tokens where ctid = any (array(select ctid from revoked_tokens where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1;

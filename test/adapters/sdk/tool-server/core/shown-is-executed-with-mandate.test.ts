@@ -93,6 +93,7 @@ for (const database of databasesByLength) {
           ...approvalSettings({ audience: JIRA, key }),
           'Service:Approvals:MaxPendingPerTask': '1000',
           'Service:Approvals:MaxPendingPerPerson': '1000',
+          'Service:Approvals:MaxQuestionsPerHour': '10000',
           'Service:Me:ClientId': 'the-page',
         },
       });
