@@ -68,6 +68,13 @@ for (const database of databasesByLength) {
       }
 
       expect(approvalsIn(await bundleOf('--agent', agent.id)).some(({ words }) => words !== undefined)).to.equal(false);
+      await mandate.sql("update approvals set title = 'Pay 17 EUR'");
+      const lacking = await runMandate(['audit-bundle', '--task', String(taskId)], { ...fresh.settings, ...key });
+      expect(lacking.code).to.equal(3);
+      expect(lacking.err).to.match(/^mandate: Left out: the words of record \d+, a request for approval\. /m);
+      expect(lacking.err).to.contain(String(id)).and.not.contain('Pay 17 EUR');
+      expect(approvalsIn(lacking.out).map(({ words }) => words)).to.deep.equal([undefined, undefined, undefined]);
+      expect(await verifyBundle(lacking.out)).to.include({ verified: true });
       await mandate.sql('delete from approvals');
       const later = await bundleOf('--task', String(taskId));
       expect(approvalsIn(later).map(({ words }) => words)).to.deep.equal([undefined, undefined, undefined]);

@@ -66,6 +66,16 @@ for (const database of databasesByLength) {
       expect(await pageOfTask()).to.match(/>used<\/bdi>/);
     });
 
+    it('marks an approval whose row was changed, and shows nothing of it', async () => {
+      const { mandate } = service;
+      const viewer = await service.signedIn('viewer');
+      const { access_token: token, task_id: taskId } = (await agent.exchange()).body;
+      const id = String((await asks(mandate, token, jira.request(taskId))).body.approval_id);
+      await mandate.sql(`update approvals set title = 'Pay 17 EUR' where approval_id = '${id}'`);
+      const page = (await viewer.open(`/tasks/${taskId}`)).text;
+      expect(page).to.include('Not shown.').and.include(id).and.not.include('Pay 17 EUR').and.not.include('PAY-7');
+    });
+
     it('counts on Now those that wait', async () => {
       const { mandate } = service;
       const viewer = await service.signedIn('viewer');
