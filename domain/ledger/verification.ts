@@ -3,10 +3,10 @@
  * seal"). A fault names its kind and the checkpoint; it never shows the content of a record.
  */
 
-import { describeOrderFault, type OrderFault } from '../approvals/approval-order.ts';
 import { type Instant, plusSeconds, secondsBetween } from '../instant.ts';
 import { type Checkpoint, checkpointHash, type Mark } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
+import { describeOrderFault, type OrderFault } from './order-fault.ts';
 import type { Month } from './time-range.ts';
 
 export type ChainFault =

@@ -5,13 +5,14 @@
  */
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
-import { approvalOrder, describeOrderFault } from '../approvals/approval-order.ts';
+import { approvalOrder } from '../approvals/approval-order.ts';
 import { commitmentText } from '../approvals/commitment.ts';
 import type { TaskId } from '../identifiers.ts';
 import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
 import { type Checkpoint, toHex } from '../ledger/checkpoint.ts';
 import { inclusionFault } from '../ledger/inclusion.ts';
 import { entryHash, type Hash } from '../ledger/merkle-tree.ts';
+import { describeOrderFault } from '../ledger/order-fault.ts';
 import { Unreadable } from '../ledger/published.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import {

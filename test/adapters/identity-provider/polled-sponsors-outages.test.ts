@@ -26,7 +26,7 @@ describe('The sponsor check by poll', () => {
       it(title, async () => {
         polling.users = down.users ?? polling.users;
         polling.token = down.token ?? polling.token;
-        for (let time = 0; time < 4; time += 1) expect(await ask()).to.equal(UNAVAILABLE);
+        for (let time = 0; time < 4; time += 1) expect(await ask(0, `person-${time}`)).to.equal(UNAVAILABLE);
         const before = server.received.length;
         expect(await ask()).to.equal(UNAVAILABLE);
         expect(server.received.length).to.be.greaterThan(before);
@@ -86,7 +86,7 @@ describe('The sponsor check by poll', () => {
 
   it('sends one request five seconds after five failures, and every request after its answer', async () => {
     polling.users = answering('', 500);
-    for (let time = 0; time < 5; time += 1) await ask();
+    for (let time = 0; time < 5; time += 1) await ask(0, `person-${time}`);
     polling.users = ACTIVE;
     polling.clock.advance(5);
     expect(await Promise.all([ask(), ask(), ask()])).to.deep.equal(['active', UNAVAILABLE, UNAVAILABLE]);
@@ -107,7 +107,7 @@ describe('The sponsor check by poll', () => {
       answering({ access_token: 'a', token_type: 'Bearer', expires_in: 10 })(request, response);
     };
     for (let time = 0; time < 5; time += 1) {
-      expect(await ask()).to.equal(UNAVAILABLE);
+      expect(await ask(0, `person-${time}`)).to.equal(UNAVAILABLE);
       polling.clock.advance(10);
     }
     polling.clock.advance(-10);

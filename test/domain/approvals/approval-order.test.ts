@@ -2,8 +2,9 @@
 
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { approvalOrder, describeOrderFault } from '../../../domain/approvals/approval-order.ts';
+import { approvalOrder } from '../../../domain/approvals/approval-order.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
+import { describeOrderFault } from '../../../domain/ledger/order-fault.ts';
 import {
   APPROVAL_ID,
   type ApprovalStep,

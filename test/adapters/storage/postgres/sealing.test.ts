@@ -180,8 +180,8 @@ describe('sealing while others append, on Postgres', () => {
       const definition = String(row?.definition);
       const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
       // A decision may do other work between the number and the lock, which this sleep simulates.
-      const late = `perform pg_sleep(0.005); ${fence} return`;
-      const wrong = definition.replace(fence, '').replace(/\breturn(?= v_first;)/, late);
+      const late = `perform pg_sleep(0.005); ${fence} end $function$`;
+      const wrong = definition.replace(fence, '').replace(/\bend \$function\$/, late);
       expect(wrong.split(fence)).to.have.length(2);
       await owner.sql(wrong);
       await owner.close();
