@@ -87,10 +87,14 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
     assertionOf: (agentId: AgentId): SpentAssertion =>
       oneAssertion ? anAssertion(agentId, jti) : anAssertion(agentId),
     /** The text with a fixed name in place of each random value, for comparisons of two worlds. */
-    anonymous: (value: unknown): string =>
-      [sponsorKey, subject, sessionId, name]
-        .reduce((text, made, nth) => text.replaceAll(made, `made-up ${nth}`), String(JSON.stringify(value)))
-        .replaceAll(/\bapproval_[0-9A-Z]{26}\b/g, 'a made-up approval'),
+    anonymous(value: unknown): string {
+      const text = String(JSON.stringify(value));
+      const approvals = new Set(text.match(/\bapproval_[0-9A-Z]{26}\b/g));
+      return [sponsorKey, subject, sessionId, name, ...approvals].reduce(
+        (named, made, nth) => named.replaceAll(made, `made-up ${nth}`),
+        text,
+      );
+    },
   };
 }
 
@@ -232,7 +236,7 @@ export function anAct(route: string, subject = 'olga'): OperatorAct {
 
 /** The digest of each approval: a SHA-256 in base64url. */
 const digestOf = (what: string) => what.padEnd(43, 'A');
-const approvalIdOf = (what: string, name: string) =>
+export const approvalIdOf = (what: string, name: string) =>
   makeApprovalId(sha256(`${what} of ${name}`).slice(0, 26).toUpperCase());
 const wordsOf = (what: string, name: string) => ({
   salt: `salt of ${name}`,

@@ -29,10 +29,10 @@ import type { Approvals } from '../../../../application/ports/approvals.ts';
 import type { Decisions } from '../../../../application/ports/decisions.ts';
 import type { Sweeping } from '../../../../application/ports/storage.ts';
 import type { Tasks } from '../../../../application/ports/tasks.ts';
-import { makeApprovalId, makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
+import { makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
-import { answering, asking } from '../../../contract/world.ts';
+import { answering, approvalIdOf, asking } from '../../../contract/world.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
@@ -132,7 +132,7 @@ const APPROVALS: Readonly<
   'a request that is the poll': ({ decide }, _, live) => decide(askApproval, aRequest(live, 'waiting')),
   'an answer': ({ decide }, _, live) => decide(answerApproval, answering({ live, name: THE_NAME }, 'approve')),
   'the page of a person': (_, { waitingFor }, { task: { sponsorKey } }) => waitingFor(sponsorKey, NOON),
-  'an approval of a person': (_, { find }) => find(makeApprovalId(`waiting at ${NOON} of ${THE_NAME}`)),
+  'an approval of a person': (_, { find }) => find(approvalIdOf(`waiting at ${NOON}`, THE_NAME)),
   'the approvals of a task': (_, { ofTask }, { task: { taskId } }) => ofTask(taskId, 9),
   'a limited count': (_, { countWaiting }) => countWaiting({ now: NOON, most: SOME }),
   'an expiry of approvals': ({ decide }) => decide(expireDueApprovals, { overBy: NOON, at: NOON, limit: 9 }),
