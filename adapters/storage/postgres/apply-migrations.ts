@@ -60,7 +60,7 @@ export async function migratePostgres(options: MigrationOptions): Promise<readon
   });
   try {
     const applied = await knex.transaction((transaction) => migrateIn(transaction, options));
-    // The commit was the last statement.
+    // A warning of any of its statements counts: a migration can be run again.
     if (connection !== undefined) expectUnwarned(connection);
     return applied;
   } catch (error) {

@@ -3,8 +3,8 @@
  * the commit with a warning: it is on this server only, and a failover may lose it. So a commit that was answered with a
  * warning, of whatever cause, counts as one without an answer.
  *
- * The driver passes on only the severity that the server translated (field S). The other one (field V) is read here from the
- * messages: https://www.postgresql.org/docs/current/protocol-message-formats.html
+ * The driver gives the severity in the language of the server. So a notice is also told by its SQLSTATE: that of a warning
+ * is never 00000, unless its author chose it; that of a lower level is (https://www.postgresql.org/docs/current/errcodes-appendix.html).
  */
 
 import type pg from 'pg';
@@ -18,74 +18,55 @@ export const COMMIT_SETTINGS = `set client_min_messages to warning;
   select set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
 
-/** For each watched client: whether the server sent a warning with its answer to the client's last statement. */
-const warned = new WeakMap<pg.Client, () => boolean>();
+/** For each watched client: whether the server has sent a warning since the last answer to a statement. */
+const warned = new WeakMap<pg.ClientBase, boolean>();
 
-/** Call it on a client that has just connected: it reads what comes from then on. */
-export function watchCommits(client: pg.Client): void {
-  const messages = readMessages();
-  client.connection.stream.on('data', messages.read);
-  warned.set(client, messages.lastWarned);
+const SUCCESSFUL_COMPLETION = '00000';
+
+/** Call it on a client that has just connected. */
+export function watchCommits(client: pg.ClientBase): void {
+  warned.set(client, false);
+  client.on('notice', ({ severity, code }) => {
+    if (severity === 'WARNING' || code !== SUCCESSFUL_COMPLETION) warned.set(client, true);
+  });
 }
 
 /**
- * @param client one that is watched, and has sent nothing after the commit
- * @throws CommitWarned
+ * Sends a statement that may precede a commit, also in one packet with it. The driver calls back before it reads the answer
+ * to the next statement, so a warning of this one does not count as one of the commit.
  */
-export function expectUnwarned(client: pg.Client): void {
-  if (warned.get(client)?.() !== false) throw new CommitWarned();
+export function send<Row extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  statement: string | pg.QueryConfig,
+): Promise<pg.QueryResult<Row>> {
+  return new Promise((resolve, reject) => {
+    const config = typeof statement === 'string' ? { text: statement } : statement;
+    client.query<Row>(config, (error, result) => {
+      if (warned.has(client)) warned.set(client, false);
+      if (error) reject(error);
+      else resolve(result);
+    });
+  });
 }
 
 /** Postgres answers a commit with ROLLBACK if a statement of the transaction failed. @throws CommitWarned */
-export function expectCommitted(client: pg.Client, { command }: pg.QueryResult): void {
-  if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
-  expectUnwarned(client);
+export function commit(client: pg.ClientBase): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.query('commit', (error, result) => {
+      if (error) reject(error);
+      else if (result.command !== 'COMMIT')
+        reject(new Error('the transaction was rolled back: the error of a statement was ignored'));
+      else if (hasWarned(client)) reject(new CommitWarned());
+      else resolve();
+    });
+  });
 }
 
-const NOTICE_RESPONSE = 'N'.charCodeAt(0);
-const READY_FOR_QUERY = 'Z'.charCodeAt(0);
-/** The type of a message, and its length without the type. */
-const HEADER_BYTES = 5;
-const NOTHING = Buffer.alloc(0);
-
-/** Reads the server's messages. Each ReadyForQuery ends the answer to a statement. */
-function readMessages() {
-  let rest: Buffer = NOTHING;
-  /** Bytes to pass over: the rest of a message that is of no interest. */
-  let passed = 0;
-  let hasWarned = false;
-  let lastWarned = false;
-
-  function read(chunk: Buffer): void {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let at = passed;
-    while (at + HEADER_BYTES <= bytes.length) {
-      const type = bytes[at];
-      const end = at + 1 + bytes.readUInt32BE(at + 1);
-      if (type === NOTICE_RESPONSE) {
-        if (end > bytes.length) break;
-        hasWarned ||= isWarning(bytes.subarray(at + HEADER_BYTES, end));
-      } else if (type === READY_FOR_QUERY) {
-        lastWarned = hasWarned;
-        hasWarned = false;
-      }
-      at = end;
-    }
-    passed = Math.max(at - bytes.length, 0);
-    rest = at < bytes.length ? bytes.subarray(at) : NOTHING;
-  }
-
-  return { read, lastWarned: () => lastWarned };
+/** @throws CommitWarned if the server has sent a warning since the client's last `send`, or if the client is not watched */
+export function expectUnwarned(client: pg.ClientBase): void {
+  if (hasWarned(client)) throw new CommitWarned();
 }
 
-/** @param body the fields of a notice: a letter and a text that ends with a zero byte, for each */
-function isWarning(body: Buffer): boolean {
-  const fields = new Map<string, string>();
-  for (let at = 0; at < body.length && body[at] !== 0; ) {
-    const end = body.indexOf(0, at);
-    if (end < 0) break;
-    fields.set(String.fromCharCode(body[at] ?? 0), body.toString('utf8', at + 1, end));
-    at = end + 1;
-  }
-  return (fields.get('V') ?? fields.get('S')) === 'WARNING';
+function hasWarned(client: pg.ClientBase): boolean {
+  return warned.get(client) !== false;
 }

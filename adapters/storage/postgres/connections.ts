@@ -10,7 +10,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { RememberedRecord } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
-import { expectCommitted } from './commits.ts';
+import { commit, send } from './commits.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import { isIndexTaken, SETVAL } from './faults.ts';
 import { inOnePacket } from './hosts.ts';
@@ -62,7 +62,7 @@ export function openConnections(options: PoolOptions, log: Log): Connections {
   const use = <Answer>(purpose: 'read' | 'write', work: (client: pg.PoolClient) => Promise<Answer>) =>
     retryIfRolledBack(() => pool.use(purpose, work), log);
   return {
-    run: (query, values) => use('read', (client) => send(client, query, values)),
+    run: (query, values) => use('read', (client) => rowsOf(client, query, values)),
     transact: (work) => use('write', (client) => inTransaction(client, BEGIN, work, committed)),
     readTogether: (work) => use('read', (client) => inTransaction(client, BEGIN_READING, work, committed)),
     readThenWrite: (read, write) => use('write', (client) => inTwoRoundTrips(client, read, write, committed)),
@@ -118,14 +118,14 @@ async function inTransaction<Answer>(
   committed: Committed,
 ): Promise<Answer> {
   return orRolledBack(connection, async () => {
-    await connection.query(begin);
+    await send(connection, begin);
     let appended: RememberedRecord | undefined;
     const answer = await work(async (query, values) => {
-      const rows = await send<never>(connection, query, values);
+      const rows = await rowsOf<never>(connection, query, values);
       appended = appendedIn(rows.rows) ?? appended;
       return rows;
     });
-    expectCommitted(connection, await connection.query('commit'));
+    await commit(connection);
     if (appended !== undefined) committed(appended);
     return answer;
   });
@@ -152,14 +152,14 @@ async function inTwoRoundTrips<Facts, Answer>(
 ): Promise<Answer> {
   return orRolledBack(connection, async () => {
     const facts = await pipelined(connection, async (track) => {
-      track(connection.query(BEGIN));
-      return read((query, values) => track(send(connection, query, values)));
+      track(send(connection, BEGIN));
+      return read((query, values) => track(rowsOf(connection, query, values)));
     });
     const statements: pg.QueryConfig[] = [];
     const answer = write(({ query, values }) => statements.push(describe(query, values)), facts);
     await pipelined(connection, async (track) => {
-      const results = statements.map((statement) => track(connection.query(statement)));
-      expectCommitted(connection, await track(connection.query('commit')));
+      const results = statements.map((statement) => track(send(connection, statement)));
+      await track(commit(connection));
       for (const { rows } of await Promise.all(results)) {
         const appended = appendedIn(rows);
         if (appended !== undefined) committed(appended);
@@ -200,8 +200,8 @@ async function orRolledBack<Answer>(connection: pg.PoolClient, work: () => Promi
   }
 }
 
-async function send<Row>(connection: pg.PoolClient, query: Prepared, values?: readonly Bound[]) {
-  const result = await connection.query<Row & pg.QueryResultRow>(describe(query, values));
+async function rowsOf<Row>(connection: pg.PoolClient, query: Prepared, values?: readonly Bound[]) {
+  const result = await send<Row & pg.QueryResultRow>(connection, describe(query, values));
   return { rows: result.rows, count: result.rowCount ?? 0 };
 }
 

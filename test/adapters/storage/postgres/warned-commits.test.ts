@@ -203,9 +203,23 @@ describe('a commit that Postgres answers with a warning', function () {
     });
   }
 
-  it('is answered, if the warning came with a statement before it', async () => {
+  it('is answered, if the warning came with a statement before it, also in one packet', async () => {
     await warnWith("raise warning 'of the owner'", 'statement');
     await note();
+    await connections.readThenWrite(
+      (run) => run(PID),
+      (send) => send({ query: NOTE }),
+    );
+  });
+
+  it('is one without an answer, if a deferred trigger warns in the packet of its statements', async () => {
+    await warnWith("raise warning 'of the owner'");
+    const write = () =>
+      connections.readThenWrite(
+        (run) => run(PID),
+        (send) => send({ query: NOTE }),
+      );
+    expectWarned(await errorOf(write));
   });
 
   it('is one without an answer also for a role that hides warnings', async () => {
@@ -220,54 +234,29 @@ describe('a commit that Postgres answers with a warning', function () {
 });
 
 describe('the severity of a notice', () => {
-  const message = (type: string, body: Buffer) => {
-    const header = Buffer.alloc(5);
-    header.write(type);
-    header.writeUInt32BE(body.length + 4, 1);
-    return Buffer.concat([header, body]);
-  };
-  const notice = (fields: Readonly<Record<string, string>>) =>
-    message(
-      'N',
-      Buffer.from(
-        `${Object.entries(fields)
-          .map(([name, text]) => `${name}${text}\0`)
-          .join('')}\0`,
-      ),
-    );
-  const row = message('D', Buffer.alloc(100_000, 'N'));
-  const ready = message('Z', Buffer.from('I'));
-  const complete = message('C', Buffer.from('COMMIT\0'));
-
-  function isWarned(bytes: Buffer, size: number): boolean {
-    const stream = new EventEmitter();
-    const client = { connection: { stream } } as unknown as pg.Client;
+  const isWarned = (notice: object): boolean => {
+    const client = Object.assign(new EventEmitter(), { query: () => undefined }) as unknown as pg.Client;
     watchCommits(client);
-    for (let at = 0; at < bytes.length; at += size) stream.emit('data', bytes.subarray(at, at + size));
+    client.emit('notice', notice as never);
     try {
       expectUnwarned(client);
       return false;
     } catch {
       return true;
     }
-  }
+  };
 
-  const cases: readonly (readonly [string, readonly Buffer[], boolean])[] = [
-    ['a warning in German', [notice({ S: 'WARNUNG', V: 'WARNING', C: '01000', M: 'abgebrochen' })], true],
-    ['a warning without field V', [notice({ S: 'WARNING', C: '01000', M: 'old server' })], true],
-    ['a notice whose translation reads as a warning', [notice({ S: 'WARNING', V: 'NOTICE', M: 'x' })], false],
-    ['a line of the log', [notice({ S: 'LOG', V: 'LOG', M: 'WARNING' })], false],
-    ['a warning after the command is complete, before the server is ready', [complete, notice({ V: 'WARNING' })], true],
-    ['two notices of which the first warns', [notice({ V: 'WARNING' }), notice({ V: 'NOTICE' })], true],
-    ['a warning with the statement before', [notice({ V: 'WARNING' }), ready, complete], false],
-    ['a warning after long rows', [row, ready, row, notice({ V: 'WARNING' })], true],
-    ['fields without an end', [message('N', Buffer.from('SWARNING'))], false],
-    ['nothing', [row], false],
-  ];
-  for (const [title, messages, expected] of cases) {
-    it(`is read from its untranslated field, in pieces of any size: ${title}`, () => {
-      const bytes = Buffer.concat([...messages, ready]);
-      for (const size of [1, 3, 7, 4096, bytes.length]) expect(isWarned(bytes, size), `${size}`).to.equal(expected);
+  for (const [title, notice, expected] of [
+    ['a warning in German', { severity: 'WARNUNG', code: '01000' }, true],
+    ['a warning in English with the SQLSTATE of a success', { severity: 'WARNING', code: '00000' }, true],
+    ['a warning of an administrator’s command, in French', { severity: 'ATTENTION', code: '57P01' }, true],
+    ['a notice without fields', {}, true],
+    ['a notice in German', { severity: 'HINWEIS', code: '00000' }, false],
+    ['a line of the log', { severity: 'LOG', code: '00000' }, false],
+    ['an information', { severity: 'INFO', code: '00000' }, false],
+  ] as const) {
+    it(`is known in any language of the server: ${title}`, () => {
+      expect(isWarned(notice)).to.equal(expected);
     });
   }
 
