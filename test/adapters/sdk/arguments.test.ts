@@ -319,7 +319,7 @@ describe('A public function of the libraries', () => {
       ],
       [
         [{ route: 7, policy: SECRET, headers: SECRET, objection: 1, lastCheck: 1, approval: 1, path: SECRET }],
-        'toolServer.authorize: route must be the name of the route, or null; policy must be a policy of this tool server, unknown_route, unknown_tool or malformed_request; headers must be an object; objection must be a function; lastCheck must be a function; approval must be a function; path is not an option (accepted: route, policy, headers, objection, lastCheck, approval, authorization, token); authorization or token must be given.',
+        'toolServer.authorize: route must be the name of the route, or null; policy must be a policy of this tool server, unknown_route, unknown_tool or malformed_request; headers must be an object; objection must be a function; lastCheck must be a function; approval must be a function; path is not an option (accepted: route, policy, headers, objection, lastCheck, approval, asks, authorization, token); authorization or token must be given.',
       ],
       [
         [{ route: null, policy: 'unknown_route', authorization: [SECRET, 7], token: {} }],
