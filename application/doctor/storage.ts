@@ -8,7 +8,9 @@ import { plusSeconds } from '../../domain/instant.ts';
 import { describeFault } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import {
+  DAMAGED_PAGES,
   type DatabaseLink,
+  describeDamage,
   describeLockHolders,
   type RoleCondition,
   type StorageCondition,
@@ -322,7 +324,7 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
       'On SQLite only a running service can tell, in its /readyz: what is rolled back never reaches the disk.',
     );
   }
-  const { fault, isStandby, lockHolders, awaitingStandby, standbys } = writing;
+  const { fault, isStandby, lockHolders, awaitingStandby, standbys, damage } = writing;
   if (isStandby) {
     return failed(
       'The address names a standby: nothing can be decided there.',
@@ -340,6 +342,7 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
     const sessions = awaitingStandby === 1 ? 'One session waits' : `${awaitingStandby} sessions wait`;
     return failed(`${sessions} for a synchronous standby to confirm a commit.`, WAIT_FOR_STANDBY);
   }
+  if (damage !== undefined) return failed(describeDamage(damage), DAMAGED_PAGES);
   if (standbys.needed > 0 && standbys.connected > standbys.needed) {
     return ok(
       `A row can be written. ${standbys.needed} of ${standbys.connected} standbys must have a commit: after a failover, an old primary that another standby still follows could answer. Fence it.`,

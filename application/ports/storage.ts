@@ -1,6 +1,6 @@
 /** The database as a whole: its condition for the doctor, its backlogs for the metrics, and its upkeep. */
 
-import type { Instant } from '../../domain/instant.ts';
+import { type Instant, toShortText } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
@@ -136,12 +136,24 @@ export interface WritingCondition {
   readonly awaitingStandby: number;
   /** How many synchronous standbys a commit waits for, and how many standbys follow the server. */
   readonly standbys: { readonly needed: number; readonly connected: number };
+  /** `undefined` if the server has found none. */
+  readonly damage: PageDamage | undefined;
 }
 
-/**
- * The condition of the database, read from outside the service (doctor, metrics). Nothing stays written. Every method may
- * throw StorageUnavailable, and gives up within a few seconds.
- */
+/** Pages of the database whose checksum was wrong when the server read them. */
+export interface PageDamage {
+  /** A page counts each time that it is read. */
+  readonly count: number;
+  readonly lastAt: Instant;
+}
+
+export function describeDamage({ count, lastAt }: PageDamage): string {
+  const times = count === 1 ? 'once' : `${count} times, last`;
+  return `Postgres found damaged pages (checksums), ${times} at ${toShortText(lastAt)}.`;
+}
+
+export const DAMAGED_PAGES = 'See docs/operating.md ("A page of Postgres is damaged").';
+
 /** What the database says of archived months. */
 export interface ArchivesCondition {
   /** The rows of `ledger_archives`, which are not sealed, oldest month first. */
@@ -156,6 +168,10 @@ export interface ListedExport {
   readonly lastCheckpoint: number | undefined;
 }
 
+/**
+ * The condition of the database, read from outside the service (doctor, metrics). Nothing stays written. Every method may
+ * throw StorageUnavailable, and gives up within a few seconds.
+ */
 export interface StorageCondition {
   /** For example `Postgres 18.1`. */
   server(): Promise<string>;

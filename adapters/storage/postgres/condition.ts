@@ -35,6 +35,7 @@ import type { SchemaItem } from '../rows/schema-items.ts';
 import { postgresAsk } from './ask.ts';
 import { hostsOf } from './connection-string.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
+import { pageDamage } from './damaged-pages.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
@@ -400,6 +401,7 @@ async function writingCondition(connections: Connections): Promise<WritingCondit
     awaitingStandby: await awaitingStandby(run),
     lockHolders: await lastingLocks(run),
     fault: await probeFault(connections),
+    damage: await pageDamage(run),
   };
 }
 

@@ -2,18 +2,26 @@
  * Checks whether Postgres can take decisions. It must answer, accept writes and have the current schema. The ledger must
  * have this month's partition, and its sequence must be ahead of its records. If it has all that, but the decisions of this
  * process fail, or a lock keeps the check waiting, the replica is `Degraded`. The check has its own connections with
- * short limits. Concurrent checks share one run.
+ * short limits. A page with a wrong checksum in the last hour is `Degraded` too. Concurrent checks share one run.
  */
 
 import pg from 'pg';
 import { type DatabaseFault, describeFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { DECISIONS_FAIL, describeLockHolders, NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
+import {
+  DAMAGED_PAGES,
+  DECISIONS_FAIL,
+  describeDamage,
+  describeLockHolders,
+  NUMBERS_BEYOND,
+  type PageDamage,
+} from '../../../application/ports/storage.ts';
 import { type DecisionOutcomes, describeFailing, READS_GO_ON } from '../decision-outcomes.ts';
 import { WENT_BACK } from '../ledger-memory.ts';
 import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
+import { pageDamage } from './damaged-pages.ts';
 import { isReadOnly, LOCK_NOT_AVAILABLE, NotThePrimary, READ_ONLY, SET_BACK, WentBack } from './errors.ts';
 import { CHECK_VIOLATION, IS_SET_BACK, SETVAL, UNIQUE_VIOLATION } from './faults.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
@@ -86,7 +94,9 @@ export function postgresReadiness(
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
       if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: NUMBERS_SET_BACK };
       const fault = outcomes.failing();
-      return fault === undefined || RULED_OUT.has(fault.code) ? schema : await explain(fault);
+      if (fault !== undefined && !RULED_OUT.has(fault.code)) return await explain(fault);
+      const damage = await pageDamage(connections.run);
+      return damage?.isRecent === true ? describeDamaged(damage) : schema;
     } catch (error) {
       if (error instanceof WentBack) return WENT_BACK;
       if (error instanceof NotThePrimary) {
@@ -119,6 +129,11 @@ export function postgresReadiness(
     },
   };
 }
+
+const describeDamaged = (damage: PageDamage): Verdict => ({
+  status: 'Degraded',
+  detail: `${describeDamage(damage)} Requests that read them get 503. ${DAMAGED_PAGES}`,
+});
 
 const degraded = (detail: string): Verdict => ({ status: 'Degraded', detail: `${DECISIONS_FAIL} ${detail}` });
 

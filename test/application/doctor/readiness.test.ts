@@ -24,6 +24,7 @@ describe('The writes to the database in the report of doctor', () => {
     lockHolders: [],
     awaitingStandby: 0,
     standbys: { needed: 0, connected: 0 },
+    damage: undefined,
   };
   const fault = { code: '25006', meaning: 'Postgres is read-only', act: 'Name the primary.' };
 
@@ -51,6 +52,12 @@ describe('The writes to the database in the report of doctor', () => {
       /^A row cannot be written: Postgres is read-only \(25006\)\.$/,
     ],
     ['count the commits that wait', { awaitingStandby: 3 }, 'failed', /^3 sessions wait for a synchronous standby/],
+    [
+      'name pages with a wrong checksum, also where a row can be written',
+      { damage: { count: 2, lastAt: NOON } },
+      'failed',
+      /^Postgres found damaged pages \(checksums\), 2 times, last at 2\d{3}-.*Z\.$/,
+    ],
     [
       'name a prepared transaction, which has no process',
       { lockHolders: [{ pid: 0, table: 'tasks' }] },

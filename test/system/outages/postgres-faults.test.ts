@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { READINESS_LIMITS } from '../../../adapters/storage/postgres/limits.ts';
 import { SUPERUSER } from '../../support/postgres-server.ts';
+import { testDamagedPage } from './damaged-page.ts';
 import { faultyPostgres, HEALTHY } from './faulty-postgres.ts';
 import { DATABASE } from './own-postgres.ts';
 import { testStandbysAndPartitions } from './standbys-and-partitions.ts';
@@ -208,4 +209,5 @@ describe('While Postgres', function () {
   });
 
   testStandbysAndPartitions(faulty);
+  testDamagedPage(faulty);
 });
