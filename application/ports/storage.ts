@@ -193,7 +193,8 @@ export interface StorageCondition {
   months(): Promise<readonly Month[] | undefined>;
   numbering(): Promise<Numbering>;
   /**
-   * Writes a row in a transaction that it rolls back. `undefined` on SQLite, where a rolled-back row never reaches the disk.
+   * Writes a row in a transaction that it rolls back. On SQLite, where a rolled-back row never reaches the disk, only the modes
+   * of the files are read: `undefined` if none is read-only.
    */
   writing(): Promise<WritingCondition | undefined>;
   sealing(): Promise<SealingCondition>;

@@ -12,6 +12,7 @@ import { isDamage } from './damaged-file.ts';
 import { type DriverFault, driverFault } from './driver-fault.ts';
 import { ANSWER_LIMIT_MS } from './limits.ts';
 import { startDatabaseThread } from './start-thread.ts';
+import { readOnlyFault } from './unopened-file.ts';
 import type { DatabasePorts } from './worker/main.ts';
 import { portsOver } from './worker/ports.ts';
 
@@ -44,6 +45,15 @@ export async function openSqliteLedger(path: string): Promise<LedgerReading> {
   return { approvals, ledger, checkpoints, transparencyLog, schemaStatus: database.schemaStatus, close };
 }
 
+/** What only a server can tell. */
+const UNKNOWN_WRITING = {
+  isStandby: false,
+  lockHolders: [],
+  awaitingStandby: 0,
+  standbys: { needed: 0, connected: 0 },
+  damage: undefined,
+} as const;
+
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
   const { ports, close } = await openToRead({ path, pageCheck: 'if_small' });
@@ -60,7 +70,10 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     now: async () => undefined,
     role: async () => undefined,
     months: async () => undefined,
-    writing: async () => undefined,
+    async writing() {
+      const fault = await readOnlyFault(path);
+      return fault && { ...UNKNOWN_WRITING, fault };
+    },
     close,
   };
 }

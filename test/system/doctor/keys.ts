@@ -39,7 +39,7 @@ export function testKeys(examined: Examined, kind: TestDatabase): void {
   });
 
   if (!isPostgres) {
-    it('warns of a database file that other users can read or change, and refuses SQLite in memory', async () => {
+    it('warns of a database file that other users can read or change, names read-only ones, and refuses SQLite in memory', async () => {
       await onFresh(async (fresh) => {
         const path = String(fresh.settings['Service:Database:Path']);
         for (const [mode, may] of [
@@ -50,6 +50,23 @@ export function testKeys(examined: Examined, kind: TestDatabase): void {
           const sentence = new RegExp(`^Other users of this machine may ${may} the file of the database\\.$`);
           await expectFinding(fresh.settings, 'database role', 'warning', sentence);
         }
+      });
+      await onFresh(async (fresh, sql) => {
+        const path = String(fresh.settings['Service:Database:Path']);
+        // The test's connection keeps both files.
+        await sql('select count(*) from agents');
+        for (const beside of ['-wal', '-shm']) chmodSync(path + beside, 0o400);
+        const expectNamed = (names: RegExp) => expectFinding(fresh.settings, 'database writes', 'failed', names);
+        chmodSync(path, 0o400);
+        await expectNamed(
+          /^A row cannot be written: the owner may not write to mandate\.sqlite, mandate\.sqlite-wal, mandate\.sqlite-shm: read-only by mode \(SQLITE_READONLY\)\.$/,
+        );
+        chmodSync(path, 0o600);
+        await expectNamed(/the owner may not write to mandate\.sqlite-wal, mandate\.sqlite-shm/);
+        chmodSync(`${path}-wal`, 0o600);
+        await expectNamed(/the owner may not write to mandate\.sqlite-shm/);
+        chmodSync(`${path}-shm`, 0o600);
+        expect((await complaints(fresh.settings)).map(({ check }) => check)).to.not.include('database writes');
       });
       const inMemory = await complaints({ 'Service:Database:Path': ':memory:' });
       expect(inMemory[0]).to.deep.include({ check: 'settings', status: 'failed' });
