@@ -177,6 +177,32 @@ for (const database of databasesByLength) {
       await provider.comeBack();
     });
 
+    it('a silent host of keys, an agent and a stranger who flood hold up nobody together', async () => {
+      let asked = 0;
+      provider.answerInstead(() => {
+        asked += 1;
+      });
+      const agents = await Promise.all(Array.from({ length: 5 }, agentAt));
+      const flooding = await mandate.agent();
+      const unknown = () => provider.mintAccessToken({}, { kid: 'unknown' });
+      const agent = flood(Array.from({ length: 20 }, () => flooding.exchange({ subject_token: unknown() })));
+      const strangers = flood(
+        agents.flatMap((named) => [
+          named.exchange({ actor_token: named.assertion({}, { kid: 'unknown' }) }),
+          mandate.post('/oauth2/token', named.refreshForm('task_grant_invented')),
+        ]),
+      );
+      await strangers.allBut(4);
+      await eventually(() => asked > 0);
+      await expectOthersServed();
+      expect([agent.answers.length, strangers.answers.length]).to.deep.equal([0, 6]);
+      await Promise.all([provider.goDown(), answerKeys({})]);
+      expectLater(await agent.end());
+      expectLater(await strangers.end());
+      provider.answerInstead(undefined);
+      await provider.comeBack();
+    });
+
     it('forged tokens hold no permit of the kill switches', async () => {
       provider.answerInstead(silent);
       const iat = mandate.clock.seconds();
