@@ -88,7 +88,7 @@ export const sqlite: Dialect = {
   jsonAgg: 'json_group_array',
   collected(columns, select) {
     const members = columns.map((column) => `'${column}', ${column}`).join(', ');
-    return `(select json_group_array(json_object(${members})) from (${select}))`;
+    return `(select json_group_array(json_object(${members})) from (${select}) found)`;
   },
   shifted: (column, seconds) => `${column} + ${seconds * 1_000_000}`,
   // SQLite reads no index for `+column`. Its planner cannot tell which filter is more selective.

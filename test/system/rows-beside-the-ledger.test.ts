@@ -120,5 +120,17 @@ for (const database of databases) {
         expect(errors[0]).to.contain(String(seq)).and.not.to.contain('Routine');
       });
     }
+
+    it('are not taken for those of an archived month because ledger_archives lists it: no sealed record names it', async () => {
+      const { id, mine } = await started();
+      const later = database.engine === 'sqlite' ? '4073500800000000' : "'2099-02-01T00:00:00Z'";
+      await mandate.sql(
+        `insert into ledger_archives (month, archived_before, archived_at) values ('2099-01', ${later}, ${later})`,
+      );
+      await mandate.sql(`update task_purposes set purpose = 'Read the news' where task_id = '${id}'`);
+      // The look-up for the record then misses it.
+      await mandate.sql(CHANGES['another time of the task']?.(id) ?? '');
+      expect(await errorsOf(async () => expect(await mine()).to.equal(null))).to.have.lengthOf(1);
+    });
   });
 }

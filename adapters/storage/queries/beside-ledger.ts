@@ -2,11 +2,12 @@
 
 import type { BesideCondition } from '../../../application/ports/storage.ts';
 import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
 import type { Difference } from '../../../domain/ledger/compared.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import { type RecordedApprovalRow, toApproval } from '../rows/approval-row.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
-import { readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import { mayBeArchived, readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { columnsOf, tables } from '../tables.ts';
 import type { Ask, Query } from './query.ts';
 
@@ -43,25 +44,28 @@ interface PurposeRow {
   readonly task_id: TaskId;
   readonly agent_id: AgentId;
   readonly sponsor: string;
+  readonly created_at: Instant;
   readonly purpose: string;
   readonly salt: string;
   readonly records: string | null;
-  readonly archived: number;
+  readonly archiving: string | null;
 }
 
 export const newestPurposes: Query<number, Found> = {
   name: 'newest_purposes',
   plan: 'in_order',
-  text: (dialect) => `select t.task_id, t.agent_id, t.sponsor, p.purpose, p.salt, ${recordsOfTask(dialect, 't')}
+  text: (
+    dialect,
+  ) => `select t.task_id, t.agent_id, t.sponsor, t.created_at, p.purpose, p.salt, ${recordsOfTask(dialect, 't')}
     from (select task_id, purpose, salt from task_purposes order by task_id desc limit :limit) p
       join tasks t on t.task_id = p.task_id`,
   values: (limit) => ({ limit }),
   read: (rows: readonly PurposeRow[]) =>
-    rows.map(({ task_id: taskId, agent_id: agentId, sponsor, purpose: words, salt, records, archived }) =>
+    rows.map(({ task_id: taskId, agent_id: agentId, sponsor, purpose: words, salt, created_at, records, archiving }) =>
       differenceOfPurpose(
         sha256,
         { taskId, agentId, sponsor, words, salt },
-        { records: readRecords(records), isArchived: archived === 1 },
+        { records: readRecords(records), isArchived: mayBeArchived(archiving, created_at) },
       ),
     ),
 };

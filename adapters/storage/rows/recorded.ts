@@ -5,6 +5,8 @@
 
 import { hash } from 'node:crypto';
 import { type ApprovalRecord, approvalEvents } from '../../../domain/approvals/approval-records.ts';
+import { type Instant, instantFromMillis } from '../../../domain/instant.ts';
+import { archivedPart } from '../../../domain/ledger/archived-part.ts';
 import type { Dialect } from '../dialect.ts';
 
 /** SHA-256 in lowercase hex. */
@@ -29,32 +31,62 @@ const APPROVAL_ID = 'substr(l.detail, 10, 35)';
  * months. It is a day before the request, because the clocks of instances differ. SQLite reads an index of an expression only
  * for a value without a type (`+`).
  */
-export function recordsOfApproval({ collected, shifted, unindexed }: Dialect, row: string): string {
+export function recordsOfApproval(dialect: Dialect, row: string): string {
+  const { collected, shifted, unindexed } = dialect;
   const found = `select ${COLUMNS.join(', ')} from ledger l
         where ${APPROVAL_ID} = ${unindexed(`${row}.approval_id`)} and ${OF_APPROVALS} and ${unindexed('l.ts')} > ${shifted(`${row}.requested_at`, -A_DAY)}`;
-  return `${collected(COLUMNS, found)} as records, ${isArchived(`${row}.requested_at`)}`;
+  return `${collected(COLUMNS, found)} as records, ${archivingAfter(dialect, `${row}.requested_at`)}`;
 }
 
-/** Whether the month of a record of this time may have been archived, as a column `archived`. */
-function isArchived(time: string): string {
-  return `case when ${time} < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived`;
+/**
+ * The newest sealed record of an archived month, as a column `archiving`; null unless `ledger_archives` lists a month after this
+ * time. The list says only where to look: its rows are not sealed.
+ */
+function archivingAfter({ collected }: Dialect, time: string): string {
+  const newest = `select seq, ts, detail from ledger
+          where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+          order by ts desc, seq desc limit 1`;
+  return `case when ${time} < (select max(archived_before) from ledger_archives)
+        then ${collected(['seq', 'ts', 'detail'], newest)} end as archiving`;
+}
+
+interface ArchivingRow {
+  readonly seq: number;
+  /** Microseconds on SQLite. */
+  readonly ts: number | string;
+  readonly detail: string | null;
+}
+
+/**
+ * Whether the month of a record of this time may have left the ledger.
+ * @param archiving text of the column `archiving`
+ */
+export function mayBeArchived(archiving: string | null, time: Instant): boolean {
+  const [row] = archiving === null ? [] : (JSON.parse(archiving) as readonly ArchivingRow[]);
+  if (row === undefined) return false;
+  const { seq, ts, detail } = row;
+  const at = typeof ts === 'number' ? (ts as Instant) : instantFromMillis(Date.parse(ts));
+  const part = archivedPart({ seq, at, event: 'audit.archived', detail: detail ?? undefined });
+  return part !== undefined && time < part.before;
 }
 
 /** The record of a task's purpose, and that of its start. @param row of the task */
-export function recordsOfTask({ collected, shifted }: Dialect, row: string): string {
+export function recordsOfTask(dialect: Dialect, row: string): string {
+  const { collected, shifted } = dialect;
   const found = `select ${COLUMNS.join(', ')}, scope from ledger l
         where l.task_id = ${row}.task_id and l.ts > ${shifted(`${row}.created_at`, -DATED_WITHIN)}
           and l.ts < ${shifted(`${row}.created_at`, DATED_WITHIN)} and l.event || '' in ('purpose.stated', 'token.issued')`;
-  return `${collected([...COLUMNS, 'scope'], found)} as records, ${isArchived(`${row}.created_at`)}`;
+  return `${collected([...COLUMNS, 'scope'], found)} as records, ${archivingAfter(dialect, `${row}.created_at`)}`;
 }
 
 /** The record of an operator's act, which has its number. */
-export function recordOfAct({ shifted, unindexed }: Dialect, row: string): string {
+export function recordOfAct(dialect: Dialect, row: string): string {
+  const { shifted, unindexed } = dialect;
   const found = `select detail from ledger l
         where l.seq = ${row}.seq and l.event || '' = 'operator.acted'
           and ${unindexed('l.ts')} > ${shifted(`${row}.at`, -DATED_WITHIN)}
           and ${unindexed('l.ts')} < ${shifted(`${row}.at`, DATED_WITHIN)}`;
-  return `(${found}) as record, ${isArchived(`${row}.at`)}`;
+  return `(${found}) as record, ${archivingAfter(dialect, `${row}.at`)}`;
 }
 
 /** @param text of the column `records` */

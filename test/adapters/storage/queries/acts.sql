@@ -3,7 +3,10 @@
 select found.*, (select detail from ledger l
   where l.seq = found.seq and l.event || '' = 'operator.acted'
   and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived from (
+  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+  then (select json_agg(r)::text from (select seq, ts, detail from ledger
+  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+  order by ts desc, seq desc limit 1) r) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   order by seq desc limit $1
   ) found order by found.seq desc;
@@ -11,7 +14,10 @@ select found.*, (select detail from ledger l
 select found.*, (select detail from ledger l
   where l.seq = found.seq and l.event || '' = 'operator.acted'
   and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived from (
+  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
+  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+  order by ts desc, seq desc limit 1) found) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   order by seq desc limit ?
   ) found order by found.seq desc;
@@ -21,7 +27,10 @@ select found.*, (select detail from ledger l
 select found.*, (select detail from ledger l
   where l.seq = found.seq and l.event || '' = 'operator.acted'
   and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived from (
+  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+  then (select json_agg(r)::text from (select seq, ts, detail from ledger
+  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+  order by ts desc, seq desc limit 1) r) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   where sub = $1 and seq < $2
   order by seq desc limit $3
@@ -30,7 +39,10 @@ select found.*, (select detail from ledger l
 select found.*, (select detail from ledger l
   where l.seq = found.seq and l.event || '' = 'operator.acted'
   and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived from (
+  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
+  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+  order by ts desc, seq desc limit 1) found) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   where sub = ? and seq < ?
   order by seq desc limit ?
@@ -41,7 +53,10 @@ select found.*, (select detail from ledger l
 select found.*, (select detail from ledger l
   where l.seq = found.seq and l.event || '' = 'operator.acted'
   and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived from (
+  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+  then (select json_agg(r)::text from (select seq, ts, detail from ledger
+  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+  order by ts desc, seq desc limit 1) r) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from (
   select * from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts where explains <= $1 order by explains desc limit 1000
@@ -55,7 +70,10 @@ select found.*, (select detail from ledger l
 select found.*, (select detail from ledger l
   where l.seq = found.seq and l.event || '' = 'operator.acted'
   and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives) then 1 else 0 end as archived from (
+  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
+  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
+  order by ts desc, seq desc limit 1) found) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from (
   select * from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts where explains <= ? order by explains desc limit 1000

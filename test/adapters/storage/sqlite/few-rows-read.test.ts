@@ -54,6 +54,7 @@ const FOUND = [
   /^SEARCH ledger USING COVERING INDEX ledger_by_time \(ts>\? AND ts<\?\)$/,
   // It has a row a month.
   /^SEARCH ledger_archives$/,
+  /^SEARCH checkpoints USING COVERING INDEX checkpoints_by_range$/,
   /^SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\?\)$/,
 ];
 
