@@ -9,12 +9,12 @@
 import { approvalOrder } from '../../domain/approvals/approval-order.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { type ArchivedPart, archivedPart } from '../../domain/ledger/archived-part.ts';
-import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
+import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
 import type { LedgerFault, LogFault } from '../../domain/ledger/log-fault.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import { believedBefore, type KeyNaming, namedKey } from '../../domain/ledger/recorded-keys.ts';
+import { namedKey } from '../../domain/ledger/recorded-keys.ts';
 import {
   chainFault,
   contradictedMark,
@@ -27,6 +27,8 @@ import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerdict, CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
 import { type Departures, departures } from './departures.ts';
+import { lastSealed } from './last-sealed.ts';
+import { type RecordedKey, recordedSigners, signatureVerdict } from './recorded-signers.ts';
 import { type RecordStream, recordStream } from './verified-records.ts';
 
 /** The parts of a ledger that a verification reads. */
@@ -59,14 +61,6 @@ export interface CheckpointFollower {
   next(checkpoint: Checkpoint): Promise<LogFault | undefined>;
   /** @param newestId of the last checkpoint; 0 for an empty ledger */
   end(newestId: number): LogFault | undefined;
-}
-
-/** A key of checkpoints that is not published. */
-export interface RecordedKey {
-  readonly kid: string;
-  /** RFC 7638, computed from the key. */
-  readonly thumbprint: string;
-  readonly verifier: CheckpointVerifier;
 }
 
 interface VerificationCounts {
@@ -109,7 +103,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     beforeExcused: undefined,
     counts: { checkpoints: 0, records: 0, archived: 0, unsealed: 0 },
     newest: verification.after,
-    recordedKeys: recordedKeys(verification.recorded ?? []),
+    recordedKeys: recordedSigners(verification.recorded ?? []),
     late: lateSeals(verification.interval),
     approvals: approvalOrder(),
     total: progress === undefined ? 0 : await lastSealed(ledger),
@@ -134,7 +128,7 @@ interface Walk extends LedgerVerification {
   readonly marks: readonly Mark[];
   readonly counts: VerificationCounts;
   readonly total: number;
-  readonly recordedKeys: ReturnType<typeof recordedKeys>;
+  readonly recordedKeys: ReturnType<typeof recordedSigners>;
   readonly late: ReturnType<typeof lateSeals>;
   readonly approvals: ReturnType<typeof approvalOrder>;
   readonly departures: Departures;
@@ -183,46 +177,8 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Le
   return undefined;
 }
 
-function signatureVerdict(verifier: CheckpointVerifier, checkpoint: Checkpoint): Promise<CheckpointVerdict> {
-  const verdict = verifier.verify(checkpoint.kid, canonicalCheckpoint(checkpoint), checkpoint.signature);
-  // An earlier fault may end the verification before this promise is awaited: its rejection must not be unhandled.
-  verdict.catch(() => undefined);
-  return verdict;
-}
-
 function signatureFault({ checkpointId }: Checkpoint, verdict: CheckpointVerdict | undefined) {
   return verdict === undefined || verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
-}
-
-/** Follows the checkpoints of recorded keys, and the records that name these keys. */
-function recordedKeys(keys: readonly RecordedKey[]) {
-  const used = new Map<RecordedKey, { readonly first: number; last: number }>();
-  const namings = new Map<string, KeyNaming>();
-  return {
-    /** The recorded key that signed the checkpoint. Whether it is believed is known only at the end. */
-    async signer(checkpoint: Checkpoint): Promise<RecordedKey | undefined> {
-      const { checkpointId } = checkpoint;
-      for (const key of keys) {
-        if ((await signatureVerdict(key.verifier, checkpoint)) !== 'verified') continue;
-        used.set(key, { first: used.get(key)?.first ?? checkpointId, last: checkpointId });
-        return key;
-      }
-      return undefined;
-    },
-    /** Keeps the newest record of each key and signer: it confirms all that older ones would. */
-    named(naming: KeyNaming): void {
-      if (!keys.some(({ thumbprint }) => thumbprint === naming.thumbprint)) return;
-      namings.set(`${naming.thumbprint} ${naming.signer}`, naming);
-    },
-    fault(): VerificationFault | undefined {
-      const before = believedBefore([...namings.values()]);
-      for (const [{ thumbprint }, { first, last }] of used) {
-        if (last >= (before.get(thumbprint) ?? 0)) return { kind: 'unknown_key', checkpointId: first };
-      }
-      return undefined;
-    },
-    used: () => [...used.keys()].map(({ kid, thumbprint }) => ({ kid, thumbprint })),
-  };
 }
 
 /** Reads the records of the checkpoint's range and rebuilds its root. */
@@ -303,22 +259,4 @@ function shortest(seq: number | string): number | string {
 
 function afterNewest({ newest }: Walk): number {
   return newest === undefined ? BELOW_EVERY_NUMBER + 1 : newest.lastSeq + 1;
-}
-
-/** The newest checkpoint's last number, for the progress. Ids have no gaps, so a binary search finds it. */
-async function lastSealed(ledger: VerifiableLedger): Promise<number> {
-  const successor = async (id: number) => (await ledger.page(id, 1))[0];
-  let low = 0;
-  let step = 1;
-  let last = await successor(0);
-  // Double the step while a checkpoint has a higher id, then halve it.
-  for (let growing = true; step >= 1; step = growing ? step * 2 : Math.floor(step / 2)) {
-    const beyond = await successor(low + step);
-    if (beyond === undefined) growing = false;
-    else {
-      last = beyond;
-      low += step;
-    }
-  }
-  return last?.lastSeq ?? 0;
 }

@@ -8,8 +8,8 @@ import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
 import { type FindArchivedPart, findArchivedPart } from '../../application/ledger/find-archived-part.ts';
+import type { RecordedKey } from '../../application/ledger/recorded-signers.ts';
 import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
-import type { RecordedKey } from '../../application/ledger/verify.ts';
 import type { KnownKey } from '../../application/log/make-bundle.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';

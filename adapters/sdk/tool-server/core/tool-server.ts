@@ -2,29 +2,19 @@
  * The exports of `@mandate/tool-server`: the tool-server contract (specification), without a web framework. For each
  * request, a tool server decides whether the task token allows an agent to act for a person.
  *
- * The steps of a decision: bearer-token.ts reads the token. verify-token.ts checks its signature, with the keys of
- * control-plane-keys.ts, and claims.ts its claims. The claims must satisfy the route's policy (policy.ts).
- * status-lists.ts or an introspection (control-plane.ts) says whether the task has ended. access-event.ts makes the
+ * The steps of a decision about a request (access-request.ts): bearer-token.ts reads the token. verify-token.ts checks its
+ * signature, with the keys of control-plane-keys.ts, and claims.ts its claims. The claims must satisfy the route's policy
+ * (policy.ts). status-lists.ts or an introspection (control-plane.ts) says whether the task has ended. access-event.ts makes the
  * event. Each refusal is an entry of refusal.ts. The folders beside this one bind the decision to Express, Fastify and
  * MCP. If the policy asks for an approval, approvals.ts asks the control plane whether the person approves the call
  * (approval-text.ts) whose digest (call-digest.ts) the server computed.
  */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Claims } from '../../../../domain/tokens/claims.ts';
-import {
-  anyObject,
-  type Check,
-  callable,
-  checkArguments,
-  membersOf,
-  must,
-  optional,
-  optionsOf,
-} from '../../arguments.ts';
+import { checkArguments, membersOf, must } from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
+import { type AccessRequest, type AskedFor, accessRequest } from './access-request.ts';
 import type { ApprovalKey } from './approval-key.ts';
-import type { CallToApprove } from './approval-text.ts';
 import { type Approvals, approvalFault, approvals } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
@@ -38,7 +28,7 @@ import {
   withStatusListDefaults,
 } from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
-import { type Refusal, type RefusalDetail, type RefusalReason, type RefusedCall, refusal } from './refusal.ts';
+import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
 import { type StatusLists, statusLists } from './status-lists.ts';
 import { keepChange } from './tool-server-change.ts';
@@ -47,6 +37,7 @@ import { verifyToken } from './verify-token.ts';
 export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
+export type { AccessRequest, AskedFor } from './access-request.ts';
 export type { ApprovalKey } from './approval-key.ts';
 export type { ApprovalText, CallToApprove } from './approval-text.ts';
 export { authorizationHeaders } from './bearer-token.ts';
@@ -82,85 +73,7 @@ export interface ToolServer {
   authorize(request: AccessRequest): Promise<Access>;
 }
 
-export type AccessRequest = {
-  /** The route's pattern or the tool's name, for the event. Never a URL: its query may hold a secret. */
-  readonly route: string | null;
-  /**
-   * The policy, or the reason to refuse a verified token because there is no policy. `malformed_request` refuses the request
-   * before its token is read: nothing says which route it is for.
-   */
-  readonly policy: EnforcedPolicy | Unmatched;
-  /** The headers of the request, for `startSpan`: requests that this one causes belong to its trace. */
-  readonly headers?: IncomingHttpHeaders;
-  /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
-  readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
-  /**
-   * The caller's last check, for a request that all other checks allow, including introspection. Only the approval comes
-   * later: an allowed request uses it up. A reason that it returns refuses the request. An error refuses it as
-   * `policy_unavailable`, and goes to `onError`, so it must hold no arguments.
-   */
-  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
-  /**
-   * Describes the call that the person has to approve, or returns a reason to refuse it. It runs after all other checks,
-   * except introspection: the control plane's answer to the request for approval replaces that. An error is treated as
-   * that of `lastCheck`.
-   */
-  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
-  /**
-   * Reads from the body what the request asks for. Its answer replaces `route`, `policy`, `lastCheck` and `approval`. It runs
-   * after the check of the token (signature, issuer, audience, times), so the body of a stranger stays unread. A reason that
-   * it returns refuses the request.
-   */
-  readonly asks?: (claims: TaskTokenClaims) => Promise<AskedFor | RefusalReason>;
-} & (
-  | {
-      /** The values of all Authorization headers. More than one is refused. See `authorizationHeaders`. */
-      readonly authorization: string | readonly string[] | undefined;
-    }
-  | {
-      /** The bearer token, if the caller has already read the header. */
-      readonly token: string | undefined;
-    }
-);
-
-/** What the body of a request asks for. */
-export interface AskedFor {
-  readonly route: string | null;
-  readonly policy: EnforcedPolicy | Unmatched;
-  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
-  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
-}
-
-/** In place of a policy. */
-type Unmatched = 'unknown_route' | 'unknown_tool' | 'malformed_request';
-
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
-
-const authorizationCheck = must('be the text of the Authorization header, or the list of all of them', (value) =>
-  [value].flat().every((each) => typeof each === 'string'),
-);
-
-const UNMATCHED: ReadonlySet<unknown> = new Set<Unmatched>(['unknown_route', 'unknown_tool', 'malformed_request']);
-
-const REQUEST = optionsOf({
-  route: must('be the name of the route, or null', (value) => value === null || typeof value === 'string'),
-  policy: must('be a policy of this tool server, unknown_route, unknown_tool or malformed_request', (value) => {
-    return (typeof value === 'object' && value !== null) || UNMATCHED.has(value);
-  }),
-  headers: optional(anyObject),
-  objection: optional(callable),
-  lastCheck: optional(callable),
-  approval: optional(callable),
-  asks: optional(callable),
-  authorization: optional(authorizationCheck),
-  token: optional(must('be the text of the token', (value) => typeof value === 'string')),
-});
-
-/** A program that forgot `authorization` would have every request refused as one without a token. */
-const accessRequest: Check = (value, name) => {
-  const isNamed = typeof value !== 'object' || value === null || 'authorization' in value || 'token' in value;
-  return [...REQUEST(value, name), ...(isNamed ? [] : ['authorization or token must be given'])];
-};
 
 const seconds = must('be a number of seconds', Number.isFinite);
 
