@@ -73,7 +73,7 @@ export function judgeBeside({ compared, archived, differences }: BesideCondition
   if (first !== undefined) {
     return failed(
       `${describeDifference(first)}${differences.length === 1 ? '' : ` So do ${differences.length - 1} more rows.`}`,
-      'Nobody is shown such a row. Find out who changed the database: see docs/operating.md ("A row is not as the ledger has it").',
+      'Such a row is not shown. Find out who changed the database: see docs/operating.md ("A row is not as the ledger has it").',
     );
   }
   const kept = archived === 0 ? '' : ` The records of ${archived} of them have been archived.`;

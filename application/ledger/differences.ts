@@ -7,7 +7,7 @@ export function reportDifference(log: Pick<Log, 'error'>, difference: Difference
   const { what, id, how } = difference;
   // A month may be archived while rows of its last days are kept.
   if (how === 'archived') return;
-  const message = `${describeDifference(difference)} It is shown to nobody: somebody changed the database. See docs/operating.md ("A row is not as the ledger has it").`;
+  const message = `${describeDifference(difference)} It is not shown: the database was changed outside of the service. See docs/operating.md ("A row is not as the ledger has it").`;
   log.error(message, undefined, { row: what, id, difference: how });
 }
 

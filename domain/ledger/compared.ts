@@ -1,6 +1,6 @@
 /**
  * A row that is stored beside the ledger, and whose hash a record has: compared with that record. The owner of the database
- * can change the row. So what differs is shown to nobody, and decides nothing.
+ * can change the row. So what differs is not shown, and decides nothing.
  */
 
 export type Compared<Row, Of = undefined> =

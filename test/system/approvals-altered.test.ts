@@ -106,7 +106,7 @@ for (const database of databases) {
       ...ALTERED_WORDS,
       'words rewritten by delete and insert': rewritten,
     })) {
-      it(`is shown to nobody, and not answered: ${name}`, async () => {
+      it(`is neither shown nor answered: ${name}`, async () => {
         const asked = await waiting();
         const { approval, ask, sub } = asked;
         const kept = await rowOf(approval.approvalId);

@@ -1,6 +1,6 @@
 /**
  * The owner of the database changes rows whose hash is in the ledger, or that a record contradicts: purposes, reasons of
- * operators, origins of scopes. What differs is shown to nobody, and the log has an error.
+ * operators, origins of scopes. What differs is not shown, and the log has an error.
  */
 
 import { expect } from 'chai';
