@@ -25,7 +25,7 @@ import { Secret } from '../domain/secret.ts';
 import { packStatuses } from '../domain/tasks/status-list.ts';
 import { taskTokenClaims } from '../domain/tasks/task-token.ts';
 import { capturedLog } from './support/captured-log.ts';
-import { anAgent, aTask, termed } from './support/domain-fixtures.ts';
+import { anAgent, aTask } from './support/domain-fixtures.ts';
 import { agreeing } from './support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
 import { sourceFiles } from './support/source-files.ts';
@@ -65,7 +65,9 @@ const anonymous = { record: async () => undefined };
 const decisions = { decide: async () => ({ kind: 'applied' }) } as unknown as Decisions;
 const tasks: Pick<Tasks, 'tokenFacts'> = {
   tokenFacts: async () => ({
-    ...termed(task),
+    tokenRevocation: undefined,
+    task,
+    taskState: { kind: 'live' },
     agentEnabled: true,
   }),
 };

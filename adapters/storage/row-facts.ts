@@ -7,7 +7,6 @@ import type { About, Answer, FactName } from '../../application/decisions/fact.t
 import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { oldestFirst } from '../../domain/sponsors/block.ts';
-import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { type AgentRow, mayActNamesColumn, toAgent } from './rows/agent-row.ts';
 import { type RecordedApprovalRow, toApproval } from './rows/approval-row.ts';
@@ -15,7 +14,7 @@ import { type BlockRow, toBlock } from './rows/block-row.ts';
 import { readScope, storable } from './rows/column.ts';
 import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
 import { recordsOfApproval } from './rows/recorded.ts';
-import { TASK_TERMS, type TaskRow } from './rows/task-row.ts';
+import { type TaskRow, type TermsRow, termsColumns, toTerms } from './rows/task-row.ts';
 import { type ColumnType, columnsOf, type Table, tables } from './tables.ts';
 
 export interface RowFact<Name extends FactName = FactName> {
@@ -168,11 +167,11 @@ export const rowFacts = {
     ([row]) => row?.sponsor_key,
   ),
 
-  task_terms: selected<'task_terms', { terms: TaskTerms }>(
-    { task_id: 'text' },
-    `select ${TASK_TERMS} as terms from tasks t where t.task_id = :task_id`,
+  task_terms: rows<'task_terms', TermsRow>(
+    tables.tasks,
+    termsColumns,
     (taskId) => ({ task_id: taskId }),
-    ([row]) => row?.terms,
+    ([row]) => row && toTerms(row),
   ),
 
   grant: rows<

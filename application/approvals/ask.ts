@@ -13,9 +13,8 @@ import {
   readApprovalRequest,
 } from '../../domain/approvals/approval-request.ts';
 import { commitmentText } from '../../domain/approvals/commitment.ts';
-import { AGENT_PREFIX, makeApprovalId, parseAgentId } from '../../domain/identifiers.ts';
+import { makeApprovalId } from '../../domain/identifiers.ts';
 import { secondsBetween } from '../../domain/instant.ts';
-import { textMember } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
 import { reportDifference } from '../ledger/differences.ts';
@@ -25,7 +24,7 @@ import type { ApprovalKeys, HeldPermit } from '../ports/keys.ts';
 import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
 import { SALT_BYTES } from '../seal-text.ts';
-import { findCurrentToken, type Introspection, type TaskToken } from '../token/introspect.ts';
+import { findCurrentToken, type Introspection } from '../token/introspect.ts';
 
 export interface ApprovalService extends Introspection {
   readonly decisions: Decisions;
@@ -60,8 +59,8 @@ export async function askForApproval(
   const found = await findCurrentToken(service, question.token, 'approval');
   if (found.kind !== 'found') return allowed({ kind: 'inactive' });
   const { token } = found;
-  const about = subjectOf(token);
-  if (about === undefined) return allowed({ kind: 'inactive' });
+  const { taskId, agentId, sponsor, audience } = found.facts.task;
+  const about: ApprovalSubject = { taskId, agentId, sponsor, audience };
 
   // 2. The request, and who signed it.
   const request = readApprovalRequest(question.request, service.issuer);
@@ -135,13 +134,4 @@ async function signatureFault(
     default:
       return denied('approval_signature_invalid');
   }
-}
-
-/** What a token says of its task, with which it was compared. `undefined` for a token without an agent. */
-function subjectOf({ taskId, claims }: TaskToken): ApprovalSubject | undefined {
-  const client = textMember(claims.json, 'client_id') ?? '';
-  const agentId = client.startsWith(AGENT_PREFIX) ? parseAgentId(client.slice(AGENT_PREFIX.length)) : undefined;
-  const { subject: sponsor, audience: [audience] = [] } = claims;
-  if (agentId === undefined || sponsor === undefined || audience === undefined) return undefined;
-  return { taskId, agentId, sponsor, audience };
 }

@@ -38,17 +38,15 @@ export const revokeSingleToken = decision({
 
   asks: ({ assertion, tokenId, taskId }) => ({
     spent: assertionQuestions(assertion),
-    task: ask('task_state', taskId),
-    terms: ask('task_terms', taskId),
+    task: ask('task_terms', taskId),
     revoked: ask('token_revoked', tokenId),
   }),
 
   judge: ({ assertion, entry, claims, issuer, ...revocation }, facts): Judgement<RevokeTokenVerdict> => {
     if (isReplayed(facts.spent)) return { verdict: 'replayed', effects: [] };
+    if (facts.task !== undefined && !isTokenOf(facts.task, claims, issuer)) return { verdict: 'mismatch', effects: [] };
     const used = spend(assertion, facts.spent);
-    const { task, terms } = facts;
-    if (task === undefined || terms === undefined) return { verdict: 'no_task', effects: used };
-    if (!isTokenOf({ ...task, terms }, claims, issuer)) return { verdict: 'mismatch', effects: [] };
+    if (facts.task === undefined) return { verdict: 'no_task', effects: used };
     if (facts.revoked) return { verdict: 'already_revoked', effects: used };
     return {
       verdict: 'revoked',

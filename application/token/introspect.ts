@@ -56,19 +56,28 @@ export async function findCurrentToken(
   text: string,
   surface: Parameters<Measurements['tokenMismatch']>[0],
 ): Promise<FoundToken> {
+  const token = await readCurrentToken(service, text);
+  const facts = token && (await service.tasks.tokenFacts(token.tokenId, token.taskId));
+  if (token === undefined || facts === undefined) return { kind: 'inactive' };
+  // Before the task's state: a forged token does not learn why the task ended.
+  if (isTokenOf(facts.task, token.claims, service.issuer)) return { kind: 'found', token, facts };
+  service.measurements?.tokenMismatch(surface);
+  return { kind: 'mismatch' };
+}
+
+/** `undefined` for any text that is not one of our own task tokens within its time. Nothing is read from storage. */
+async function readCurrentToken(
+  service: Pick<Introspection, 'signingKeys' | 'issuer' | 'clock' | 'sharedTime'>,
+  text: string,
+): Promise<TaskToken | undefined> {
   const token = await readTaskToken(service, text);
   // An expired token is only inactive, even if its task was revoked (specification "Token"). It is past by the later of two
   // clocks, because its revocation is deleted once the earlier has passed its end.
-  if (token === undefined || token.expiresAt <= (await service.sharedTime.latest())) return { kind: 'inactive' };
+  if (token === undefined || token.expiresAt <= (await service.sharedTime.latest())) return undefined;
   // RFC 7519 §4.1.5. The service writes no nbf.
   const { notBefore } = token.claims;
   const isEarly = notBefore !== undefined && notBefore > toSeconds(service.clock.now()) + CLOCK_SKEW_SECONDS;
-  const facts = isEarly ? undefined : await service.tasks.tokenFacts(token.tokenId, token.taskId);
-  if (facts === undefined) return { kind: 'inactive' };
-  // Before the task's state: a forged token does not learn why the task ended.
-  if (isTokenOf(facts, token.claims, service.issuer)) return { kind: 'found', token, facts };
-  service.measurements?.tokenMismatch(surface);
-  return { kind: 'mismatch' };
+  return isEarly ? undefined : token;
 }
 
 export interface TaskToken {

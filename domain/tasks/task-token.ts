@@ -7,7 +7,7 @@ import { formatScope, type Scope } from '../scope.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 import { stateAt, tokenEnd } from './lifetime.ts';
 import type { Revocation, Task, TaskState } from './task.ts';
-import type { TermedTask } from './token-of-task.ts';
+import type { TaskTerms } from './token-of-task.ts';
 
 /** RFC 9068 §2.1: the `typ` of an access token in JWT form. */
 export const TASK_TOKEN_TYPE = 'at+jwt';
@@ -53,10 +53,10 @@ export function taskTokenClaims(token: {
 }
 
 /** The stored facts about a token and its task. */
-export interface TokenFacts extends TermedTask {
-  /** Absent, as `tokenRevocation`, from almost all answers: what is not there is not copied between threads. */
-  readonly taskEnd?: Exclude<TaskState, { kind: 'live' }>;
-  readonly tokenRevocation?: Revocation;
+export interface TokenFacts {
+  readonly tokenRevocation: Revocation | undefined;
+  readonly task: TaskTerms;
+  readonly taskState: TaskState;
   readonly agentEnabled: boolean;
 }
 
@@ -66,12 +66,10 @@ export type Standing =
   | { readonly kind: 'revoked'; readonly revocation: Revocation }
   | { readonly kind: 'agent_disabled' };
 
-const LIVE = { kind: 'live' } as const;
-
 /** The state of a token that has a valid signature and has not expired. */
 export function judgeStanding(facts: TokenFacts, now: Instant): Standing {
   if (facts.tokenRevocation !== undefined) return { kind: 'revoked', revocation: facts.tokenRevocation };
-  const state = stateAt(facts.taskEnd ?? LIVE, facts, now);
+  const state = stateAt(facts.taskState, facts.task, now);
   if (state.kind === 'revoked') return { kind: 'revoked', revocation: state };
   if (state.kind === 'expired') return { kind: 'inactive' };
   return facts.agentEnabled ? { kind: 'active' } : { kind: 'agent_disabled' };

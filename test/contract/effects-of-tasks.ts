@@ -8,7 +8,8 @@ import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Task } from '../../domain/tasks/task.ts';
-import { NOON, termed } from '../support/domain-fixtures.ts';
+import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
+import { NOON } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
 import { anApproval, unrecorded } from './effects-of-approvals.ts';
 import { asEntry, newAgentId } from './storage-fixtures.ts';
@@ -20,6 +21,11 @@ const seenGrant =
     tasks.findGrant(task.agentId, grantHash);
 
 const ownerOf = ({ agentId, taskId, sponsorKey }: Task) => ({ agentId, taskId, sponsorKey });
+
+/** The values that the tokens of a task repeat. */
+function termsOf({ taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status }: Task): TaskTerms {
+  return { taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status };
+}
 
 export const records: See = async ({ checkpoints }) => {
   const all = await checkpoints.records({ firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER }, 0, 1000);
@@ -80,7 +86,7 @@ export const effectsOfTasks = {
         [fact('grant_owner', grantHash), undefined, ownerOf(task)],
         [fact('task_state', taskId), undefined, { state: 'live', expiresAt }],
         [fact('task_sponsor', taskId), undefined, task.sponsorKey],
-        [fact('task_terms', taskId), undefined, termed(task).terms],
+        [fact('task_terms', taskId), undefined, termsOf(task)],
         [fact('agent_has_tasks', agent.agentId), false, true],
         [fact('agent_has_tasks', newAgentId()), false, false],
         [fact('taken_status_indices', { listId: status.listId, indices: [413, 5] }), [], [413]],
@@ -146,7 +152,7 @@ export const effectsOfTasks = {
         return [named, grant?.taskState, grant?.revokedAt, revokedAt];
       };
     const tokenState: See = async ({ tasks }) =>
-      (await tasks.tokenFacts(makeTokenId(ulid()), killed.task.taskId))?.taskEnd;
+      (await tasks.tokenFacts(makeTokenId(ulid()), killed.task.taskId))?.taskState;
     const isLive = ['live', { kind: 'live' }, undefined, undefined];
     const approvals = [
       anApproval({}, killed),
@@ -175,7 +181,7 @@ export const effectsOfTasks = {
         [state(below), isLive, isRevoked('parent_revoked')],
         [state(expired), isLive, ['expired', { kind: 'expired', at: expired.task.expiresAt }, LATER, LATER]],
         [state(live), isLive, isLive],
-        [tokenState, undefined, { kind: 'revoked', at: LATER, reason: 'operator_kill_switch' }],
+        [tokenState, { kind: 'live' }, { kind: 'revoked', at: LATER, reason: 'operator_kill_switch' }],
         [fact('agent_has_tasks', killed.agent.agentId), true, true],
         ...approvals.map(({ approval }, nth) => {
           const isWithdrawn = nth < 3;
@@ -219,8 +225,9 @@ export const effectsOfTasks = {
     const { task, given } = aTask({ status: { listId: randomUUID(), index: 5 } });
     const { taskId, status } = task;
     const [tokenId, another] = [makeTokenId(ulid()), makeTokenId(ulid())];
-    const live = { ...termed(task), agentEnabled: true };
+    const live = { task: termsOf(task), taskState: { kind: 'live' }, agentEnabled: true };
     const revocation = { at: LATER, reason: 'client_revoked' } as const;
+    const unrevoked = { ...live, tokenRevocation: undefined };
     const { listId = '' } = status ?? {};
     const list = { effect: 'insert_status_list', audience: task.audience, listId, entries: 16, at: NOON } as const;
     const onList: See = async ({ statusLists }) => (await statusLists.find(listId))?.withRevokedToken;
@@ -230,8 +237,8 @@ export const effectsOfTasks = {
       seen: [
         [fact('token_revoked', tokenId), false, true],
         [fact('token_revoked', another), false, false],
-        [({ tasks }) => tasks.tokenFacts(tokenId, taskId), live, { ...live, tokenRevocation: revocation }],
-        [({ tasks }) => tasks.tokenFacts(another, taskId), live, live],
+        [({ tasks }) => tasks.tokenFacts(tokenId, taskId), unrevoked, { ...live, tokenRevocation: revocation }],
+        [({ tasks }) => tasks.tokenFacts(another, taskId), unrevoked, unrevoked],
         [({ tasks }) => tasks.tokenFacts(tokenId, makeTaskId(ulid())), undefined, undefined],
         [onList, [], [5]],
       ],

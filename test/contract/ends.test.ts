@@ -53,10 +53,8 @@ onEveryDatabase('ends of one task that wait together', ({ storage, database, out
     return { verdicts, of, records };
   }
 
-  const stateOf = async ({ task, entry }: TaskOpening) => {
-    const facts = await storage().tasks.tokenFacts(entry.jti as never, task.taskId);
-    return facts && (facts.taskEnd?.kind ?? 'live');
-  };
+  const stateOf = async ({ task, entry }: TaskOpening) =>
+    (await storage().tasks.tokenFacts(entry.jti as never, task.taskId))?.taskState.kind;
 
   const delegatedFrom = async ({ task: { taskId: parentTaskId } }: TaskOpening) =>
     openedTask(storage(), { parentTaskId, delegationDepth: 2 });

@@ -171,7 +171,7 @@ onEveryDatabase('tasks', ({ storage, database, outside, kind }) => {
       const busy = Array.from({ length: 4 }, () => other.tasks.renew(aRenewal(opening)));
       await storage().tasks.end(switches[round % 3] ?? switches[0], kill);
       const facts = await other.tasks.tokenFacts(opening.entry.jti as never, taskId);
-      expect(facts?.taskEnd?.kind, `round ${round}`).to.equal('revoked');
+      expect(facts?.taskState.kind, `round ${round}`).to.equal('revoked');
       expect(await other.tasks.renew(aRenewal(opening))).to.deep.equal({ kind: 'grant_changed' });
       await Promise.all(busy);
     }

@@ -4,7 +4,6 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, instantFromSeconds } from '../../domain/instant.ts';
 import type { Grant, Task } from '../../domain/tasks/task.ts';
-import type { TermedTask } from '../../domain/tasks/token-of-task.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 export const aTrace: Trace = {
@@ -41,13 +40,6 @@ export function anAgent(changes: Partial<Agent> = {}): Agent {
     keysSince: instantFromMicros(NOON + 2),
     ...changes,
   };
-}
-
-/** The task as introspection reads it. */
-export function termed(task: Task = aTask()): TermedTask {
-  const { agentId, sponsor, audience, delegationDepth, scope, status, expiresAt } = task;
-  const ofStatus = status === undefined ? [] : [status.listId, status.index];
-  return { terms: [agentId, sponsor, audience, delegationDepth, scope.join(' '), ...ofStatus].join('\n'), expiresAt };
 }
 
 export function aTask(changes: Partial<Task> = {}): Task {

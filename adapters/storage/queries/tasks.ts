@@ -5,16 +5,17 @@ import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/ident
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
-import type { TaskTerms } from '../../../domain/tasks/token-of-task.ts';
 import { readScope, storable } from '../rows/column.ts';
 import {
-  TASK_TERMS,
   type TaskRow,
   type TaskStateRow,
+  type TermsRow,
   taskColumns,
+  termsColumns,
   toRevocation,
   toTask,
   toTaskState,
+  toTerms,
 } from '../rows/task-row.ts';
 import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks } from './own-tasks.ts';
 import type { Ask, Query } from './query.ts';
@@ -57,16 +58,14 @@ export const findSponsor: Query<TaskId, SponsorKey | undefined> = {
   read: ([row]: readonly { readonly sponsor_key: SponsorKey }[]) => row?.sponsor_key,
 };
 
-interface TokenFactsRow extends TaskStateRow {
-  readonly terms: TaskTerms;
-  readonly expires_at: Instant;
+interface TokenFactsRow extends TaskStateRow, TermsRow {
   readonly enabled: boolean | number | null;
   readonly token_revoked_at: Instant | null;
   readonly token_reason: RevocationReason | null;
 }
 
-const TOKEN_FACTS = `${TASK_TERMS} as terms,
-      t.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason`;
+const TOKEN_FACTS = `${termsColumns.map((column) => `t.${column}`).join(', ')}, t.state, t.ended_at, t.end_reason, a.enabled,
+      r.revoked_at as token_revoked_at, r.reason as token_reason`;
 
 interface TokenName {
   readonly tokenId: TokenId;
@@ -79,19 +78,13 @@ export const tokenFacts: Query<TokenName, TokenFacts | undefined> = {
   text: `select ${TOKEN_FACTS} from tasks t
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = :jti where t.task_id = :task_id`,
   values: ({ tokenId, taskId }) => ({ task_id: taskId, jti: tokenId }),
-  read([row]: readonly TokenFactsRow[]) {
-    if (row === undefined) return undefined;
-    const { terms, expires_at: expiresAt, enabled } = row;
-    const facts = { terms, expiresAt, agentEnabled: Boolean(enabled) };
-    const state = toTaskState(row);
-    const tokenRevocation = toRevocation(row.token_revoked_at, row.token_reason);
-    if (state.kind === 'live' && tokenRevocation === undefined) return facts;
-    return {
-      ...facts,
-      ...(state.kind === 'live' ? {} : { taskEnd: state }),
-      ...(tokenRevocation === undefined ? {} : { tokenRevocation }),
-    };
-  },
+  read: ([row]: readonly TokenFactsRow[]) =>
+    row && {
+      tokenRevocation: toRevocation(row.token_revoked_at, row.token_reason),
+      task: toTerms(row),
+      taskState: toTaskState(row),
+      agentEnabled: Boolean(row.enabled),
+    },
 };
 
 interface LiveTaskCountRow {

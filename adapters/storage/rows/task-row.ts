@@ -5,6 +5,7 @@ import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts
 import type { Instant } from '../../../domain/instant.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import type { Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
+import type { TaskTerms } from '../../../domain/tasks/token-of-task.ts';
 import { type BindInstant, type Bound, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
 
 export interface TaskStateRow {
@@ -57,29 +58,42 @@ export const taskColumns = [
   'end_reason',
 ] as const satisfies readonly (keyof TaskRow)[];
 
-/** The line break between two values of `TaskTerms`. */
-const BREAK = `'
-'`;
+/** The columns that the tokens of a task repeat. */
+export const termsColumns = [
+  'task_id',
+  'agent_id',
+  'sponsor',
+  'audience',
+  'scope',
+  'delegation_depth',
+  'expires_at',
+  'status_list',
+  'status_index',
+] as const satisfies readonly (keyof TaskRow)[];
 
-/** `TaskTerms` in SQL, of a task `t`. */
-export const TASK_TERMS = `t.agent_id || ${BREAK} || t.sponsor || ${BREAK} || t.audience || ${BREAK} || t.delegation_depth || ${BREAK} || t.scope
-      || coalesce(${BREAK} || t.status_list || ${BREAK} || t.status_index, '')`;
+export type TermsRow = Pick<TaskRow, (typeof termsColumns)[number]>;
 
-export function toTask(row: TaskRow): Task {
+export function toTerms(row: TermsRow): TaskTerms {
   return {
     taskId: row.task_id,
     agentId: row.agent_id,
-    sponsorKey: row.sponsor_key,
     sponsor: row.sponsor,
-    sessionId: row.session_id ?? undefined,
-    parentTaskId: row.parent_task_id ?? undefined,
     audience: row.audience,
     scope: readScope(row.scope),
-    ...toOrigin(row),
     delegationDepth: row.delegation_depth,
-    createdAt: row.created_at,
     expiresAt: row.expires_at,
     status: toStatusReference(row),
+  };
+}
+
+export function toTask(row: TaskRow): Task {
+  return {
+    ...toTerms(row),
+    sponsorKey: row.sponsor_key,
+    sessionId: row.session_id ?? undefined,
+    parentTaskId: row.parent_task_id ?? undefined,
+    ...toOrigin(row),
+    createdAt: row.created_at,
   };
 }
 
@@ -87,7 +101,7 @@ function toOrigin({ held_scope: held, asked_scope: asked }: TaskRow): Pick<Task,
   return held === null || asked === null ? {} : { origin: { held: readScope(held), asked: readScope(asked) } };
 }
 
-function toStatusReference({ status_list: listId, status_index: index }: TaskRow): StatusReference | undefined {
+function toStatusReference({ status_list: listId, status_index: index }: TermsRow): StatusReference | undefined {
   return listId === null || index === null ? undefined : { listId, index };
 }
 

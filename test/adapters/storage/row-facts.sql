@@ -84,23 +84,9 @@ select sponsor_key from tasks where task_id = ?;
 
 -- task_terms
 -- postgres
-select t.agent_id || '
-  ' || t.sponsor || '
-  ' || t.audience || '
-  ' || t.delegation_depth || '
-  ' || t.scope
-  || coalesce('
-  ' || t.status_list || '
-  ' || t.status_index, '') as terms from tasks t where t.task_id = q.task_id;
+select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at::text, status_list, status_index from tasks t where t.task_id = q.task_id;
 -- sqlite
-select t.agent_id || '
-  ' || t.sponsor || '
-  ' || t.audience || '
-  ' || t.delegation_depth || '
-  ' || t.scope
-  || coalesce('
-  ' || t.status_list || '
-  ' || t.status_index, '') as terms from tasks t where t.task_id = ?;
+select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at, status_list, status_index from tasks where task_id = ?;
 
 -- grant
 -- postgres

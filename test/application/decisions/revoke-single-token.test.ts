@@ -11,12 +11,10 @@ import {
   withClientAssertion,
 } from '../../contract/storage-fixtures.ts';
 import { lockNames } from '../../support/decision-fixtures.ts';
-import { anAgent, aTask, NOON, termed } from '../../support/domain-fixtures.ts';
+import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 
 const task = aTask();
 const { agentId, taskId } = task;
-const { terms, expiresAt } = termed(task);
-const stored = { task: { state: 'live', expiresAt }, terms } as const;
 const token = {
   tokenId: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ'),
   taskId,
@@ -39,14 +37,14 @@ const SPENT = [
 
 describe('Revoking a single token', () => {
   it('marks the assertions as used, stores the revocation and appends the entry', () => {
-    expect(revokeSingleToken.judge(revocation, { spent: [false, false], ...stored, revoked: false })).to.deep.equal({
+    expect(revokeSingleToken.judge(revocation, { spent: [false, false], task, revoked: false })).to.deep.equal({
       verdict: 'revoked',
       effects: [...SPENT, { effect: 'revoke_token', ...token }, { effect: 'append', entries: [revocation.entry] }],
     });
   });
 
   it('only marks the assertions as used if the token was revoked before, and keeps the first revocation', () => {
-    expect(revokeSingleToken.judge(revocation, { spent: [false, false], ...stored, revoked: true })).to.deep.equal({
+    expect(revokeSingleToken.judge(revocation, { spent: [false, false], task, revoked: true })).to.deep.equal({
       verdict: 'already_revoked',
       effects: SPENT,
     });
@@ -58,35 +56,29 @@ describe('Revoking a single token', () => {
         [true, false],
         [false, true],
       ]) {
-        const judgement = revokeSingleToken.judge(revocation, { spent, ...stored, revoked });
+        const judgement = revokeSingleToken.judge(revocation, { spent, task, revoked });
         expect(judgement).to.deep.equal({ verdict: 'replayed', effects: [] });
       }
     });
   }
 
   it('writes nothing about a token that differs from its stored task', () => {
-    const { terms } = termed(aTask({ sponsor: 'ceo' }));
+    const other = aTask({ sponsor: 'ceo' });
     for (const revoked of [false, true]) {
-      const judgement = revokeSingleToken.judge(revocation, { spent: [false, false], ...stored, terms, revoked });
+      const judgement = revokeSingleToken.judge(revocation, { spent: [false, false], task: other, revoked });
       expect(judgement).to.deep.equal({ verdict: 'mismatch', effects: [] });
     }
   });
 
   it('only marks the assertions as used if the task is not stored', () => {
-    const judgement = revokeSingleToken.judge(revocation, {
-      spent: [false, false],
-      task: undefined,
-      terms: undefined,
-      revoked: false,
-    });
+    const judgement = revokeSingleToken.judge(revocation, { spent: [false, false], task: undefined, revoked: false });
     expect(judgement).to.deep.equal({ verdict: 'no_task', effects: SPENT });
   });
 
   it('reads the assertions and the token', () => {
     expect(revokeSingleToken.asks(revocation)).to.deep.equal({
       spent: assertionQuestions(revocation.assertion),
-      task: { fact: 'task_state', about: taskId },
-      terms: { fact: 'task_terms', about: taskId },
+      task: { fact: 'task_terms', about: taskId },
       revoked: { fact: 'token_revoked', about: token.tokenId },
     });
   });

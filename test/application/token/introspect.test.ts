@@ -5,7 +5,7 @@ import { makeTokenId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 import { type TokenFacts, taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { anAgent, aTask, NOON, termed } from '../../support/domain-fixtures.ts';
+import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
 import { agreeing } from '../../support/moved-clock.ts';
 
@@ -29,7 +29,9 @@ describe('introspecting a token', () => {
   });
   beforeEach(() => {
     facts = {
-      ...termed(),
+      tokenRevocation: undefined,
+      task: aTask(),
+      taskState: { kind: 'live' },
       agentEnabled: true,
     };
     now = plusSeconds(NOON, 10);
@@ -87,7 +89,7 @@ describe('introspecting a token', () => {
     for (const state of [
       live,
       { ...live, tokenRevocation: revocation },
-      { ...live, taskEnd: { kind: 'revoked', ...revocation } as const },
+      { ...live, taskState: { kind: 'revoked', ...revocation } as const },
       { ...live, agentEnabled: false },
     ]) {
       facts = state;
@@ -105,9 +107,9 @@ describe('introspecting a token', () => {
     if (live === undefined) throw new Error('there are facts');
     facts = { ...live, tokenRevocation: revocation };
     expect(await introspect()).to.deep.equal({ kind: 'revoked', revocation });
-    facts = { ...live, taskEnd: { kind: 'revoked', ...revocation } };
+    facts = { ...live, taskState: { kind: 'revoked', ...revocation } };
     expect(await introspect()).to.deep.nested.include({ kind: 'revoked', 'revocation.reason': 'client_revoked' });
-    facts = { ...live, taskEnd: { kind: 'expired', at: now } };
+    facts = { ...live, taskState: { kind: 'expired', at: now } };
     expect(await introspect()).to.deep.equal({ kind: 'inactive' });
     facts = { ...live, agentEnabled: false };
     expect(await introspect()).to.deep.equal({ kind: 'agent_disabled' });

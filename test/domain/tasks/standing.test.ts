@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { judgeStanding, type TokenFacts } from '../../../domain/tasks/task-token.ts';
-import { aTask, NOON, termed } from '../../support/domain-fixtures.ts';
+import { aTask, NOON } from '../../support/domain-fixtures.ts';
 
 const facts: TokenFacts = {
-  ...termed(aTask({ expiresAt: plusSeconds(NOON, 60) })),
+  tokenRevocation: undefined,
+  task: aTask({ expiresAt: plusSeconds(NOON, 60) }),
+  taskState: { kind: 'live' },
   agentEnabled: true,
 };
 const byClient = { at: NOON, reason: 'client_revoked' } as const;
@@ -20,22 +22,22 @@ describe('the state of a token', () => {
       kind: 'revoked',
       revocation: byClient,
     });
-    expect(judgeStanding({ ...facts, taskEnd: byBlock }, NOON)).to.deep.include({
+    expect(judgeStanding({ ...facts, taskState: byBlock }, NOON)).to.deep.include({
       kind: 'revoked',
       revocation: byBlock,
     });
   });
 
   it('is inactive once the task has expired, before and after the expiry is recorded', () => {
-    expect(judgeStanding({ ...facts, expiresAt: NOON }, NOON)).to.deep.equal({ kind: 'inactive' });
-    expect(judgeStanding({ ...facts, taskEnd: { kind: 'expired', at: NOON } }, NOON)).to.deep.equal({
+    expect(judgeStanding({ ...facts, task: aTask({ expiresAt: NOON }) }, NOON)).to.deep.equal({ kind: 'inactive' });
+    expect(judgeStanding({ ...facts, taskState: { kind: 'expired', at: NOON } }, NOON)).to.deep.equal({
       kind: 'inactive',
     });
   });
 
   it('reports a disabled agent only for an otherwise valid token', () => {
     expect(judgeStanding({ ...facts, agentEnabled: false }, NOON)).to.deep.equal({ kind: 'agent_disabled' });
-    expect(judgeStanding({ ...facts, agentEnabled: false, expiresAt: NOON }, NOON)).to.deep.equal({
+    expect(judgeStanding({ ...facts, agentEnabled: false, task: aTask({ expiresAt: NOON }) }, NOON)).to.deep.equal({
       kind: 'inactive',
     });
     expect(judgeStanding({ ...facts, agentEnabled: false, tokenRevocation: byClient }, NOON)).to.include({

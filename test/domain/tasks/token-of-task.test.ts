@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { makeTokenId } from '../../../domain/identifiers.ts';
+import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import { isTokenOf } from '../../../domain/tasks/token-of-task.ts';
 import { readClaims } from '../../../domain/tokens/claims.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { agentIdOf, anAgent, aTask, NOON, termed } from '../../support/domain-fixtures.ts';
+import { agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { forgedClaims } from '../../support/forged-claims.ts';
 
 const ISSUER = 'https://mandate.example';
@@ -19,7 +19,7 @@ function issued(changes: Partial<Parameters<typeof taskTokenClaims>[0]> = {}): J
 
 const isOurs = (claims: JsonObject, of = task): boolean => {
   const read = readClaims(JSON.parse(JSON.stringify(claims)));
-  return read !== undefined && isTokenOf(termed(of), read, ISSUER);
+  return read !== undefined && isTokenOf(of, read, ISSUER);
 };
 
 describe('a token of its stored task', () => {
@@ -55,6 +55,7 @@ describe('a token of its stored task', () => {
 
   it('is no token of another task', () => {
     for (const other of [
+      aTask({ taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA') }),
       aTask({ agentId: agentIdOf('another') }),
       aTask({ sponsor: 'Ada' }),
       aTask({ audience: 'https://jira.example/' }),

@@ -173,7 +173,7 @@ describe('grants and the facts of tokens, read in sets from Postgres', () => {
     ]);
     const outcomes = await Promise.allSettled(odd);
     expect((await grants).map((grant) => grant?.task)).to.deep.equal([one.task, other.task, one.task]);
-    expect((await facts).map((found) => found?.expiresAt)).to.deep.equal(
+    expect((await facts).map((found) => found?.task.expiresAt)).to.deep.equal(
       [one, other].map(({ task }) => task.expiresAt),
     );
     expect(await stranger).to.equal(undefined);

@@ -76,24 +76,10 @@ with recursive people (sponsor_key, nth) as (
 
 -- tokenFacts
 -- postgres
-select t.agent_id || '
-  ' || t.sponsor || '
-  ' || t.audience || '
-  ' || t.delegation_depth || '
-  ' || t.scope
-  || coalesce('
-  ' || t.status_list || '
-  ' || t.status_index, '') as terms,
-  t.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
+select t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, a.enabled,
+  r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = $1 where t.task_id = $2;
 -- sqlite
-select t.agent_id || '
-  ' || t.sponsor || '
-  ' || t.audience || '
-  ' || t.delegation_depth || '
-  ' || t.scope
-  || coalesce('
-  ' || t.status_list || '
-  ' || t.status_index, '') as terms,
-  t.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
+select t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, a.enabled,
+  r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?;
