@@ -4,8 +4,8 @@
  * fails this test until it has a bound, and its row in docs/guard.md if a client can fill it.
  */
 
-import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { growingPlaces, tableBelow } from '../../../support/growing-places.ts';
 
 const ROOT = 'adapters/sdk/tool-server';
 
@@ -53,19 +53,13 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
 };
 
 describe('Everything that a client can fill or make others wait for', () => {
-  it('has a bound, and its row on the page of the guard', async () => {
-    const files = (await readdir(ROOT, { recursive: true })).filter((name) => name.endsWith('.ts')).sort();
-    const found: Record<string, number> = {};
-    for (const file of files) {
-      const text = await readFile(`${ROOT}/${file}`, 'utf8');
-      const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-      const count = [...code.matchAll(KINDS)].length;
-      if (count > 0) found[file] = count;
-    }
-    const expected = Object.fromEntries(Object.entries(known).map(([file, bounds]) => [file, bounds.length]));
+  it('has a bound, and its row on the page of the guard', () => {
+    const found = growingPlaces([ROOT], KINDS);
+    const expected = Object.fromEntries(
+      Object.entries(known).map(([file, bounds]) => [`${ROOT}/${file}`, bounds.length]),
+    );
     expect(found).to.deep.equal(expected);
-    const page = await readFile('docs/guard.md', 'utf8');
-    const [, table = ''] = /### Who can fill what\n\n([\s\S]*?)\n\n/.exec(page) ?? [];
+    const table = tableBelow('docs/guard.md', '### Who can fill what');
     const rows = Object.values(known).flatMap((bounds) => bounds.flatMap(([, row]) => row ?? []));
     for (const row of rows) expect(table.toLowerCase()).to.include(row.toLowerCase());
   });
