@@ -105,6 +105,10 @@ for (const database of databases) {
       'another role': ["role = 'key'", 'names'],
       'another route': ["act = 'DELETE /admin/tasks'", 'names'],
       'another first record': ['explains = 1', 'names'],
+      'another operator and another time': [
+        `sub = 'mallory', at = at - ${database.engine === 'sqlite' ? '3600000000' : "interval '1 hour'"}`,
+        'names',
+      ],
     };
     for (const [name, [set, how]] of Object.entries(REASONS)) {
       it(`show no reason of an act that was changed: ${name}`, async () => {
@@ -123,7 +127,7 @@ for (const database of databases) {
 
     it('are not taken for those of an archived month because ledger_archives lists it: no sealed record names it', async () => {
       const { id, mine } = await started();
-      const later = database.engine === 'sqlite' ? '4073500800000000' : "'2099-02-01T00:00:00Z'";
+      const later = database.engine === 'sqlite' ? '4073587200000000' : "'2099-02-01T00:00:00Z'";
       await mandate.sql(
         `insert into ledger_archives (month, archived_before, archived_at) values ('2099-01', ${later}, ${later})`,
       );

@@ -41,5 +41,5 @@ export function actRow(
 
 export function toStoredAct({ explains, reason, salt, record, archiving, ...row }: OperatorActRow): StoredAct {
   const act = { ...row, explains: explains ?? undefined, reason: reason ?? undefined, salt: salt ?? undefined };
-  return comparedAct(sha256, act, record ?? undefined, mayBeArchived(archiving, row.at));
+  return comparedAct(sha256, act, record ?? undefined, mayBeArchived(archiving, row.at, row.seq));
 }

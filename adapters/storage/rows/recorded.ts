@@ -60,14 +60,15 @@ interface ArchivingRow {
 /**
  * Whether the month of a record of this time may have left the ledger.
  * @param archiving text of the column `archiving`
+ * @param number of the record, if the row has it
  */
-export function mayBeArchived(archiving: string | null, time: Instant): boolean {
+export function mayBeArchived(archiving: string | null, time: Instant, number = 0): boolean {
   const [row] = archiving === null ? [] : (JSON.parse(archiving) as readonly ArchivingRow[]);
   if (row === undefined) return false;
   const { seq, ts, detail } = row;
   const at = typeof ts === 'number' ? (ts as Instant) : instantFromMillis(Date.parse(ts));
   const part = archivedPart({ seq, at, event: 'audit.archived', detail: detail ?? undefined });
-  return part !== undefined && time < part.before;
+  return part !== undefined && time < part.before && number <= part.lastSeq;
 }
 
 /** The record of a task's purpose, and that of its start. @param row of the task */
@@ -79,13 +80,9 @@ export function recordsOfTask(dialect: Dialect, row: string): string {
   return `${collected([...COLUMNS, 'scope'], found)} as records, ${archivingAfter(dialect, `${row}.created_at`)}`;
 }
 
-/** The record of an operator's act, which has its number. */
+/** The record of an operator's act, which has its number. The time of the row says nothing: it is not in the record. */
 export function recordOfAct(dialect: Dialect, row: string): string {
-  const { shifted, unindexed } = dialect;
-  const found = `select detail from ledger l
-        where l.seq = ${row}.seq and l.event || '' = 'operator.acted'
-          and ${unindexed('l.ts')} > ${shifted(`${row}.at`, -DATED_WITHIN)}
-          and ${unindexed('l.ts')} < ${shifted(`${row}.at`, DATED_WITHIN)}`;
+  const found = `select detail from ledger l where l.seq = ${row}.seq and l.event || '' = 'operator.acted' limit 1`;
   return `(${found}) as record, ${archivingAfter(dialect, `${row}.at`)}`;
 }
 

@@ -1,9 +1,6 @@
 -- listActs: all acts
 -- postgres
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_agg(r)::text from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) r) end as archiving from (
@@ -11,10 +8,7 @@ select found.*, (select detail from ledger l
   order by seq desc limit $1
   ) found order by found.seq desc;
 -- sqlite
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) found) end as archiving from (
@@ -24,10 +18,7 @@ select found.*, (select detail from ledger l
 
 -- listActs: of an operator, before a number
 -- postgres
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_agg(r)::text from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) r) end as archiving from (
@@ -36,10 +27,7 @@ select found.*, (select detail from ledger l
   order by seq desc limit $3
   ) found order by found.seq desc;
 -- sqlite
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) found) end as archiving from (
@@ -50,10 +38,7 @@ select found.*, (select detail from ledger l
 
 -- listActs: about a record
 -- postgres
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_agg(r)::text from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) r) end as archiving from (
@@ -67,10 +52,7 @@ select found.*, (select detail from ledger l
   order by seq desc limit $2
   ) found order by found.seq desc;
 -- sqlite
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) found) end as archiving from (

@@ -42,20 +42,14 @@ select t.task_id, t.agent_id, t.sponsor, t.created_at, p.purpose, p.salt, (selec
 
 -- newestReasons
 -- postgres
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and l.ts > found.at + interval '-600 seconds'
-  and l.ts < found.at + interval '600 seconds') as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_agg(r)::text from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) r) end as archiving from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts order by seq desc limit $1
   ) found;
 -- sqlite
-select found.*, (select detail from ledger l
-  where l.seq = found.seq and l.event || '' = 'operator.acted'
-  and +l.ts > found.at + -600000000
-  and +l.ts < found.at + 600000000) as record, case when found.at < (select max(archived_before) from ledger_archives)
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
   then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
   where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
   order by ts desc, seq desc limit 1) found) end as archiving from (
