@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { OPERATORS, operatorToken, ROLE_VALUES } from '../support/operators.ts';
+import { alteredPurposes, alteredReasons } from '../support/rows-altered.ts';
 
 const ME = 'https://mandate.test/me';
 const WORDS = 'Pay the invoices of November';
@@ -45,18 +46,7 @@ for (const database of databases) {
       return { id: String(id), mine, theirs };
     }
 
-    const CHANGES: Readonly<Record<string, (id: string) => string>> = {
-      'other words': (id) => `update task_purposes set purpose = 'Read the news' where task_id = '${id}'`,
-      'a letter more': (id) => `update task_purposes set purpose = purpose || '.' where task_id = '${id}'`,
-      'another salt': (id) => `update task_purposes set salt = 'x' where task_id = '${id}'`,
-      'a letter moved into the salt': (id) =>
-        `update task_purposes set salt = salt || substr(purpose, 1, 1), purpose = substr(purpose, 2) where task_id = '${id}'`,
-      'another time of the task': (id) =>
-        database.engine === 'sqlite'
-          ? `update tasks set created_at = created_at - 3600000000 where task_id = '${id}'`
-          : `update tasks set created_at = created_at - interval '1 hour' where task_id = '${id}'`,
-      'another person': (id) => `update tasks set sponsor = 'mallory' where task_id = '${id}'`,
-    };
+    const CHANGES = alteredPurposes(database.engine);
     for (const [name, change] of Object.entries(CHANGES)) {
       it(`show no purpose that was changed: ${name}`, async () => {
         const { id, mine, theirs } = await started();
@@ -95,22 +85,7 @@ for (const database of databases) {
       return { seq, act: async () => (await acts())[0] };
     }
 
-    const REASONS: Readonly<Record<string, readonly [string, string]>> = {
-      'another reason': ["reason = 'Routine'", 'text'],
-      'another salt': ["salt = 'x'", 'text'],
-      'a letter moved into the salt': ['salt = salt || substr(reason, 1, 1), reason = substr(reason, 2)', 'text'],
-      'no salt': ['salt = null', 'text'],
-      'another operator': ["sub = 'mallory'", 'names'],
-      'another provider': ["iss = 'https://other.example'", 'names'],
-      'another role': ["role = 'key'", 'names'],
-      'another route': ["act = 'DELETE /admin/tasks'", 'names'],
-      'another first record': ['explains = 1', 'names'],
-      'another operator and another time': [
-        `sub = 'mallory', at = at - ${database.engine === 'sqlite' ? '3600000000' : "interval '1 hour'"}`,
-        'names',
-      ],
-    };
-    for (const [name, [set, how]] of Object.entries(REASONS)) {
+    for (const [name, [set, how]] of Object.entries(alteredReasons(database.engine))) {
       it(`show no reason of an act that was changed: ${name}`, async () => {
         const { seq, act } = await acted();
         expect(await act())
