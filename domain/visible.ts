@@ -1,17 +1,17 @@
 /**
  * Text from elsewhere, as it is shown on a terminal, in a log or on a screen. One rule for all of them: a reader sees each
- * character, or its number. Otherwise a name could add a line, control the terminal, or turn the direction of writing, and
+ * character, or its number. Otherwise a name could add a line, control the terminal, or turn the direction of writing. And
  * two names could look like one.
  */
 
 /**
- * Letters, marks and symbols that have an empty shape, although Unicode does not say that they may be ignored: the joiners
- * of Tifinagh and Brahmi, the empty Braille pattern, the filler of Khitan, two blanks of hieroglyphs, an empty note head.
+ * Letters, marks and symbols that have an empty shape, although Unicode does not call them ignorable. They are the joiners of
+ * Tifinagh and Brahmi, the empty Braille pattern, the filler of Khitan, two blanks of hieroglyphs, and an empty note head.
  */
 const EMPTY = String.raw`\u2d7f\u2800\u{1107f}\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
-/** What shows nothing: a control or format character, a space, a filler, a selector of variants, and the ones above. */
+/** Characters that show nothing: control and format characters, spaces, fillers, selectors of variants, and the ones above. */
 const BLANK = String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}${EMPTY}`;
-/** These, and characters that have no shape everywhere: private and unassigned ones. The common space has its own width. */
+/** Also private and unassigned characters, which many fonts lack. Without the common space, which has a width. */
 const HIDDEN = `[[${BLANK}\\p{C}]--[ ]]`;
 
 /** Scripts whose letters join, or form one shape. Words in them are spelled with joiners, for example می‌خواهم. */
@@ -26,7 +26,7 @@ const BETWEEN_LETTERS = JOINING_SCRIPTS.map((script) => {
 const JOINER = `[\\u200c\\u200d](?:${BETWEEN_LETTERS})`;
 
 /**
- * Emoji that Unicode lists. Their joiners and their selector U+FE0F show: without them it is another emoji, or a plain sign.
+ * Emoji that Unicode lists. Their joiners and their selector U+FE0F are visible: without them one sees another emoji, or a sign.
  * A flag of a region has characters that show only where the font has this flag.
  */
 const EMOJI = String.raw`(?=[^\x00-\x7f]|.\ufe0f)[\p{RGI_Emoji}--\p{RGI_Emoji_Tag_Sequence}]`;
@@ -61,8 +61,8 @@ export function visibleText(text: string): string {
 }
 
 /**
- * Words that a person reads before they act. Two texts that differ are shown differently: a space at the beginning or end has
- * its number, and so has a backslash that would look like the beginning of a number. Example: `\u{20}ACME`.
+ * Words that a person reads before they act. Two texts that differ are shown differently. So a space at the beginning or end is
+ * shown by its number, and so is a backslash that would look like the beginning of a number. Example: `\u{20}ACME`.
  */
 export function visibleWords(text: string): string {
   const marked = text.replace(/\\(?=u\{)|^ +|(?<! ) +$/g, (run) => [...run].map(asNumber).join(''));

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { growingPlaces, tableBelow } from './support/growing-places.ts';
 
 const FOLDERS = ['domain', 'application', 'adapters', 'composition'];
-/** It has a list and a table of its own: test/adapters/sdk/tool-server/limits.test.ts. The agent's library runs in the agent. */
+/** It has another list and another table: test/adapters/sdk/tool-server/limits.test.ts. The agent's library runs in the agent. */
 const SDK = 'adapters/sdk/';
 
 const BUILDERS = [

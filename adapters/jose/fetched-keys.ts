@@ -64,8 +64,8 @@ const MAX_PAUSE_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 300;
 
 /**
- * After a fetch that ended at its time limit, no caller waits for this address for so long, counted from the end of that
- * fetch. Fetches go on in the background, so that the keys are there soon after their host.
+ * After a fetch ends at its time limit, no caller waits for this address for this time, which begins at the end of the fetch.
+ * Fetches go on in the background, so that the keys are cached soon after their host answers again.
  */
 const NOT_WAITED_FOR_SECONDS = 30;
 
@@ -174,8 +174,8 @@ async function lookAgain<Keys>(
 }
 
 /**
- * Waits for a fetch without a permit. It does not wait if the address was silent a short time ago (`silent`), or if too many
- * callers wait at this endpoint.
+ * Waits for a fetch without a permit. It does not wait if the last fetch of the address timed out a short time ago (`silent`).
+ * Nor does it if too many callers wait at this endpoint (`too_many`).
  */
 async function waitFor<Keys>(
   { address, clock }: Pick<Cache<Keys>, 'address' | 'clock'>,

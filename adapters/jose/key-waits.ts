@@ -1,7 +1,7 @@
 /**
- * Who waits for keys at an endpoint. A token that needs keys which are not cached may be forged, and its caller causes the
- * wait. So a caller that waits gives its permit back (`HeldPermit`), and each endpoint bounds how many wait: one client and
- * one silent host must not keep other requests waiting. Over the bound a caller gets the answer of a failed fetch at once.
+ * Limits the callers that wait for keys at an endpoint. A token that needs keys which are not cached may be forged. One client
+ * and one silent host must not delay other requests. So a caller gives its permit back while it waits (`HeldPermit`), and each
+ * endpoint bounds how many wait. Beyond the bound a caller gets the answer of a failed fetch at once.
  */
 
 import type { HeldPermit } from '../../application/ports/keys.ts';
@@ -52,13 +52,13 @@ export async function waitWithoutPermit(
   return true;
 }
 
-/** One more for an address would only hold a connection: all share one fetch. Four silent hosts hold four places. */
+/** A second caller for an address would only hold a connection, because all share one fetch. Four silent hosts fill the bound. */
 const MOST_STRANGERS = 4;
 const MOST_STRANGERS_OF_ADDRESS = 1;
 
 /**
- * Enough for all agents of a provider that rotates its keys. Each holds a connection and a body of at most 64 KiB, for some
- * seconds: 16 MiB together.
+ * Enough for all agents when the provider rotates its keys. Each caller holds a connection and a body of at most 64 KiB for
+ * some seconds: 16 MiB together.
  */
 const MOST_OTHERS = 256;
 
@@ -68,8 +68,8 @@ export function strangersWait(): KeyWaits {
 }
 
 /**
- * The callers of an endpoint that was authenticated otherwise, or whose token is a signal of the provider: a sender that is
- * refused may not repeat a signal, and the task that it would end would go on.
+ * The callers of an endpoint that are authenticated in another way, or that send a signal of the provider. A sender may not
+ * repeat a refused signal, and the task that it should end would go on.
  */
 export function manyWait(): KeyWaits {
   return keyWaits(MOST_OTHERS, MOST_OTHERS);

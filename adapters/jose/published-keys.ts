@@ -23,7 +23,7 @@ export interface PublishedKeysRules {
   readonly httpsOnly: boolean;
   /** Whether keys may come from public addresses only. */
   readonly publicOnly?: boolean | undefined;
-  /** The agent that owns the keys, or the first of several with the same URI: the log names it, the records do not. */
+  /** The agent that owns the keys, or the first of several with the same URI. Only the log names it. */
   readonly agent?: AgentId | undefined;
 }
 

@@ -1,16 +1,16 @@
 /**
- * A process remembers the newest record of the ledger, to notice that its database went back in time: a backup was
- * restored under it, or a standby without the last commits took over. Then the database has lost blocks, ends of tasks
- * and spent assertions, and no decision may rest on it.
+ * A process remembers the newest record of the ledger, to notice that its database went back in time. A backup was restored
+ * under it, or a standby without the last commits took over. Then the database has lost blocks, ends of tasks and spent
+ * assertions, and no decision may rest on it.
  *
  * The rule, which both databases follow:
  *
  * 1. After each commit, and when it reads the newest record, the process calls `saw` with the record. The memory keeps
  *    the record with the highest number.
- * 2. When the database may be another than before, the process looks for the record of `newest` before it decides or
- *    reads anything there. SQLite looks after a commit of another process, Postgres on each new connection.
+ * 2. When the database may be another one, the process looks for the record of `newest` before it decides or reads
+ *    anything there. SQLite looks after a commit of another process, Postgres on each new connection.
  * 3. If `isMissing` says so, it calls `missing`. From then on `wentBack` is true until the process ends, even if the
- *    record comes back: every call but readiness is refused, and readiness answers WENT_BACK.
+ *    record comes back. Every call but readiness is refused, and readiness answers WENT_BACK.
  *
  * A record is identified by number and hash: after a restore, another record may get the number. The hash is over all its
  * columns, and each engine makes its own.

@@ -14,7 +14,7 @@ interface Notifying {
 /** Notices of one read. */
 const BATCH_SIZE = 20;
 
-/** A person gets one notice in this time. What comes meanwhile, and still waits at its end, is told by one notice then. */
+/** A person gets one notice in this time. At its end one notice follows for the approvals that came meanwhile and still wait. */
 const SECONDS_BETWEEN = 60;
 
 /** Longer than the receiver may take to answer: no other instance sends a claimed notice meanwhile. */

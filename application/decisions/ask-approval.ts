@@ -2,8 +2,8 @@
  * A tool server asks whether an action of a task is approved (`POST /oauth2/approval`). The same decision uses up a yes, and
  * opens an approval if none is open. A tool server polls by asking again. It learns of each yes once.
  *
- * The row of an open approval counts only if the ledger has the same: a yes is used only if its `approval.granted` is there,
- * and no `approval.used` (domain/approvals/approval-records.ts).
+ * The row of an open approval counts only if the ledger agrees. A yes is used only if the ledger has its `approval.granted` and
+ * no `approval.used` (domain/approvals/approval-records.ts).
  */
 
 import { type Approval, approvalDetail, isOpen, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
@@ -66,12 +66,12 @@ export type AskVerdict =
   /** This very decision used it up. */
   | { readonly kind: 'granted'; readonly approvalId: ApprovalId; readonly approvedAt: Instant }
   | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
-  /** The open approval, or its task, is not as the ledger has it. Nothing was written but that the request was accepted. */
+  /** The open approval, or its task, differs from the ledger. Only the acceptance of the request was written. */
   | { readonly kind: 'altered'; readonly difference: Difference }
   /** Nothing was written. */
   | { readonly kind: 'replayed' }
   | { readonly kind: 'too_many_pending' }
-  /** `isRecorded`: this decision recorded it, with names. That happens once in the hour. */
+  /** `isRecorded`: this decision recorded the refusal with names, which happens once an hour. */
   | { readonly kind: 'too_many_questions'; readonly retryAfter: number; readonly isRecorded: boolean };
 
 export const askApproval = decision({
@@ -154,7 +154,7 @@ function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
 }
 
 /**
- * An approval that is over may differ: its state can only refuse, or lead to a new question. Its records may have been
+ * A closed approval is not compared: its state can only refuse the call, or lead to a new question. Its records may have been
  * archived.
  */
 function differenceOf(

@@ -1,8 +1,8 @@
 /**
  * Archives months of the ledger, oldest first (specification "Ledger and seal", `audit-archive`). Each month is
- * exported, read back and recorded before it is dropped, and a checkpoint that verifies has sealed the record: the record is
- * all that vouches for the missing month (domain/ledger/archived-part.ts). The service seals it, so a run waits for its next
- * pass. Only records in a verified export are dropped. Every step can be repeated: a file and a record that an interrupted
+ * exported, read back and recorded before it is dropped. A checkpoint that verifies must have sealed the record, because the
+ * record alone vouches for the missing month (domain/ledger/archived-part.ts). The service seals it, so a run waits for the
+ * next pass. Only records in a verified export are dropped. Every step can be repeated: a file and a record that an interrupted
  * run left are used if they are equal.
  *
  * An export begins after the checkpoint with which the previous export ended. It ends with the checkpoint that covers

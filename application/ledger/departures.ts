@@ -1,7 +1,7 @@
 /**
- * The checkpoints of a verification whose records have left the ledger. A record says so that a later checkpoint seals. So a
- * checkpoint is excused by a record that is not verified yet, and the end of the verification judges it anew, by verified
- * records alone: a record vouches only if its own checkpoint was compared with its records.
+ * The checkpoints of a verification whose records have left the ledger. An `audit.archived` record under a later checkpoint says
+ * so. When a verification meets such a checkpoint, this record is not verified yet. So the end of the verification judges the
+ * checkpoint anew. Then a record vouches only if its own checkpoint was compared with its records.
  */
 
 import {
@@ -73,14 +73,14 @@ export async function departures(reading: DeparturesReading): Promise<Departures
 
 const RECORDS_AT_ONCE = 500;
 
-/** What may have left by a record: a month has its record before it leaves. */
+/** The two parts that may have left by a record: with its own month, and without it. The record precedes the drop of the month. */
 function partsOf(claim: ArchivedPart | undefined): readonly ArchivedPart[] {
   return claim === undefined ? [] : [claim, withoutOwnMonth(claim)].filter((part) => part !== undefined);
 }
 
 /**
- * The remaining records of a checkpoint cannot be verified. So they must be of a month that stays, and the signed times must
- * show that the checkpoint reaches across the end of the archived part.
+ * The remaining records of a checkpoint cannot be verified. So they must be of a month that stays. The signed times must show
+ * that the checkpoint reaches across the end of the archived part.
  */
 async function isNamed(
   { ledger, turn }: DeparturesReading,

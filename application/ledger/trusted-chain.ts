@@ -33,8 +33,8 @@ export interface TrustedChain {
   /** Remembers the number that two unsealed records have; `undefined` if a pass found none. */
   foundTwice(seq: number | undefined): void;
   /**
-   * The newest known checkpoint, and in sentences: why the last examination did not trust the ledger, and why the last pass could
-   * not seal the records after it.
+   * The newest known checkpoint, and two sentences: why the last examination did not trust the ledger (`distrust`), and why the
+   * last pass could not seal the records after it (`unsealable`).
    */
   state(): {
     readonly known: Checkpoint | undefined;

@@ -40,12 +40,12 @@ export interface TaskApproval extends Approval {
  * while it sends one, another instance sends it after the claim.
  */
 export interface ApprovalNotices {
-  /** Up to `limit` notices that are due at `now`, and none of a person while one of theirs is due later. */
+  /** Up to `limit` notices that are due at `now`, without those of persons who also have one that is due later. */
   due(question: { readonly now: Instant; readonly limit: number }): Promise<readonly ApprovalNotice[]>;
 
   /**
-   * Makes all notices of the person that are due at `now` due again at `until`. Returns false if there are none, or one of
-   * theirs is due later: another instance has claimed it, or the person was told a moment ago.
+   * Claims all notices of the person that are due at `now`: they become due again at `until`. Returns false if no notice is due.
+   * Also if one of the person is due later: another instance has claimed it, or has just sent one.
    */
   claim(claim: { readonly sponsorKey: SponsorKey; readonly now: Instant; readonly until: Instant }): Promise<boolean>;
 
@@ -69,7 +69,7 @@ export interface ApprovalNotice {
   readonly dueAt: Instant;
   /** Failed attempts so far. */
   readonly failures: number;
-  /** Whether the approval still waits for the person, who was not told of it yet. */
+  /** Whether the approval still waits, and no notice of it was sent yet. */
   readonly isWaiting: boolean;
 }
 

@@ -48,8 +48,8 @@ export interface SigningKeys {
 }
 
 /**
- * A caller that waits for keys to be fetched holds no permit of the concurrency limiter: the token that it sent may be
- * forged. Each `verify` below therefore takes the permit of the request, and pauses it for the time of the wait.
+ * The permit of a request, of the concurrency limiter. A caller must not hold it while keys are fetched, because its token may be
+ * forged. Each `verify` below therefore gets the permit, and pauses it during the wait.
  */
 export type HeldPermit = Pick<Permit, 'pause'> | undefined;
 

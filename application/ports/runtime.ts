@@ -21,8 +21,8 @@ export interface SharedTime {
    */
   earliest(): Instant | Promise<Instant>;
   /**
-   * The latest time that no doubtful clock says. Without a doubt: `latest`. A clock is doubtful if it was set within the last
-   * minute; both are if they differ too much. What only a doubtful clock finds expired is refused for now, not as expired.
+   * The latest time by the clocks that are not in doubt; `latest` if none is in doubt. A clock is in doubt for a minute after it
+   * was set. Both are while they differ too much. What only a clock in doubt finds expired is refused as temporarily unavailable.
    */
   undoubted(): Instant | Promise<Instant>;
 }

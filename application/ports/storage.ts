@@ -179,9 +179,9 @@ export interface StorageCondition {
   link(): Promise<DatabaseLink | undefined>;
   schema(): Promise<'current' | 'absent' | 'behind' | 'ahead'>;
   /**
-   * How the schema differs from the one that the migrations of this release make, without what `guards` and `role` compare:
-   * tables, columns, keys, constraints, unique indexes, triggers. For example `the column title of the table approvals is
-   * missing`. Asked only if `schema` is current.
+   * How the schema differs from the one that the migrations of this release make: tables, columns, keys, constraints, unique
+   * indexes, triggers. For example `the column title of the table approvals is missing`. `guards` and `role` compare the rest.
+   * Asked only if `schema` is current.
    */
   schemaDifferences(): Promise<readonly string[]>;
   /** The database's own clock; `undefined` if it has none. */

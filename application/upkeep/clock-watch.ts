@@ -218,7 +218,7 @@ function datingOf(clocks: TwoClocks): Instant {
   return clocks.own <= clocks.otherAtMost ? clocks.own : earliestOf(clocks);
 }
 
-/** Without a clock of the database, both times are by the clock that was set. */
+/** Without a clock of the database, both times come from the clock that was set. */
 function undoubtedOf({ course, reading, databaseTime }: Watched, clocks: TwoClocks): Instant {
   if (differsTooMuch(reading?.ahead ?? 0)) return earliestOf(clocks);
   if (course.isSteady) return latestOf(clocks);

@@ -461,7 +461,7 @@ export const catalogue = {
   'Service:Tasks:Purpose': defaulted(
     'off',
     choice('off', 'accept', 'require'),
-    "Whether an agent may (`accept`) or must (`require`) state the purpose of a task at the exchange: `purpose`, 1 to 300 characters. One of blanks only is none. `/me` and the console show it as the agent's words, and the ledger has a hash of it: `purpose.stated`. It is deleted with the task. With `off` the parameter is ignored.",
+    "Whether an agent may (`accept`) or must (`require`) state the purpose of a task at the exchange: `purpose`, 1 to 300 characters. A blank one counts as absent. `/me` and the console show it as the agent's words, and the ledger has a hash of it: `purpose.stated`. It is deleted with the task. With `off` the parameter is ignored.",
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

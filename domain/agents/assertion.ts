@@ -50,7 +50,7 @@ interface ExpectedAssertion {
    * of the two has passed its end, so no instance accepts an assertion again (supplement "Clocks").
    */
   readonly latest: Instant;
-  /** At most `latest`: the latest time that no doubtful clock says. */
+  /** The latest time by the clocks that are not in doubt. Never later than `latest`. */
   readonly undoubted: Instant;
 }
 

@@ -69,8 +69,8 @@ export function archivedPart(record: ArchivingRecord): ArchivedPart | undefined 
 }
 
 /**
- * The part without its own month, which has a record before it leaves. So until it has left, this is what has left.
- * `undefined` if that is nothing.
+ * The part without the record's own month. The record precedes the drop of that month, so until then this part is what has left.
+ * `undefined` if nothing has left.
  */
 export function withoutOwnMonth({ record, months }: ArchivedPart): ArchivedPart | undefined {
   const [earlier, own] = [months.slice(0, -1), months.at(-1)];
@@ -89,7 +89,7 @@ function isLarger(one: ArchivedPart, other: ArchivedPart): boolean {
   return one.before === other.before ? one.record.seq > other.record.seq : one.before > other.before;
 }
 
-/** The largest part that a sealed record names. By its number alone: whoever reads a record has to verify its checkpoint. */
+/** The largest part that a sealed record names. "Sealed" by its number alone: the caller has to verify the checkpoint. */
 export function sealedPart(records: readonly LedgerRecord[]): ArchivedPart | undefined {
   return largestPart(
     records.filter(({ checkpoint }) => checkpoint !== undefined).map((record) => archivedPart(record)),
@@ -107,8 +107,8 @@ export function namesCheckpoint(
 }
 
 /**
- * Whether a checkpoint of the part may still have records: only one across the end of the last month, as the signed times
- * show. Its records must be of a month that stays.
+ * Whether a checkpoint of the part may still have records. Only a checkpoint across the end of the last month may, by the signed
+ * times. Its records must be of a month that stays.
  */
 export function mayKeepRecords(
   { before }: ArchivedPart,
@@ -119,8 +119,8 @@ export function mayKeepRecords(
 }
 
 /**
- * All that left before a month, from checkpoint 1; `undefined` if the records contradict each other. A month that an earlier
- * release archived has its own record, which may have left with a later month: what no record names is one entry.
+ * All that left before a month, from checkpoint 1; `undefined` if the records contradict each other. Records of
+ * an earlier release name one month each, and may have left with a later month. Months that no record names are one entry.
  */
 export function departedBefore(parts: readonly ArchivedPart[], month: Month): readonly DepartedMonth[] | undefined {
   const named = new Map<Month, DepartedMonth>();

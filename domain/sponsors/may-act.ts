@@ -46,7 +46,7 @@ export function namesThisAgent(
   issuers: readonly (string | undefined)[],
 ): boolean {
   if (issuer !== undefined && !issuers.some((known) => known === issuer)) return false;
-  // A name of ours is for that agent alone, whatever stands beside it (supplement "Subject tokens").
+  // A `sub` with our prefix names one agent, and the other members are not compared (supplement "Subject tokens").
   if (sub !== undefined && namesAgent(sub)) return sub === agentSubject(agentId);
   if (sub === agentId) return true;
   return mayActNames.some(

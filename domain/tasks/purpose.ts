@@ -19,7 +19,7 @@ export interface StatedPurpose {
 }
 
 /**
- * The problem of a text that is no purpose, worded to follow its name. Format characters are accepted: pages isolate them. A
+ * Why a text cannot be a purpose, worded to follow the name of the parameter. Format characters are accepted: pages isolate them. A
  * lone surrogate could not be stored.
  */
 export function purposeProblem(text: string): string | undefined {
@@ -32,7 +32,7 @@ export function purposeDetail(hash: string): string {
   return `sha256=${hash}`;
 }
 
-/** Compares a stored purpose with the record of the task. `undefined` if it is the recorded one. */
+/** Compares a stored purpose with its `purpose.stated` record. Returns `undefined` if both agree. */
 export function differenceOfPurpose(
   digest: (text: string) => string,
   { taskId, agentId, sponsor, words, salt }: StatedPurpose & Pick<Task, 'taskId' | 'agentId' | 'sponsor'>,

@@ -36,7 +36,7 @@ const CLAIMS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Compares every claim with the task, in the form in which the service writes it: no claim may say more than the task. The
+ * Compares every claim with the task, in the form in which the service writes it. No claim may say more than the task. The
  * caller has compared `iss` and read `jti`.
  *
  * These differ between the tokens of a task, and are checked only for their form: `iat`; `act.instance`, which the agent chose

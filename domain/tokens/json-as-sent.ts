@@ -1,11 +1,11 @@
 /**
- * JSON with its numbers as they were sent. A double keeps neither the two decimals of `1.10` nor the digits that it rounds,
- * and a person who approves an amount has to read what the next reader finds.
+ * JSON with its numbers as they were sent. A double loses the second decimal of `1.10`, and the digits that it rounds. A person
+ * who approves an amount must read the number that the next reader reads.
  */
 
 import { endOfString } from './strict-json.ts';
 
-/** A number with its text. The member is no own one: a path through the JSON finds none in a number. */
+/** A number with its text. `text` is a getter, so that a path through the JSON finds no own member in a number. */
 export class SentNumber {
   readonly #text: string;
 
@@ -27,14 +27,14 @@ export function isSentObject(value: SentJson | undefined): value is SentObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof SentNumber);
 }
 
-/** @param text JSON that the strict reader has read, so it is well-formed, and not deep */
+/** @param text JSON that the strict reader has accepted: it is well-formed and not deep */
 export function readAsSent(text: string): SentJson {
   let at = 0;
   const next = (): string => {
     while (/\s/.test(text.charAt(at))) at += 1;
     return text.charAt(at);
   };
-  /** What lies between the brackets, which begin at the cursor. */
+  /** The items between the brackets; the cursor is at the opening bracket. */
   const items = <Item>(end: string, item: () => Item): readonly Item[] => {
     const found: Item[] = [];
     at += 1;
@@ -87,8 +87,8 @@ export function writeAsSent(value: SentJson): string {
 }
 
 /**
- * Whether the number is the one that a double has, written in any way: `0.1`, `1.10` and `1e2` are. `-0`, `1e-400` and
- * `0.10000000000000000555` are not: other readers find another value.
+ * Whether a double keeps the decimal value of the number, however it is written. `0.1`, `1.10` and `1e2` pass. `-0`, `1e-400` and
+ * `0.10000000000000000555` do not: other readers find another value.
  */
 export function isHeldByDouble(number: string): boolean {
   const double = Number(number);

@@ -5,7 +5,7 @@ import { isLine } from '../../domain/approvals/approval-request.ts';
 import { parseReason } from '../../domain/operators/reason.ts';
 import { isBlank, visibleExcerpt, visibleJson, visibleText, visibleWords } from '../../domain/visible.ts';
 
-/** Characters that are blank or that only change their neighbours, and what stands beside them in words. */
+/** Characters that are blank or that only change their neighbours, and their neighbours in words. */
 const odd = fc.constantFrom(
   ...'\u202e\u200b\u2066\ufeff\u00ad\u001b\u0085\u2028\u3164\u2800\n"\\é \u00a0\u202f\u3000\u200c\u200d\u200f\ufe0e\ufe0f\u180b',
   ...[

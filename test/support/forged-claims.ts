@@ -1,4 +1,4 @@
-/** The claims of a task token as somebody with the signing key would change them: each claim in at least five forms. */
+/** The claims of a task token as an attacker with the signing key would change them: each claim in at least five forms. */
 
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 

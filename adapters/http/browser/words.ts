@@ -4,8 +4,8 @@ import { visibleWords } from '../../../domain/visible.ts';
 import { type Html, html } from './html.ts';
 
 /**
- * Words from elsewhere. What a reader would not see is shown by its number. Letters of a script that is written from right to
- * left are isolated, so that they do not reorder the words beside them.
+ * Words from elsewhere. Hidden characters are shown by their numbers. Text from right to left is isolated, so that it does not
+ * reorder the words beside it.
  */
 export function isolated(text: string): Html {
   return html`<bdi>${visibleWords(text)}</bdi>`;

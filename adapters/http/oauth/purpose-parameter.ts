@@ -9,8 +9,8 @@ import { missing } from './parameter-faults.ts';
 export const PURPOSE = 'purpose';
 
 /**
- * With `off` the parameter is an unknown one, which is ignored (RFC 6749 §3.2). A purpose of which a reader sees nothing is none, as
- * an empty one (supplement "Subject tokens").
+ * With `off` the parameter is an unknown one, which is ignored (RFC 6749 §3.2). A blank purpose counts as absent, like an empty
+ * one (supplement "Subject tokens").
  */
 export function readPurpose(form: Form, mode: PurposeMode): Outcome<string | undefined> {
   if (mode === 'off') return allowed(undefined);

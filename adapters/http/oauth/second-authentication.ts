@@ -1,14 +1,14 @@
 /**
- * RFC 6749 §2.3: a client must not use more than one way of authentication in a request. A proxy or a library that adds one
- * might otherwise let another client's name into logs and limits in front of the service.
+ * RFC 6749 §2.3: a client must not use more than one way of authentication in a request. A proxy in front
+ * might otherwise log or limit the request under the name of another client.
  */
 
 import { type Denied, denied } from '../../../application/outcome.ts';
 import type { Form } from './form.ts';
 
 /**
- * The refusal of a request that is signed, and has a `client_secret` or an `Authorization` header as well. Without a value they
- * are omitted, as every parameter.
+ * Refuses a signed request that also has a `client_secret` or an `Authorization` header. Both count as absent without a value,
+ * as every parameter does.
  *
  * @param signed the parameters by which a client of this endpoint authenticates
  */

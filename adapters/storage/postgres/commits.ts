@@ -1,17 +1,17 @@
 /**
- * Commits whose answer counts. If an administrator cancels a commit's wait for the synchronous standby, Postgres completes
- * the commit with a warning: it is on this server only, and a failover may lose it. So a commit that was answered with a
- * warning, of whatever cause, counts as one without an answer.
+ * Finds commits that Postgres answered with a warning. If an administrator cancels a commit's wait for the synchronous standby,
+ * Postgres completes the commit with a warning. The commit is then on this server only, and a failover may lose it. So a commit
+ * with a warning, whatever the cause, counts as a commit without an answer.
  *
- * The driver gives the severity in the language of the server. So a notice is also told by its SQLSTATE: that of a warning
- * is never 00000, unless its author chose it; that of a lower level is (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ * The driver gives the severity in the language of the server, so the SQLSTATE decides too. A notice below a warning has 00000.
+ * A warning has another one, unless its author chose 00000 (https://www.postgresql.org/docs/current/errcodes-appendix.html).
  */
 
 import type pg from 'pg';
 import { CommitWarned } from './errors.ts';
 
 /**
- * The settings of each session that commits, also under another default of the role, the database or the server, and under a
+ * The settings of each session that commits. They win over the defaults of the role, the database and the server, and over a
  * later reload. A role that hides warnings would hide those of commits.
  */
 export const COMMIT_SETTINGS = `set client_min_messages to warning;
@@ -32,8 +32,8 @@ export function watchCommits(client: pg.ClientBase): void {
 }
 
 /**
- * Sends a statement that may precede a commit, also in one packet with it. The driver calls back before it reads the answer
- * to the next statement, so a warning of this one does not count as one of the commit.
+ * Sends a statement that may precede a commit, also in one packet with it. A warning of this statement does not count as one of
+ * the commit: the driver calls back before it reads the answer to the next statement.
  */
 export function send<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,

@@ -89,8 +89,8 @@ interface MemoryRow {
 const MOST = Number.MAX_SAFE_INTEGER;
 
 /**
- * The record with the remembered number ($1; if two records have it, then the one with the remembered hash, $2), and the newest
- * record.
+ * The record with the remembered number ($1), and the newest record. If two records have that number, the one with the
+ * remembered hash ($2).
  */
 const remembered = {
   name: 'remembered_records',

@@ -1,8 +1,8 @@
 /**
  * Checks whether Postgres can take decisions. It must answer, accept writes and have the current schema. The ledger must
- * have this month's partition, and its sequence must be ahead of its records. If it has all that, but the decisions of this
- * process fail, or a lock keeps the check waiting, the replica is `Degraded`. The check has its own connections with
- * short limits. A page with a wrong checksum in the last hour is `Degraded` too. Concurrent checks share one run.
+ * have this month's partition, and its sequence must be ahead of its records. The replica is `Degraded`
+ * if the decisions of this process fail, if a lock keeps the check waiting, or if a page had a wrong checksum in the last hour.
+ * The check has its own connections with short limits. Concurrent checks share one run.
  */
 
 import pg from 'pg';

@@ -118,8 +118,8 @@ interface NoticeRow {
 }
 
 /**
- * A person gets one notice a minute, so a row that is due later holds up all others of this person: one that an instance is
- * sending, one that the receiver did not take, or one that was sent a moment ago.
+ * A person gets one notice a minute. So a row that is due later delays all others of this person. An instance is sending it, the
+ * receiver did not take it, or it was sent a moment ago.
  */
 const noneLater = (sponsorKey: string) => `not exists (
         select 1 from approval_notices o

@@ -93,7 +93,7 @@ function readApproval(row: ApprovalRow): Approval {
   };
 }
 
-/** Stands for text that is no list of lines. No request has a line without a label, so no commitment fits. */
+/** Replaces text that is not a list of lines. No request has a line without a label, so no commitment fits. */
 const UNREADABLE: readonly ApprovalLine[] = [{ label: '', value: '' }];
 
 /** The owner of the database can store any text. */

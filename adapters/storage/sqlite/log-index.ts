@@ -1,10 +1,10 @@
 /**
- * Reads what SQLite itself knows of its write-ahead log: the first bytes of the `-shm`, which every SQLite process updates
- * with each commit and each checkpoint, and the header of the `-wal`. Only fields of the published format are read
+ * Reads what SQLite itself knows of its write-ahead log: the header of the `-wal`, and the first bytes of the `-shm`. Every SQLite
+ * process updates these bytes with each commit and each checkpoint. Only fields of the published format are read
  * (https://sqlite.org/walformat.html, https://sqlite.org/fileformat2.html#walformat).
  *
- * SQLite's locks are locks of the process on the `-shm`: the system drops all of them when the process closes any of its
- * descriptors of that file. So the descriptor is closed only once SQLite has removed the `-shm`.
+ * SQLite's locks are locks of the process on the `-shm`. The system drops all of them when the process closes any descriptor of
+ * that file. So the descriptor is closed only once SQLite has removed the `-shm`.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';

@@ -7,8 +7,7 @@
  * effects (effects.ts) and appends records (append.ts). Queries run through ask.ts.
  *
  * Decisions are refused if the file was replaced (opened-file.ts), overwritten (overwritten-file.ts), restored from a backup
- * (remembered-ledger.ts) or
- * damaged (damaged-file.ts). serving-mark.ts notices a second service.
+ * (remembered-ledger.ts) or damaged (damaged-file.ts). A second service is noticed by serving-mark.ts.
  */
 
 import type { Decision } from '../../../application/decisions/decision.ts';

@@ -11,9 +11,11 @@
  *
  * Every other change is one that SQLite does not know of. From then on `wasOverwritten` is true until the process ends.
  *
- * Limits: a change that begins and ends during a checkpoint of this thread is noticed only if it leaves a file of another
- * size. Before Linux 6.13 the time of a file moves in steps of up to 10 ms: a change of the same size within such a step
- * after a write of this thread is not noticed. Nor is a change in the middle of the `-wal`, before its last frame.
+ * Some changes are not noticed:
+ *
+ * - one that begins and ends during a checkpoint of this thread, and leaves the size of the file as it was;
+ * - before Linux 6.13, one of the same size within 10 ms after a write of this thread: file times move in such steps;
+ * - one in the middle of the `-wal`, before its last frame.
  */
 
 import { realpathSync, type Stats, statSync } from 'node:fs';

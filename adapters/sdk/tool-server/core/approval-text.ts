@@ -58,8 +58,8 @@ export interface McpCall {
 export type DescribeCall<Call> = (call: Call) => ApprovalText | false | Promise<ApprovalText | false>;
 
 /**
- * As `DescribeCall`. It also gets the JSON of the call as it was sent, `undefined` without one, and may say why it refuses the
- * call.
+ * As `DescribeCall`. It also gets the JSON of the call as it was sent, or `undefined` without JSON. It may say why it refuses
+ * the call.
  */
 export type DescribeSentCall<Call> = (call: Call, sent: SentJson | undefined) => Described | Promise<Described>;
 type Described = ApprovalText | false | RefusedCall;
@@ -92,8 +92,8 @@ export const CALL_TO_APPROVE = optionsOf({
 } satisfies Checks<CallToApprove>);
 
 /**
- * The call to approve. Its text is checked before the request is signed. A number that a double rounds is refused: the lines
- * have the rounded one, and the next reader of the call may find another.
+ * The call to approve. Its text is checked before the request is signed. A number that a double rounds is refused:
+ * the lines have the rounded number, and the next reader of the call may read another one.
  *
  * @param call is frozen
  * @param sent the JSON of the call as it was sent; `undefined` without one

@@ -1,7 +1,7 @@
 /**
- * The calls that a person approved and that run now. While one of a session runs, its server must not ask the client: what the
- * person read is what runs. In revisions before 2026-07-28 a server can send requests of its own on any stream of the session.
- * Each is answered with an error, and so is a response that the client sends.
+ * The approved calls that run now. While one runs, the server of its session must not ask the client: what the person read is
+ * what runs. In revisions before 2026-07-28 a server can send requests to its client on any stream of the session. The guard
+ * answers each with an error. The server also gets an error in place of each response of the client.
  */
 
 import type { TaskTokenClaims } from './claims.ts';
@@ -20,13 +20,13 @@ export interface CallsOfSession {
 
 export interface ApprovedCall {
   readonly id: unknown;
-  /** The server has answered it. Only its own stream shows that: another message of the client can have the same id. */
+  /** The server has answered it. Only the stream of this call shows that: another message of the client can have the same id. */
   end(): void;
-  /** Its answer will not be seen here, but the server may still run it, and go on with the stream on another connection. */
+  /** The client has left before the answer. The server may still run the call, and continue its stream on another connection. */
   lose(): void;
 }
 
-/** How long a call counts as running whose answer was not seen. Longer than tools run. A client begins another session earlier. */
+/** How long such a call counts as running: longer than tools run. A client can begin another session before that. */
 const LOST_MS = 60 * 60 * 1000;
 
 export function approvedCalls(): ApprovedCalls {
@@ -54,10 +54,10 @@ export function approvedCalls(): ApprovedCalls {
   };
 }
 
-/** As a client answers that has no such method (JSON-RPC 2.0 §5.1). */
+/** "Method not found", the answer of a client without this method (JSON-RPC 2.0 §5.1). */
 const NO_METHOD = -32601;
 
-/** The answer to a request of the server, and the server's message in place of a client's response. */
+/** Answers a request of the server, and replaces a response of the client. */
 export function refusedToServer(id: unknown): object {
   const message = 'A person approved a call as it is: the server must not ask its client while this call runs.';
   return { jsonrpc: '2.0', id, error: { code: NO_METHOD, message } };

@@ -1,6 +1,6 @@
 /**
- * Limits the parts of a JSON text before it is parsed. Parsing, comparing, sorting and freezing cost time for each part: a
- * body of 1 MiB can have 95,000 members, and would block all other requests for a third of a second.
+ * Limits the parts of a JSON text before it is parsed. Parsing, comparing, sorting and freezing cost time for each part. A body
+ * of 1 MiB can have 95,000 members, which block all other requests for a third of a second.
  */
 
 /** Members of objects, objects and lists together. Calls of tools have dozens. */
@@ -8,9 +8,9 @@ const MAX_PARTS = 10_000;
 /** Items of lists: an embedding has some thousand numbers. */
 const MAX_ITEMS = 100_000;
 
-/** Whether the text has too many parts. Of text that is no JSON, the answer says nothing. */
+/** Whether the text has too many parts. The answer means nothing if the text is not JSON. */
 export function hasTooManyParts(text: string): boolean {
-  // Each part takes a sign and more.
+  // Each part takes at least one character.
   if (text.length <= MAX_PARTS) return false;
   let parts = 0;
   let items = 0;

@@ -40,13 +40,13 @@ export interface McpBody {
 export interface AllowedMessage {
   readonly claims: TaskTokenClaims;
   /**
-   * What the server gets in place of the message that was sent: of a call that a person approved, what was approved; and an
-   * error in place of a response, while such a call of the session runs.
+   * The message for the server in place of the one that was sent. For an approved call: the call as it was approved. For a
+   * response, while an approved call of the session runs: an error.
    */
   readonly instead: object | undefined;
   /** The calls of this session. */
   readonly calls: CallsOfSession;
-  /** The call of this request, if a person approved it. The caller says when it is over. */
+  /** The call of this request, if a person approved it. The caller ends it. */
   readonly call: ApprovedCall | undefined;
 }
 

@@ -2,12 +2,16 @@
  * The exports of `@mandate/tool-server`: the tool-server contract (specification), without a web framework. For each
  * request, a tool server decides whether the task token allows an agent to act for a person.
  *
- * The steps of a decision about a request (access-request.ts): bearer-token.ts reads the token. verify-token.ts checks its
- * signature, with the keys of control-plane-keys.ts, and claims.ts its claims. The claims must satisfy the route's policy
- * (policy.ts). status-lists.ts or an introspection (control-plane.ts) says whether the task has ended. access-event.ts makes the
- * event. Each refusal is an entry of refusal.ts. The folders beside this one bind the decision to Express, Fastify and
- * MCP. If the policy asks for an approval, approvals.ts asks the control plane whether the person approves the call
- * (approval-text.ts) whose digest (call-digest.ts) the server computed.
+ * The steps of a decision about a request (access-request.ts):
+ *
+ * 1. bearer-token.ts reads the token. verify-token.ts checks its signature (control-plane-keys.ts) and its claims (claims.ts).
+ * 2. The claims must satisfy the route's policy (policy.ts).
+ * 3. status-lists.ts or an introspection (control-plane.ts) says whether the task has ended.
+ * 4. If the policy asks for an approval, approvals.ts asks the control plane. It sends the description of the call
+ *    (approval-text.ts), and its digest (call-digest.ts).
+ * 5. access-event.ts makes the event. Each refusal is an entry of refusal.ts.
+ *
+ * The folders beside this one bind the decision to Express, Fastify and MCP.
  */
 
 import type { Claims } from '../../../../domain/tokens/claims.ts';

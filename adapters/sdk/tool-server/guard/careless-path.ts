@@ -1,17 +1,19 @@
 /**
- * A path as the most careless server compares it: decoded until nothing changes, without letter case, parameters, query and
- * fragment, without dots and spaces at the end of each segment (Windows), and without empty segments. Such a server can serve
- * one route for two paths.
+ * Normalizes a path as the most careless server would. Such a server can serve one route for two paths. The result:
+ *
+ * - is decoded until nothing changes, and in lower case;
+ * - has no parameters, no query and no fragment;
+ * - has no dots or spaces at the end of a segment (Windows), and no empty segments.
  */
 
 import { folded } from './lookalikes.ts';
 
-/** Far more than a server does. */
+/** Far more rounds than any server decodes. */
 const MAX_DECODED = 16;
 
 /**
  * @param path of `pathOfTarget`, or of the guard's file
- * @returns without a slash at its end; `undefined` if it is escaped so often that nobody can mean it
+ * @returns without a slash at its end; `undefined` if it is escaped more often than `MAX_DECODED`
  */
 export function carelessPath(path: string): string | undefined {
   const decoded = decodedWhole(path);
@@ -30,7 +32,7 @@ export function carelessPath(path: string): string | undefined {
     .join('');
 }
 
-/** Decodes again and again: `%2561` is `%61`, and then `a`. Some servers decode twice. */
+/** Some servers decode twice: `%2561` becomes `%61`, and then `a`. */
 function decodedWhole(path: string): string | undefined {
   let text = path;
   for (let times = 0; times < MAX_DECODED; times += 1) {
@@ -42,7 +44,7 @@ function decodedWhole(path: string): string | undefined {
   return undefined;
 }
 
-/** The octets of an escape that are no UTF-8 stay. `%uXXXX` is that of old Microsoft servers. */
+/** Escaped octets that are not UTF-8 stay. Old Microsoft servers decode `%uXXXX`. */
 function decodedOnce(text: string): string {
   return text
     .replaceAll(/%u([0-9a-f]{4})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
@@ -57,7 +59,7 @@ function decodedOctets(octets: string): string {
   }
 }
 
-/** Windows ignores them. A loop: a pattern that ends in `[. ]+$` would search long runs again from each of their signs. */
+/** Windows ignores them. A loop, because the pattern `[. ]+$` takes time by the square of the length of a run. */
 function withoutDotsAtEnd(segment: string): string {
   let end = segment.length;
   while (end > 0 && /[.\s]/.test(segment.charAt(end - 1))) end -= 1;

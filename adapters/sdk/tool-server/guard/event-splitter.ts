@@ -3,12 +3,13 @@
 export interface EventSplitter {
   /** @returns the whole events, each with the blank line at its end */
   take(chunk: Buffer): Buffer[];
-  /** The length of the event that has begun. */
+  /** The bytes of the incomplete event. */
   held(): number;
   /**
-   * Gives up an event that has begun, if it is longer than this. The rest of it comes as the next event.
+   * Returns the bytes of the incomplete event if they are more than `longest`, and holds them no longer. `take` returns the rest
+   * of this event as the next one.
    *
-   * @param longest by default longer than most events
+   * @param longest in bytes; the default is longer than most events
    */
   release(longest?: number): Buffer;
 }

@@ -1,7 +1,7 @@
 /**
- * Limits how many bodies the guard holds: at `mcp.path`, and at a route with an approval. A body is held from the check of its
- * token until the upstream has it, or the request is over. An agent gets at most as many permits as remain free, so one agent
- * alone takes half of them.
+ * Limits the bodies that the guard holds in memory, at `mcp.path` and at routes with an approval. A body takes a permit after the
+ * check of its token. It keeps the permit until the upstream has the body, or the request ends. An agent may hold no more permits
+ * than remain free, so one agent alone gets half of them.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,10 +9,10 @@ import type { TaskTokenClaims } from '../core/claims.ts';
 
 export interface HeldBodies {
   /**
-   * Takes a permit for the body of this request. It is given back with the response or the connection, or before.
+   * Takes a permit for the body of this request. The end of the response or of the connection releases it.
    *
-   * @param most of the file that the request is decided by
-   * @returns gives the permit back; `undefined` if there is none
+   * @param most `max_held_bodies` of the file under which the request is decided
+   * @returns releases the permit earlier; `undefined` if no permit is free
    */
   hold(claims: TaskTokenClaims, most: number, request: IncomingMessage, response: ServerResponse): Release | undefined;
 }
@@ -41,7 +41,7 @@ export function heldBodies(): HeldBodies {
         socket.off('close', release);
         add(caller, -1);
       };
-      // A response that waits for an earlier one of its connection has no event of its own.
+      // A pipelined response that waits for an earlier one does not emit `close` with its connection.
       response.on('close', release);
       socket.on('close', release);
       if (response.destroyed || socket.destroyed) release();

@@ -6,7 +6,7 @@
 import { membersOf } from '../core/mcp-message.ts';
 
 const ASCII = /^[\x20-\x7e]*$/;
-/** No text of a language has so many marks on a letter. UAX #15 calls a text without such runs stream-safe. */
+/** No language puts so many marks on a letter. UAX #15 calls a text without such runs stream-safe. */
 const LONG_RUN_OF_MARKS = /\p{M}{31}/u;
 
 /** The members of an MCP message, of its parameters and of a subscription that the guard decides by. */

@@ -1,6 +1,6 @@
 /**
- * Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream. Only of a call
- * that a person approved it sends what was approved, and an error in place of a response while such a call runs.
+ * Decides about a request at `mcp.path`. The guard reads its message, and sends the same bytes to the upstream, with two
+ * exceptions. It writes an approved call anew. While such a call runs, it replaces a response of the client by an error.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

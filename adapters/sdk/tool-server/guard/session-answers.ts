@@ -1,7 +1,7 @@
 /**
- * Reads the answers of the MCP server while a call that a person approved runs. A request of the server to its client reaches
- * nobody: the guard answers it with an error, and a ping with a result. Answers are read only if the file has a tool with an
- * approval. All other bytes are passed on as they came.
+ * Reads the answers of the MCP server while an approved call runs. The guard removes each request of the server to its client,
+ * and answers it: a ping with a result, any other with an error. It reads answers only if the file has a tool with an approval.
+ * All other bytes are passed on unchanged.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -11,15 +11,15 @@ import { headerValues } from '../core/raw-headers.ts';
 import { eventSplitter } from './event-splitter.ts';
 import { folded } from './lookalikes.ts';
 
-/** Reads one answer. `undefined` in place of bytes cuts it. */
+/** Reads one answer. It returns the bytes for the client, or `undefined` to cut the answer. */
 export interface AnswerReader {
-  /** Whether it leaves a part of the answer out, so that its length is not known. */
+  /** Whether it may remove a part of the answer: then the length is unknown when the answer begins. */
   readonly mayShorten: boolean;
   take(chunk: Buffer): Buffer | undefined;
   end(): Buffer | undefined;
 }
 
-/** A JSON answer, or an event while an approved call runs. Tools answer with pictures of some MiB. */
+/** The most bytes of a JSON answer or of one event while an approved call runs. Tools answer with pictures of some MiB. */
 const MAX_HELD = 16 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -45,7 +45,7 @@ export function sessionAnswer(
   if (calls.isRunning() && types.some((type) => /json/i.test(type))) {
     return isPlain ? jsonReader(screened, () => call?.end()) : undefined;
   }
-  // Its end is that of the call.
+  // Neither JSON nor events: the call ends with this answer.
   const end = () => {
     call?.end();
     return NOTHING;
@@ -53,7 +53,7 @@ export function sessionAnswer(
   return { mayShorten: false, take: (chunk) => chunk, end };
 }
 
-/** What may reach the client of a message or a batch; `undefined` for nothing. */
+/** `rest` is the part of a message or a batch that may reach the client; `undefined` for none. */
 interface Screened {
   readonly isWhole: boolean;
   readonly rest: unknown;
@@ -64,7 +64,7 @@ function screen(text: string, call: Approved['call'], answerServer: (message: ob
   try {
     value = JSON.parse(text);
   } catch {
-    // Another parser may read it.
+    // It is dropped, because the parser of the client may accept it.
     return { isWhole: false, rest: undefined };
   }
   const messages = Array.isArray(value) ? value : [value];
@@ -81,19 +81,19 @@ function isObject(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Some clients ignore letter case. */
+/** Some clients ignore the letter case of member names. */
 function isRequest(value: unknown): value is Message {
   if (!isObject(value)) return false;
   const names = Object.keys(value).map(folded);
   return names.includes('method') && names.includes('id');
 }
 
-/** A ping asks for nothing. Without its answer the server could close the session. */
+/** A ping is harmless, and without an answer the server could close the session. */
 function answerTo({ id, method }: Message): object {
   return method === 'ping' ? { jsonrpc: '2.0', id, result: {} } : refusedToServer(id);
 }
 
-/** Holds the whole answer: it is passed on, or cut if it has a request. */
+/** Holds the whole answer, and passes it on or, if it contains a request, cuts it. */
 function jsonReader(screened: (text: string) => Screened, onEnd: () => void): AnswerReader {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -120,13 +120,13 @@ function eventReader(calls: Approved['calls'], screened: (text: string) => Scree
     mayShorten: true,
     take(chunk) {
       const parts = splitter.take(chunk).map(passed);
-      // A longer event that has begun before the call is passed on as it comes.
+      // A long event that began before the call is passed on in pieces.
       if (calls.isRunning()) isTooLong = splitter.held() > MAX_HELD;
       else parts.push(splitter.release());
       return isTooLong ? undefined : Buffer.concat(parts);
     },
-    // The end of the stream is not that of the call: the client may go on with it on another connection. An event without its
-    // blank line is none (HTML, "Server-sent events").
+    // The call does not end with the stream, because the client may resume it on another connection. Clients ignore an
+    // event without the blank line at its end (HTML, "Server-sent events"), so it is dropped.
     end: () => (calls.isRunning() ? NOTHING : splitter.release(0)),
   };
 }

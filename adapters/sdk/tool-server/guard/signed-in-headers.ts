@@ -1,6 +1,6 @@
 /**
- * The headers in which other proxies tell a service who has signed in. A service believes them of a peer on loopback, as the
- * guard is: a client could name anybody. The guard tells who calls in its own headers, and drops these.
+ * The headers in which other proxies name the signed-in user. A service trusts them from a peer on loopback, as the guard is. So
+ * a client could name any user. The guard names the caller in its own headers, and drops these.
  */
 
 import { asVariable } from './header-name.ts';

@@ -1,5 +1,5 @@
 /**
- * Walks the source of the tool-server library and of the guard for everything that a request can fill or wait for: maps and sets
+ * Finds in the source of the tool-server library and of the guard what a request can fill or wait for: maps and sets
  * that outlive it, timers, shared waits and connections. Each is named here, with who fills it and what bounds it. A new one
  * fails this test until it has a bound, and its row in docs/guard.md if a client can fill it.
  */

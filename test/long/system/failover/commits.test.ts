@@ -25,7 +25,7 @@ describe('A commit of which Postgres says that it may be lost', function () {
     );
   const served = (mandate: Mandate) => eventually(async () => (await exchange(mandate)).status === 200, 50);
 
-  it('is answered 503, if the wait for the standby was cancelled: of seven decisions none is told as done', async () => {
+  it('is answered 503, if the wait for the standby was cancelled: none of seven decisions is answered as done', async () => {
     world = await startWorld();
     const { pair, proxy, mandate, agent } = world;
     const [task, grant] = [await exchange(mandate, 'grace'), await exchange(mandate, 'edsger')];
@@ -62,7 +62,7 @@ describe('A commit of which Postgres says that it may be lost', function () {
   });
 
   for (const weak of ['off', 'local', 'remote_write']) {
-    it(`is none of a session that began before a reload of synchronous_commit: ${weak}`, async () => {
+    it(`is no commit under a reloaded synchronous_commit, in a session that began before: ${weak}`, async () => {
       world = await startWorld();
       const { pair, proxy, mandate } = world;
       const load = startLoad(world);

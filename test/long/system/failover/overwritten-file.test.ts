@@ -49,7 +49,7 @@ describe('A SQLite file that is overwritten under the running service', function
     await source.backup(backup);
     source.close();
   };
-  /** The command of an operator, in a process of its own. */
+  /** The command of an operator, in another process. */
   const sh = (command: string) => execFileSync('sh', ['-c', command]);
   const zeros = (at: number) => {
     const file = openSync(path, 'r+');

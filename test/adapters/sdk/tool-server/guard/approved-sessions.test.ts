@@ -108,7 +108,7 @@ describe('While a call that a person approved runs', () => {
   const DONE = { jsonrpc: '2.0', id: 7, result: { content: [{ type: 'text', text: 'paid' }] } };
 
   for (const [method, params] of ASKS) {
-    it(`${method} of its stream is answered with an error, and reaches nobody`, async () => {
+    it(`${method} of its stream is answered with an error, and does not reach the client`, async () => {
       const url = await start();
       const session = await begin(url);
       const client = await pay(url, session);
@@ -134,7 +134,7 @@ describe('While a call that a person approved runs', () => {
     });
   }
 
-  it('a request of the server reaches nobody on any other stream of the session, and others are passed', async () => {
+  it('a request of the server reaches the client on no other stream of the session, and other messages are passed', async () => {
     const url = await start();
     const [session, another] = [await begin(url), await begin(url)];
     const own = await stream(url, 'GET', session);

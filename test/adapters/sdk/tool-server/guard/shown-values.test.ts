@@ -1,4 +1,4 @@
-/** The values that a person reads of a call through the proxy: each as it was sent, and none that a reader could find otherwise. */
+/** The values that a person reads of a call through the proxy: each as it was sent, and as every reader reads it. */
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
@@ -53,7 +53,7 @@ describe('The value of a line, through the proxy', () => {
     );
   const reasons = () => decided().map(([, , reason]) => reason);
 
-  it('is refused, and no person is asked, for a number that a double does not hold, also deep inside and in no line', async () => {
+  it('is refused, and no person is asked, for a number that a double rounds, also deep inside and in no line', async () => {
     for (const number of ROUNDED) {
       for (const [body, sentence] of [
         [`{"amount":${number}}`, 'The line Betrag – 金額 has a number that some readers round.'],

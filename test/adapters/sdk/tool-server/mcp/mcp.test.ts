@@ -141,7 +141,7 @@ describe('The guard of an MCP server', () => {
       expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
     });
 
-    it('does not read the body of a token that is refused: it waits for no more of it, and refuses none for its length', async () => {
+    it('does not read the body of a request whose token is refused, and neither waits for it nor compares its length', async () => {
       const expired = tokenWith({ exp: NOW - 60 });
       for (const [token, piece] of [
         [expired, '{'],
