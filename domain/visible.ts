@@ -45,8 +45,15 @@ const AMOUNT_SPACE = [
 ].join('|');
 
 const HOLDS_HIDDEN = new RegExp(HIDDEN, 'v');
-const PIECE = new RegExp(`(?<kept>${EMOJI}|${JOINER})|(?<space>${AMOUNT_SPACE})|${HIDDEN}`, 'gv');
 const ALL_BLANK = new RegExp(`^[${BLANK}]*$`, 'v');
+
+let pieces: RegExp | undefined;
+
+/** Made for the first text that needs it: listing all emoji takes 50 ms, which each command and thread would pay at its start. */
+function piece(): RegExp {
+  pieces ??= new RegExp(`(?<kept>${EMOJI}|${JOINER})|(?<space>${AMOUNT_SPACE})|${HIDDEN}`, 'gv');
+  return pieces;
+}
 
 /** Whether a reader would see nothing of the text. */
 export function isBlank(text: string): boolean {
@@ -85,7 +92,7 @@ export function visibleJson(json: string): string {
 function replaceHidden(text: string, replaced: (character: string) => string, space?: string): string {
   // The long search for emoji is for texts that need it.
   if (!HOLDS_HIDDEN.test(text)) return text;
-  return text.replace(PIECE, (piece, kept?: string, amountSpace?: string) => {
+  return text.replace(piece(), (piece, kept?: string, amountSpace?: string) => {
     if (kept !== undefined) return kept;
     return (amountSpace !== undefined ? space : undefined) ?? replaced(piece);
   });
