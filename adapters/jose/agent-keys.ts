@@ -9,6 +9,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { AGENT_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { inspectKey, type Jwk, type JwkSet, type UsableKey } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
+import { atMost } from './cache-size.ts';
 import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { type KeyAddress, type KeyWaits, keyAddress } from './key-waits.ts';
@@ -42,9 +43,9 @@ export interface FetchedAgentKeys extends Pick<AgentKeys, 'isUsable'> {
 }
 
 export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): FetchedAgentKeys {
-  const inline = new LRUCache<string, Promise<KeyRing>>({ max: MAX_AGENTS });
-  const remote = new LRUCache<string, FetchedKeys<Fetched>>({ max: MAX_AGENTS });
-  const addresses = new LRUCache<string, KeyAddress>({ max: MAX_AGENTS });
+  const inline = new LRUCache<string, Promise<KeyRing>>(atMost(MAX_AGENTS));
+  const remote = new LRUCache<string, FetchedKeys<Fetched>>(atMost(MAX_AGENTS));
+  const addresses = new LRUCache<string, KeyAddress>(atMost(MAX_AGENTS));
 
   /** Keys in a registration are imported once for each revision. */
   function importedOnce(agent: Agent, jwks: JwkSet): Promise<KeyRing> {

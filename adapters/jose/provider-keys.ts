@@ -13,6 +13,7 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { toSeconds } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { atMost } from './cache-size.ts';
 import { type Fetch, fetchedKeys, isStale } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { KeyWaits } from './key-waits.ts';
@@ -57,7 +58,7 @@ export function providerKeys(
   const published = fetchedKeys((trace) => fetchWithIssuer(metadata, fetch, trace), clock, AGES);
   // A token's hash, and the fingerprint of the key that signed it. The entry is valid while that key is published and the
   // token has not expired. It says nothing about the claims, which the caller checks each time.
-  const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
+  const verified = new LRUCache<string, string>(atMost(MAX_VERIFIED));
   let timer: NodeJS.Timeout | undefined;
 
   const verifying =

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SigningKeys } from '../../application/ports/keys.ts';
+import { atMost } from './cache-size.ts';
 import { checkpointSigner } from './checkpoint-signatures.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
 import { canSign, type PublicHalf, SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
@@ -43,7 +44,7 @@ async function withActive(active: SigningKey, keys: readonly PublicHalf[]): Prom
   const published = { keys: keys.map((key) => key.publicJwk) };
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
   // The keys do not change while the process runs, so a verified token stays verified.
-  const verified = new LRUCache<string, true>({ max: MAX_VERIFIED });
+  const verified = new LRUCache<string, true>(atMost(MAX_VERIFIED));
   const headers = new Map<string, string>();
   const header = (type: string): string => {
     const known = headers.get(type);
