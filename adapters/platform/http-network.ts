@@ -1,6 +1,6 @@
 /**
  * Sends HTTP requests with node:http and node:https: no redirects, no cookies, no compression, and limits on time and
- * size. `fetch` cannot do this: it accepts no further certificate authority, and always decompresses bodies.
+ * size. `fetch` cannot do this: it accepts no TLS context, and always decompresses bodies.
  *
  * This folder implements ports with Node alone. The network is here, with tunnel.ts and no-proxy.ts for proxies,
  * public-address.ts for addresses that agents name, and limited-network.ts for one time limit. Time is in
@@ -12,7 +12,7 @@ import { once, setMaxListeners } from 'node:events';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { connect as connectTcp, isIP } from 'node:net';
-import { connect as connectTls, createSecureContext, rootCertificates } from 'node:tls';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import {
   type Network,
   type NetworkAnswer,
@@ -39,8 +39,8 @@ type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonl
 type Arrived = () => number;
 
 export interface NetworkOptions {
-  /** A certificate authority in PEM, which is trusted in addition to Node's. */
-  readonly ca?: string | undefined;
+  /** The TLS context of all connections. The default trusts Node's certificate authorities. */
+  readonly secureContext?: SecureContext;
   /** Resolves the hosts of `publicOnly` requests. The default is the operating system. */
   readonly resolve?: Resolve;
   /** Tells which addresses a `publicOnly` request may connect to. */
@@ -91,7 +91,7 @@ function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
 }
 
 function sender({
-  ca,
+  secureContext,
   resolve = dns.lookup,
   isPublic = isPublicAddress,
   proxyOf = proxyFromEnvironment,
@@ -100,8 +100,7 @@ function sender({
   // Each request under way adds a listener. Node would warn of more than ten.
   if (signal !== undefined) setMaxListeners(0, signal);
   const kept = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS };
-  // One TLS context for all connections: reading the certificates for each would cost more than the request.
-  const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
+  const trust = secureContext === undefined ? {} : { secureContext };
   const agents = (options: http.AgentOptions) => {
     const plain = new http.Agent({ ...kept, ...options });
     const secure = new https.Agent({ ...kept, ...trust, ...options });

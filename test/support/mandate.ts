@@ -26,7 +26,7 @@ import { connectOutside, type TestDatabase } from './databases.ts';
 import { agentIdOf } from './domain-fixtures.ts';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider/identity-provider.ts';
 import { type KeyServer, startKeyServer } from './key-server.ts';
-import { testAuthority } from './loopback.ts';
+import { testTrust } from './loopback.ts';
 import { type MovedClock, movedClock } from './moved-clock.ts';
 
 export const ADMIN_KEY = 'an-admin-key-that-only-the-tests-know-0123456789';
@@ -248,7 +248,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     monotonic: finely(clock.monotonic),
     databaseClock,
     log,
-    network: hurried(httpNetwork({ ca: testAuthority, ...options.network }), options.requestLimitMs),
+    network: hurried(httpNetwork({ secureContext: testTrust, ...options.network }), options.requestLimitMs),
     ...(options.timeLimits && { timeLimits: options.timeLimits }),
   });
   const url = `http://127.0.0.1:${service.port}`;

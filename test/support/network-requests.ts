@@ -2,9 +2,9 @@
 
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { NetworkFailure, type NetworkRequest } from '../../application/ports/network.ts';
-import { testAuthority } from './loopback.ts';
+import { testTrust } from './loopback.ts';
 
-export const network = httpNetwork({ ca: testAuthority });
+export const network = httpNetwork({ secureContext: testTrust });
 
 export function get(url: string, changes: Partial<NetworkRequest> = {}): NetworkRequest {
   return { method: 'GET', url, timeoutMs: 2000, maxBytes: 1000, ...changes };

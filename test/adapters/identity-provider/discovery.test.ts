@@ -11,7 +11,7 @@ import {
   loopbackForSuite,
   STATUSES_WITHOUT_DOCUMENT,
   startLoopback,
-  testAuthority,
+  testTrust,
 } from '../../support/loopback.ts';
 
 describe('Discovery', () => {
@@ -207,7 +207,7 @@ describe('Discovery', () => {
 
   it('refuses a jwks_uri over http in a document over https', async () => {
     const secure = await startLoopback(answering({}), { tls: true });
-    const metadata = discovery({ kind: 'issuer', issuer: secure.url }, httpNetwork({ ca: testAuthority }), log);
+    const metadata = discovery({ kind: 'issuer', issuer: secure.url }, httpNetwork({ secureContext: testTrust }), log);
     secure.answer = answering({ issuer: secure.url, jwks_uri: `${server.url}/keys` });
     expect(await metadata.current()).to.equal(undefined);
     secure.answer = answering({ issuer: secure.url, jwks_uri: `${secure.url}/keys` });

@@ -17,7 +17,7 @@ import {
   SIGNED_OUT,
   secret,
 } from '../../support/identity-provider/shaped-provider.ts';
-import { testAuthority } from '../../support/loopback.ts';
+import { testTrust } from '../../support/loopback.ts';
 
 describe('The sign-in', () => {
   const idp = providerForSuite();
@@ -174,7 +174,7 @@ describe('The sign-in', () => {
   it('refuses an ID token of an issuer whose keys are not the ones that verify it: its document moved, and its keys failed', async () => {
     shaped();
     const location = { kind: 'metadata_url', url: `${idp.provider.issuer}/.well-known/openid-configuration` } as const;
-    const metadata = discovery(location, httpNetwork({ ca: testAuthority }), idp.log);
+    const metadata = discovery(location, httpNetwork({ secureContext: testTrust }), idp.log);
     const moving = page({}, location, metadata);
     expect(await finish(moving)).to.have.property('kind', 'signed_in');
     const other = 'https://other.example';

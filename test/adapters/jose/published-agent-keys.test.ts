@@ -13,7 +13,7 @@ import {
   loopbackForSuite,
   STATUSES_BESIDE_200,
   startLoopback,
-  testAuthority,
+  testTrust,
 } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
@@ -28,7 +28,7 @@ describe('The published keys of an agent', () => {
     clock.standStill();
     log = capturedLog();
     // A new network has no kept connection. A GET that is cut on a kept connection is sent again.
-    keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log).at(manyWait());
+    keys = agentKeys(httpNetwork({ secureContext: testTrust }), clock, log).at(manyWait());
     agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
   });
 
@@ -253,7 +253,7 @@ describe('The published keys of an agent', () => {
     const isPublic = new Set<string>();
     beforeEach(() => {
       isPublic.clear();
-      const network = httpNetwork({ ca: testAuthority, isPublic: (address) => isPublic.has(address) });
+      const network = httpNetwork({ secureContext: testTrust, isPublic: (address) => isPublic.has(address) });
       keys = agentKeys(network, clock, log, { blockPrivateNetworks: true }).at(manyWait());
       publish(es.publicJwk);
     });

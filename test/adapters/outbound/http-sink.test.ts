@@ -8,7 +8,7 @@ import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
-import { answering, type Handler, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, startLoopback, testTrust } from '../../support/loopback.ts';
 
 const TOKEN = 'a-token-of-the-sink-0123456789';
 const issued: LedgerRecord = {
@@ -193,7 +193,7 @@ describe('The HTTPS sink', () => {
 
   it('sends its token, and does not log it', async () => {
     const log = capturedLog();
-    const sink = sinkTo(httpNetwork({ ca: testAuthority }), log);
+    const sink = sinkTo(httpNetwork({ secureContext: testTrust }), log);
     expect(await sink.deliver([issued])).to.equal(false);
     server.answer = answering('{}');
     expect(await sink.deliver([issued])).to.equal(true);

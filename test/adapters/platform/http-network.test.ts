@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { answering, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, startLoopback, testTrust } from '../../support/loopback.ts';
 import { failureOf, get, network } from '../../support/network-requests.ts';
 
 describe('The network', () => {
@@ -292,7 +292,7 @@ describe('The network over https', () => {
       ['', 3],
       ['H', 2],
     ] as const) {
-      const fresh = httpNetwork({ ca: testAuthority });
+      const fresh = httpNetwork({ secureContext: testTrust });
       server.received.length = 0;
       server.answer = answering('{}');
       await fresh.send(get(server.url));

@@ -8,7 +8,7 @@ import { proxyFromEnvironment } from '../../../adapters/platform/tunnel.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closeServer, listen } from '../../support/listening.ts';
-import { answering, loopbackForSuite, testAuthority } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, testTrust } from '../../support/loopback.ts';
 
 interface ForwardProxy {
   readonly url: string;
@@ -78,7 +78,7 @@ describe('A forward proxy', () => {
   let network: Network;
   beforeEach(async () => {
     proxy = await startProxy();
-    network = httpNetwork({ ca: testAuthority, proxyOf: () => new URL(proxy.url) });
+    network = httpNetwork({ secureContext: testTrust, proxyOf: () => new URL(proxy.url) });
   });
   afterEach(() => proxy.close());
 
@@ -174,7 +174,7 @@ describe('A forward proxy', () => {
 
   it('gets no CONNECT for a host with a private address, if only public addresses are allowed', async () => {
     const privateName = httpNetwork({
-      ca: testAuthority,
+      secureContext: testTrust,
       proxyOf: () => new URL(proxy.url),
       resolve: async () => [{ address: '10.0.0.1', family: 4 }],
     });

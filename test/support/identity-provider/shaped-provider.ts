@@ -11,7 +11,7 @@ import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import type { SignIn, SignInOutcome } from '../../../application/ports/identity-provider.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../captured-log.ts';
-import { answering, loopbackForSuite, testAuthority } from '../loopback.ts';
+import { answering, loopbackForSuite, testTrust } from '../loopback.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 
@@ -152,9 +152,9 @@ export function providerForSuite() {
   function page(
     changes: Partial<SignInClient> = {},
     location: ProviderLocation = { kind: 'issuer', issuer: idp.provider.issuer },
-    metadata = discovery(location, httpNetwork({ ca: testAuthority }), idp.log),
+    metadata = discovery(location, httpNetwork({ secureContext: testTrust }), idp.log),
   ): SignIn {
-    const network = httpNetwork({ ca: testAuthority });
+    const network = httpNetwork({ secureContext: testTrust });
     return signIn(
       {
         clientId: CLIENT,
