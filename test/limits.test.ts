@@ -142,7 +142,7 @@ const ofCommands: Readonly<Record<string, number>> = {
   'adapters/cli/confirm.ts': 1,
   'adapters/cli/yaml/yaml-documents.ts': 3,
   'adapters/storage/postgres/archives.ts': 1,
-  'adapters/storage/postgres/condition.ts': 1,
+  'adapters/storage/postgres/writing-condition.ts': 1,
   'application/ledger/compare-sink.ts': 3,
   'application/ledger/departures.ts': 1,
   'application/ledger/export-lines.ts': 2,
@@ -156,7 +156,8 @@ const ofCommands: Readonly<Record<string, number>> = {
   'composition/settings/read-settings.ts': 2,
   'composition/settings/rules.ts': 1,
   'domain/approvals/approval-order.ts': 2,
-  'domain/log/bundle-verification.ts': 4,
+  'domain/log/bundle-order.ts': 2,
+  'domain/log/bundle-verification.ts': 2,
 };
 
 describe('Everything of the service that can be filled or waited for', () => {

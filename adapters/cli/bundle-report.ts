@@ -1,6 +1,7 @@
 /** The reports about an evidence bundle: that of `audit-verify --bundle`, and what `audit-bundle` says it wrote. */
 
-import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verification.ts';
+import type { BelievedKey } from '../../domain/log/bundle-log.ts';
+import { type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verdict.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
 import { counted } from './command.ts';
 

@@ -4,7 +4,7 @@ import { describeLogFault, isLogFault, type LogFault } from '../../domain/ledger
 import { VERIFIED_WITH_RECORDED_KEYS } from '../../domain/ledger/recorded-keys.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import { describeExportFault, type ExportFault, type LateSeals } from '../../domain/ledger/verification.ts';
-import type { BelievedKey } from '../../domain/log/bundle-verification.ts';
+import type { BelievedKey } from '../../domain/log/bundle-log.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
 import { keyLine, keyMembers } from './bundle-report.ts';
 import { counted } from './command.ts';

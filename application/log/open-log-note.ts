@@ -1,8 +1,8 @@
 /** Opens a note of a log that an auditor brings: its tree, and the keys of a policy that signed it. */
 
 import type { Hash } from '../../domain/ledger/merkle-tree.ts';
+import { type BelievedKey, noteKey } from '../../domain/log/bundle-log.ts';
 import type { BundlePolicy } from '../../domain/log/bundle-policy.ts';
-import { type BelievedKey, noteKey } from '../../domain/log/bundle-verification.ts';
 import { parseTreeHead, type TreeHead } from '../../domain/log/checkpoint-note.ts';
 import { openNote, parseNote, type VerifyEd25519 } from '../../domain/log/note.ts';
 import { ED25519, parseVerifierKey } from '../../domain/log/verifier-key.ts';

@@ -13,8 +13,8 @@ import { type LogNote, openLogNote, type UnusableNote } from '../../application/
 import type { CheckpointVerdict, CheckpointVerifier } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import type { LogState } from '../../application/ports/transparency-log.ts';
+import type { BelievedKey } from '../../domain/log/bundle-log.ts';
 import { type BundlePolicy, policyFault } from '../../domain/log/bundle-policy.ts';
-import type { BelievedKey } from '../../domain/log/bundle-verification.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
 import {

@@ -2,7 +2,7 @@
 
 import type { Hash } from '../ledger/merkle-tree.ts';
 import { isJsonObject, parseStrictJson } from '../tokens/strict-json.ts';
-import type { VerifiedBundle } from './bundle-verification.ts';
+import type { VerifiedBundle } from './bundle-verdict.ts';
 import { COSIGNATURE, ED25519, parseVerifierKey } from './verifier-key.ts';
 
 export interface BundlePolicy {

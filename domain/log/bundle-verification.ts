@@ -2,32 +2,29 @@
  * Verifies an evidence bundle line by line, without anything else: each record leads to its checkpoint's root, each
  * checkpoint is signed, and leads to the root of the log, whose note is signed by the log and its witnesses. A fault names
  * the line. Whether the keys are to be believed is decided by a policy, or by hand.
+ *
+ * bundle-log.ts verifies the note, bundle-order.ts the order of the records. bundle-fault.ts lists the faults,
+ * and bundle-verdict.ts has the outcome.
  */
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
-import { approvalOrder } from '../approvals/approval-order.ts';
 import { commitmentText } from '../approvals/commitment.ts';
 import type { TaskId } from '../identifiers.ts';
 import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
 import { type Checkpoint, toHex } from '../ledger/checkpoint.ts';
 import { inclusionFault } from '../ledger/inclusion.ts';
 import { entryHash, type Hash } from '../ledger/merkle-tree.ts';
-import { describeOrderFault } from '../ledger/order-fault.ts';
 import { Unreadable } from '../ledger/published.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import {
-  type BundleLog,
   type BundleSelection,
   type CheckpointEntry,
   type Completeness,
-  completenessOf,
   type EcKey,
   END_OF_EVIDENCE,
   EVIDENCE_LINE,
   FORMAT_LINE,
   formatDigest,
-  type PublishedCompleteness,
-  type PublishedSelection,
   type RecordEntry,
   readCompleteness,
   readEntry,
@@ -35,11 +32,14 @@ import {
   readSelection,
   thumbprintOf,
 } from './bundle.ts';
-import { parseTreeHead, type TreeHead } from './checkpoint-note.ts';
+import { type BundleFault, Refused } from './bundle-fault.ts';
+import { type BelievedKey, verifyBundleLog } from './bundle-log.ts';
+import { recordOrder, verifyApprovalOrder } from './bundle-order.ts';
+import type { VerifiedBundle } from './bundle-verdict.ts';
+import type { TreeHead } from './checkpoint-note.ts';
 import { logEntry } from './log-entry.ts';
-import { formatNote, openNote, parseNote, type VerifyEd25519 } from './note.ts';
+import type { VerifyEd25519 } from './note.ts';
 import { provesInclusion } from './tree-proofs.ts';
-import { COSIGNATURE, ED25519, formatVerifierKey, parseVerifierKey, type VerifierKey } from './verifier-key.ts';
 
 export interface BundleMeans {
   readonly hash: Hash;
@@ -52,100 +52,11 @@ export interface BundleMeans {
 
 export type Es256Verifier = (message: Uint8Array, signature: Uint8Array) => boolean;
 
-export type BundleFaultKind =
-  /** The line is not one that the format can have there, or the bundle is cut off. */
-  | 'malformed'
-  /** The record is not one of those that were selected, is out of order, or occurs twice. */
-  | 'other_record'
-  | 'root_mismatch'
-  /** The words beside the record of a request are not those whose hash it has. */
-  | 'other_words'
-  /** The records of an approval contradict each other. */
-  | 'approval_order'
-  | 'unknown_key'
-  | 'invalid_signature'
-  /** The log does not contain the checkpoint. */
-  | 'not_in_log'
-  /** The note is malformed, or one of its signatures is not of the key that the bundle names. */
-  | 'log_note'
-  /** The records contradict the bundle's statement of completeness. */
-  | 'completeness'
-  /** All proofs hold, but a member that none covers was changed. */
-  | 'digest';
-
-export interface BundleFault {
-  readonly kind: BundleFaultKind;
-  /** Counted from 1. */
-  readonly line: number;
-  /** A sentence for an auditor. It quotes no part of a record. */
-  readonly message: string;
-}
-
-/** A key that verified a part of a bundle. */
-export interface BelievedKey {
-  readonly use: 'checkpoint' | 'log' | 'witness';
-  /** The key id of a checkpoint, or the name of a log or a witness. */
-  readonly name: string;
-  /** RFC 7638. */
-  readonly thumbprint: string;
-  /** The verifier key of a log or a witness. */
-  readonly vkey: string | undefined;
-  /** When the witness signed, in seconds since 1970. */
-  readonly seconds: number | undefined;
-}
-
-export interface VerifiedBundle {
-  readonly selection: BundleSelection;
-  readonly completeness: Completeness;
-  readonly checkpoints: number;
-  /** The log's tree at the time of the bundle. */
-  readonly log: Pick<TreeHead, 'origin' | 'size'> | undefined;
-  readonly keys: readonly BelievedKey[];
-}
-
-/** How a verdict begins without a policy. Anybody can make a bundle with other keys, so it never says "intact". */
-export const CONSISTENT = 'Consistent, signed with keys that the bundle itself brings';
-
-/** The outcome for a caller, in published forms. */
-export type BundleVerdict =
-  | {
-      readonly verified: true;
-      readonly selection: PublishedSelection;
-      readonly completeness: PublishedCompleteness;
-      readonly checkpoints: number;
-      /** The log's tree when the bundle was made; `undefined` if the service keeps none. */
-      readonly log: { readonly origin: string; readonly size: number } | undefined;
-      /** The keys that verified the bundle. */
-      readonly keys: readonly BelievedKey[];
-      /** Says whose keys these are: those of a policy, or only those that the bundle itself brings. */
-      readonly message: string;
-    }
-  | {
-      readonly verified: false;
-      /** `policy`: the bundle agrees with itself, and does not meet the policy. */
-      readonly fault: BundleFaultKind | 'policy';
-      /** Counted from 1; `undefined` if the bundle does not meet the policy. */
-      readonly line: number | undefined;
-      /** A sentence for an auditor. It quotes no part of a record. */
-      readonly message: string;
-    };
-
 export interface BundleVerifier {
   /** Takes the next line, without its newline. After a fault, no further line may follow. */
   take(line: string): BundleFault | undefined;
   /** @param rest the text after the last newline, of which an intact bundle has none */
   end(rest: string): VerifiedBundle | BundleFault;
-}
-
-/** Its message is the fault's sentence. */
-class Refused extends Error {
-  override readonly name = 'Refused';
-  readonly kind: BundleFaultKind;
-
-  constructor(kind: BundleFaultKind, sentence: string) {
-    super(sentence);
-    this.kind = kind;
-  }
 }
 
 /** The kinds of lines, in the order of the format. `entry` is each line of evidence: a checkpoint, or one of its records. */
@@ -191,7 +102,11 @@ const STEPS: Readonly<Record<LineKind, Step>> = {
   },
   log(progress, line) {
     const log = readLog(line);
-    if (log !== undefined) progress.head = verifyLog(progress, log);
+    if (log !== undefined) {
+      const { tree, keys } = verifyBundleLog(progress.means, log);
+      progress.head = tree;
+      progress.keys.push(...keys);
+    }
     return 'evidence';
   },
   evidence: literal(EVIDENCE_LINE, 'entry'),
@@ -278,43 +193,6 @@ function literal(text: string, next: LineKind): Step {
   };
 }
 
-function verifyLog({ means, keys: believed }: Progress, log: BundleLog): TreeHead {
-  const { hash, verifyEd25519 } = means;
-  const note = parseNote(log.note);
-  const tree = note && parseTreeHead(note.text);
-  if (note === undefined || tree === undefined || formatNote(note) !== log.note) {
-    throw new Refused('log_note', 'The note is not the checkpoint of a log.');
-  }
-  const keys = log.keys.map((text) => parseVerifierKey(hash, text));
-  if (!areNoteKeys(keys, tree)) {
-    throw new Refused('log_note', "The keys are not the log's, under the name of its origin, and those of witnesses.");
-  }
-  const opened = openNote(note, keys, verifyEd25519);
-  if (opened.kind !== 'verified' || opened.signatures.length !== keys.length) {
-    throw new Refused('log_note', 'A signature of the note is not of the key that the bundle names for it.');
-  }
-  for (const [index, { key, seconds }] of opened.signatures.entries()) {
-    // The n-th signature is of the n-th key, so that no signature and no key is left over.
-    if (key !== keys[index] || note.signatures.length !== keys.length) {
-      throw new Refused('log_note', 'The signatures of the note are not those of the keys, in the order of the keys.');
-    }
-    believed.push(noteKey(hash, key, seconds));
-  }
-  return tree;
-}
-
-/** The key of a verified signature of a note. @param seconds those of a cosignature */
-export function noteKey(hash: Hash, key: VerifierKey, seconds: number | undefined): BelievedKey {
-  const x = Buffer.from(key.publicKey).toString('base64url');
-  return {
-    use: key.type === ED25519 ? 'log' : 'witness',
-    name: key.name,
-    thumbprint: thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }),
-    vkey: formatVerifierKey(key),
-    seconds,
-  };
-}
-
 function verifyCheckpoint(progress: Progress, { checkpoint, key, logPath }: CheckpointEntry): void {
   const { means, head, checkpoints, checkpointKeys } = progress;
   const { checkpointId, kid, signature } = checkpoint;
@@ -384,18 +262,6 @@ function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: 
   return toHex(hash(Buffer.from(text, 'latin1'))) === named.commitment;
 }
 
-/** By the places that the checkpoints prove: clocks of instances differ, so the times may have another order. */
-function verifyApprovals({ ofApprovals, selection }: Progress, { archivedBefore }: Completeness): void {
-  const order = approvalOrder();
-  const lacksOlder = selection.from !== undefined || archivedBefore !== undefined;
-  const place = ({ record: { checkpoint = 0 } }: RecordEntry) => checkpoint;
-  const sorted = ofApprovals.toSorted((one, other) => place(one) - place(other) || one.index - other.index);
-  for (const { record } of sorted) {
-    const fault = order.fault(record, lacksOlder);
-    if (fault !== undefined) throw new Refused('approval_order', describeOrderFault(record.seq, fault));
-  }
-}
-
 function verifyCompleteness(progress: Progress, said: Completeness): Completeness {
   const { records } = progress;
   const same = Object.entries(records.said()).every(([name, value]) => said[name as keyof Completeness] === value);
@@ -405,7 +271,7 @@ function verifyCompleteness(progress: Progress, said: Completeness): Completenes
       'The bundle says that it has other records, or another start or end of the task.',
     );
   }
-  verifyApprovals(progress, said);
+  verifyApprovalOrder(progress.ofApprovals, progress.selection, said);
   return said;
 }
 
@@ -414,37 +280,3 @@ export const MAX_LINE_CHARACTERS = 2_097_152;
 
 /** ES256: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
-
-/** One key of the log, whose name is the origin (C2SP tlog-checkpoint), then those of witnesses. */
-function areNoteKeys(keys: readonly (VerifierKey | undefined)[], { origin }: TreeHead): keys is readonly VerifierKey[] {
-  return (
-    keys.length > 0 &&
-    keys.every((key, index) => key?.type === (index === 0 ? ED25519 : COSIGNATURE)) &&
-    keys[0]?.name === origin
-  );
-}
-
-/** The records of a bundle are those selected, in the order of their times, and each occurs once. */
-function recordOrder(selection: BundleSelection) {
-  const { taskId, sponsor, agentId, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = selection;
-  const filters = Object.entries({ taskId, sponsor, agentId }).filter(([, value]) => value !== undefined);
-  const completeness = completenessOf(selection);
-  let latest = Number.NEGATIVE_INFINITY;
-  /** The leaves of records with the latest time. A record that occurs twice has the same time twice. */
-  let leaves = new Set<string>();
-  return {
-    said: completeness.said,
-    fault({ record, index }: RecordEntry): string | undefined {
-      const isSelected = filters.every(([name, value]) => record[name as keyof LedgerRecord] === value);
-      if (!isSelected || record.at < from || record.at >= to) return 'does not match the selection';
-      if (record.at < latest) return 'is older than the one before it';
-      if (record.at > latest) leaves = new Set();
-      latest = record.at;
-      const leaf = `${record.checkpoint}:${index}`;
-      if (leaves.has(leaf)) return 'occurs twice';
-      leaves.add(leaf);
-      completeness.add(record);
-      return undefined;
-    },
-  };
-}

@@ -2,16 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import { type EcKey, presentCompleteness, presentSelection } from '../../../domain/log/bundle.ts';
+import type { BundleFault, BundleFaultKind } from '../../../domain/log/bundle-fault.ts';
+import type { BelievedKey } from '../../../domain/log/bundle-log.ts';
 import { type BundlePolicy, parseBundlePolicy, policyFault } from '../../../domain/log/bundle-policy.ts';
-import {
-  type BelievedKey,
-  type BundleFault,
-  type BundleFaultKind,
-  type BundleVerdict,
-  bundleVerifier,
-  CONSISTENT,
-  MAX_LINE_CHARACTERS,
-} from '../../../domain/log/bundle-verification.ts';
+import { type BundleVerdict, CONSISTENT } from '../../../domain/log/bundle-verdict.ts';
+import { bundleVerifier, MAX_LINE_CHARACTERS } from '../../../domain/log/bundle-verification.ts';
 import { type Checks, checkArguments, must, optional, optionsOf } from '../arguments.ts';
 import { importP256, isEd25519, isEs256, sha256 } from './signatures.ts';
 

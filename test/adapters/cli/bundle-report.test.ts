@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { renderBundleReport } from '../../../adapters/cli/bundle-report.ts';
-import type { BundleVerdict } from '../../../domain/log/bundle-verification.ts';
+import type { BundleVerdict } from '../../../domain/log/bundle-verdict.ts';
 
 describe('The report of an evidence bundle', () => {
   it('escapes line breaks and control characters in names that the maker of the bundle chose', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { linkCondition } from '../../../../adapters/storage/postgres/condition.ts';
+import { linkCondition } from '../../../../adapters/storage/postgres/link-condition.ts';
 import { withEnvironment } from '../../../support/captured-output.ts';
 
 describe('the protection of the connection to Postgres', () => {

@@ -1,0 +1,140 @@
+/**
+ * The decision about one request (access-request.ts):
+ *
+ * 1. bearer-token.ts reads the token. verify-token.ts checks its signature (control-plane-keys.ts) and its claims (claims.ts).
+ * 2. The claims must satisfy the route's policy (policy.ts).
+ * 3. status-lists.ts or an introspection (control-plane.ts) says whether the task has ended.
+ * 4. If the policy asks for an approval, approvals.ts asks the control plane. It sends the description of the call
+ *    (approval-text.ts), and its digest (call-digest.ts).
+ */
+
+import type { Claims } from '../../../../domain/tokens/claims.ts';
+import type { AccessRequest, AskedFor } from './access-request.ts';
+import { type Approvals, approvalFault } from './approvals.ts';
+import { bearerToken } from './bearer-token.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import { type ControlPlane, introspect } from './control-plane.ts';
+import type { ControlPlaneKeys } from './control-plane-keys.ts';
+import type { CheckedOptions, StatusListOptions } from './options.ts';
+import type { RefusalDetail, RefusalReason } from './refusal.ts';
+import type { StatusLists } from './status-lists.ts';
+import { verifyToken } from './verify-token.ts';
+
+/** The decision about a request, with the signed claims and the route for its event. */
+export type Verdict = { readonly signed?: Claims; readonly route?: string | null } & (
+  | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
+);
+
+/** The status lists, and the options that they are read with. */
+export interface Listing extends Required<StatusListOptions> {
+  readonly lists: StatusLists;
+}
+
+export interface DecisionParts {
+  readonly options: CheckedOptions;
+  readonly plane: ControlPlane;
+  readonly keys: ControlPlaneKeys;
+  /** `undefined` without the option `statusList`. The guard changes it. */
+  listing: Listing | undefined;
+  /** `undefined` without the option `approvalKey`. The guard changes it. */
+  approvals: Approvals | undefined;
+  /** The policies that this tool server made. */
+  readonly enforced: WeakSet<object>;
+  readonly report: (error: unknown) => void;
+}
+
+/** Decides in the order of the numbered steps. @throws TypeError for a policy of another tool server */
+export async function decideAccess(parts: DecisionParts, request: AccessRequest): Promise<Verdict> {
+  const { keys, options } = parts;
+  // Read before anything is awaited: a reload of the guard changes the parts, and not a request under way.
+  const now: Changeable = { listing: parts.listing, approvals: parts.approvals };
+  const { issuer, audience, clockSkewSeconds } = options;
+  if (policyOf(parts, request.policy) === 'malformed_request') return { kind: 'refused', reason: 'malformed_request' };
+
+  // 1. A token that this control plane signed, for this server.
+  const text = 'token' in request ? request.token : bearerToken(request.authorization);
+  if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
+  const seconds = Math.floor(options.now() / 1000);
+  const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds }, request.headers);
+  if (token.kind === 'refused') return token;
+
+  // 2. What the request asks for. Before this point no byte of its body is read.
+  const { signed } = token;
+  const asked = request.asks === undefined ? request : await request.asks(token.claims);
+  if (typeof asked === 'string') return { kind: 'refused', reason: asked, signed };
+  const verdict = await judgeAsked({ ...parts, ...now }, request, asked, { ...token, text });
+  return { ...verdict, signed, route: routeOf(asked) };
+}
+
+/** What a reload of the guard changes. */
+type Changeable = Pick<DecisionParts, 'listing' | 'approvals'>;
+
+interface VerifiedToken {
+  readonly text: string;
+  readonly claims: TaskTokenClaims;
+  readonly signed: Claims;
+}
+
+async function judgeAsked(
+  parts: DecisionParts,
+  { objection: object, headers }: Pick<AccessRequest, 'objection' | 'headers'>,
+  { policy: given, lastCheck, approval: describe }: AskedFor,
+  { text, claims, signed }: VerifiedToken,
+): Promise<Verdict> {
+  const { options, plane, listing, approvals: asking, report } = parts;
+  const policy = policyOf(parts, given);
+  const refused = (reason: RefusalReason, detail: RefusalDetail = {}) => ({ kind: 'refused', reason, detail }) as const;
+
+  // 3. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
+  const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
+  if (claims.act === undefined && requireActor) return refused('no_actor');
+  if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
+
+  // 4. The route's policy.
+  if (typeof policy === 'string') return refused(policy);
+  const missing = policy.scope.filter((name) => !claims.scope.includes(name));
+  if (missing.length > 0) return refused('insufficient_scope', { missing });
+  const objection = object?.(claims);
+  if (objection !== undefined) return refused(objection);
+
+  // 5. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
+  const listed = await listing?.lists.statusOf(signed);
+  if (listed?.kind === 'not_active') return refused('not_active');
+  // A request for approval says the same as an introspection.
+  const isHighRisk = policy.highRisk || claims.introspectRequired || describe !== undefined;
+  if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
+    return refused('status_unavailable', listed);
+  }
+  const isAsked = isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown';
+  if (isAsked && describe === undefined) {
+    const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, headers);
+    if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
+    if (answer.kind === 'not_active') return refused('not_active', answer);
+  }
+
+  // 6. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
+  // approval it may: no person is asked about a call that it refuses.
+  try {
+    const reason = await lastCheck?.(claims);
+    if (reason !== undefined) return refused(reason);
+  } catch (error) {
+    report(error);
+    return refused('policy_unavailable');
+  }
+
+  // 7. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
+  const fault = describe && (await approvalFault({ asking, report }, { describe, headers }, claims, text));
+  return fault === undefined ? { kind: 'allowed', claims } : refused(fault.reason, fault.detail);
+}
+
+/** @throws TypeError if another tool server made the policy */
+function policyOf({ enforced }: Pick<DecisionParts, 'enforced'>, policy: AskedFor['policy']): AskedFor['policy'] {
+  if (typeof policy === 'string' || enforced.has(policy)) return policy;
+  throw new TypeError('The policy was not made by this tool server.');
+}
+
+/** The route for the event. A request with wrong arguments is refused, and has an event too. */
+export function routeOf(request: Pick<AskedFor, 'route'> | undefined): string | null {
+  return typeof request?.route === 'string' ? request.route : null;
+}
