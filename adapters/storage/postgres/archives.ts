@@ -102,7 +102,7 @@ export function postgresArchives({ run, transact }: Connections): Archives {
 
     async record(entry) {
       const { query, values } = appendEntries([entry]);
-      await run(query, values);
+      await transact((within) => within(query, values));
     },
 
     async remove(departure) {

@@ -14,7 +14,7 @@ const dueApprovals = {
   name: 'due_approvals',
   text: `with due as materialized (
       select approval_id, task_id, digest, commitment, decided_at, expires_at from approvals
-        where state in ('pending', 'granted') and expires_at <= $1
+        where state in ('pending', 'granted') and closed_at is null and expires_at <= $1
         order by expires_at limit $2 for update skip locked
     )
     select ${DUE_COLUMNS} from due v cross join lateral (

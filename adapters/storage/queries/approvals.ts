@@ -85,10 +85,10 @@ interface CountQuestion {
 export const countWaitingApprovals: Query<CountQuestion, number> = {
   name: 'count_waiting_approvals',
   plan: 'by_index',
-  // SQLite uses a partial index only if the query repeats its condition.
+  // The condition of the partial index `approvals_open`, word by word: SQLite needs that.
   text: `select count(*) as waiting from (
       select 1 from approvals
-        where state in ('pending', 'granted') and state = 'pending' and expires_at > :now limit :most
+        where state in ('pending', 'granted') and closed_at is null and state = 'pending' and expires_at > :now limit :most
     ) counted`,
   values: ({ now, most }, { instant }) => ({ now: instant(now), most }),
   read: ([row]: readonly { readonly waiting: number }[]) => row?.waiting ?? 0,

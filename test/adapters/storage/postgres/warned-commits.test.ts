@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type pg from 'pg';
 import { ledgerMemory } from '../../../../adapters/storage/ledger-memory.ts';
+import { postgresArchives } from '../../../../adapters/storage/postgres/archives.ts';
 import { expectUnwarned, watchCommits } from '../../../../adapters/storage/postgres/commits.ts';
 import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
 import { knownPrimary } from '../../../../adapters/storage/postgres/primary.ts';
@@ -94,6 +95,8 @@ describe('a commit that Postgres answers with a warning', function () {
         (run) => run(PID),
         (send) => send({ query: WRITE }),
       ),
+    'of the record of an export': () =>
+      postgresArchives(connections).record(anEntry('audit.archived', { at: movedClock().now() })),
   };
   for (const [way, write] of Object.entries(ways)) {
     it(`is one without an answer, if its wait was cancelled: a commit ${way}`, async () => {

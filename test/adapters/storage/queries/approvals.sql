@@ -40,12 +40,12 @@ update approval_notices set due_at = ?
 -- postgres
 select count(*) as waiting from (
   select 1 from approvals
-  where state in ('pending', 'granted') and state = 'pending' and expires_at > $1 limit $2
+  where state in ('pending', 'granted') and closed_at is null and state = 'pending' and expires_at > $1 limit $2
   ) counted;
 -- sqlite
 select count(*) as waiting from (
   select 1 from approvals
-  where state in ('pending', 'granted') and state = 'pending' and expires_at > ? limit ?
+  where state in ('pending', 'granted') and closed_at is null and state = 'pending' and expires_at > ? limit ?
   ) counted;
 
 -- dueNotices
