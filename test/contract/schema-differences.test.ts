@@ -160,6 +160,29 @@ for (const kind of databases) {
     });
 
     if (isPostgres) {
+      it('names the unique index of a month that was dropped or made anew, and one of the operator', async () => {
+        const months = await connectOutside(database);
+        const [first, second, third] = (
+          await months.sql(
+            "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'ledger'::regclass order by 1",
+          )
+        ).map(({ name }) => String(name));
+        await months.close();
+        await change(
+          `drop index ${first}_by_seq`,
+          `drop index ${second}_by_seq`,
+          `create unique index ${second}_by_seq on ${second} (seq) where seq > 100`,
+          `create unique index only_one on ${third} (event, seq)`,
+          `create index of_the_operator on ${third} (jti)`,
+        );
+        await expectNamed([
+          `the unique index ${first}_by_seq of the table ${first} is missing`,
+          `the unique index ${second}_by_seq of the table ${second} is not as the migrations make it`,
+          `the unique index only_one of the table ${third} is not of the migrations`,
+        ]);
+        expect((await toDoctor()).length).to.equal(3);
+      });
+
       it('names each constraint that was dropped', async () => {
         const constraints = items.filter((item) => item.kind === 'constraint');
         await change(

@@ -5,13 +5,17 @@
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { monthOfPartition } from '../../../domain/ledger/archived-part.ts';
 import { evenlySpaced, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import { type SchemaItem, schemaDifferences } from '../rows/schema-items.ts';
 import { SCHEMA_MADE } from './schema-made.ts';
 
+/** A partition of the ledger. */
+const MONTH = 'month';
+
 /**
- * Reads the items of all tables and functions in a schema, but not those of the table of migrations and of partitions. It
- * calls only functions of pg_catalog by their full names: `migrate` runs it as the owner.
+ * Reads the items of all tables and functions in a schema, but not those of the table of migrations. Of partitions it reads only
+ * the unique indexes. It calls only functions of pg_catalog by their full names: `migrate` runs it as the owner.
  *
  * From Postgres 18 on, `not null` is a constraint (`n`) with a name. It is compared as a part of its column.
  *
@@ -24,9 +28,14 @@ export function schemaItemsQuery(schema: string): string {
         from pg_catalog.pg_class c
         where c.relnamespace = ${schema} and c.relkind in ('r', 'p', 'c', 'v', 'm', 'f') and not c.relispartition
           and c.relname <> '${MIGRATIONS_TABLE}' and c.relname <> '${MIGRATIONS_TABLE}_lock'
+    ), months as (
+      select c.oid, c.relname::text as "of"
+        from pg_catalog.pg_class c where c.relnamespace = ${schema} and c.relkind = 'r' and c.relispartition
     )
     select 'table' as kind, "of", '' as name, case relkind when 'r' then 'a table' when 'p' then 'a partitioned table'
           when 'c' then 'a type' else 'no table' end || case relpersistence when 'u' then ', unlogged' else '' end as "is" from t
+    union all
+    select '${MONTH}', "of", '', '' from months
     union all
     select 'column', "of", a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod)
           || coalesce(' collate ' || (select collname from pg_catalog.pg_collation where oid = a.attcollation
@@ -42,7 +51,8 @@ export function schemaItemsQuery(schema: string): string {
     union all
     select 'unique index', "of", x.relname::text, pg_catalog.pg_get_indexdef(x.oid)
           || case when i.indisvalid then '' else ' invalid' end
-      from t join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisunique
+      from (select oid, "of" from t union all table months) one
+        join pg_catalog.pg_index i on i.indrelid = one.oid and i.indisunique
         join pg_catalog.pg_class x on x.oid = i.indexrelid
       where not exists (select from pg_catalog.pg_constraint where conindid = x.oid and contype in ('p', 'u'))
     union all
@@ -102,8 +112,26 @@ export function postgresDifferences(
   schema: string,
   isCompared: (item: SchemaItem) => boolean = () => true,
 ): readonly string[] {
-  const made = SCHEMA_MADE.map(([kind, of, name, is]) => ({ kind, of, name, is })).filter(isCompared);
+  const all = withoutSchema(rows, schema);
+  const months = all.filter(({ kind, of }) => kind === MONTH && monthOfPartition(of) !== undefined);
+  const made = [
+    ...SCHEMA_MADE.map(([kind, of, name, is]) => ({ kind, of, name, is })),
+    ...months.flatMap((month) => [month, numbersOf(month.of)]),
+  ].filter(isCompared);
   const ours = new Set(made.map(({ of }) => of));
-  const found = withoutSchema(rows, schema).filter((item) => ours.has(item.of) && isCompared(item));
-  return schemaDifferences(made, found);
+  return schemaDifferences(
+    made,
+    all.filter((item) => ours.has(item.of) && isCompared(item)),
+  );
+}
+
+/** The index that `create_ledger_partitions` makes. */
+function numbersOf(partition: string): SchemaItem {
+  const name = `${partition}_by_seq`;
+  return {
+    kind: 'unique index',
+    of: partition,
+    name,
+    is: `CREATE UNIQUE INDEX ${name} ON ${partition} USING btree (seq)`,
+  };
 }

@@ -35,7 +35,12 @@ const ATTEMPTED_AT = 128;
 const INDEX_BYTES = 132;
 
 const LOG_HEADER_BYTES = 32;
+const LOG_PAGE_SIZE_AT = 8;
 const LOG_SALTS_AT = 16;
+const LOG_CHECKSUM_AT = 24;
+/** The first bytes of a log. The lowest bit of the number says in which byte order its checksums are computed. */
+const LOG_BEGINS = [0x377f0682, 0x377f0683];
+const LOG_VERSION = 3_007_000;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_SALTS_AT = 8;
 const SALTS_BYTES = 8;
@@ -46,7 +51,7 @@ export interface OpenedLog {
   index(): LogIndex;
   /** Size and time of the last change of the `-wal`. */
   stamp(): string;
-  /** Whether the `-wal` is the log that the index describes: its header, its length and its last frame. */
+  /** Whether the `-wal` is the log that the index describes: its header, its length and the salts of its last frame. */
   fits(index: LogIndex): boolean;
   /** Called once SQLite has closed its own descriptors. */
   close(): void;
@@ -58,7 +63,10 @@ export function openedLog(path: string): OpenedLog {
   const log = openSync(`${path}-wal`, 'r');
   let isOpen = true;
   const bytes = Buffer.alloc(INDEX_BYTES);
+  const head = Buffer.alloc(LOG_HEADER_BYTES);
   const salts = Buffer.alloc(SALTS_BYTES);
+  const hasHead = (index: LogIndex) =>
+    readSync(log, head, 0, LOG_HEADER_BYTES, 0) === LOG_HEADER_BYTES && isHeadOf(index, head);
   const hasSalts = (at: number, index: LogIndex) =>
     readSync(log, salts, 0, SALTS_BYTES, at) === SALTS_BYTES && salts.equals(index.salts);
   return {
@@ -86,7 +94,7 @@ export function openedLog(path: string): OpenedLog {
       if (index.frames === 0) return true;
       const lastFrame = LOG_HEADER_BYTES + (index.frames - 1) * (FRAME_HEADER_BYTES + index.pageSize);
       return (
-        hasSalts(LOG_SALTS_AT, index) &&
+        hasHead(index) &&
         hasSalts(lastFrame + FRAME_SALTS_AT, index) &&
         fstatSync(log).size >= lastFrame + FRAME_HEADER_BYTES + index.pageSize
       );
@@ -98,6 +106,31 @@ export function openedLog(path: string): OpenedLog {
       if (fstatSync(shared).nlink === 0) closeSync(shared);
     },
   };
+}
+
+/** SQLite passes over a log whose head is another one, and so loses it, if the process or the machine dies. */
+function isHeadOf({ pageSize, salts }: LogIndex, head: Buffer): boolean {
+  const [one, other] = checksumOf(head, LOG_CHECKSUM_AT);
+  return (
+    LOG_BEGINS.includes(head.readUInt32BE(0)) &&
+    head.readUInt32BE(4) === LOG_VERSION &&
+    head.readUInt32BE(LOG_PAGE_SIZE_AT) === pageSize &&
+    salts.equals(head.subarray(LOG_SALTS_AT, LOG_SALTS_AT + SALTS_BYTES)) &&
+    head.readUInt32BE(LOG_CHECKSUM_AT) === one &&
+    head.readUInt32BE(LOG_CHECKSUM_AT + 4) === other
+  );
+}
+
+/** The checksum of the format over the first bytes of a log. */
+function checksumOf(head: Buffer, bytes: number): readonly [number, number] {
+  const isBig = (head.readUInt32BE(0) & 1) === 1;
+  const word = (at: number) => (isBig ? head.readUInt32BE(at) : head.readUInt32LE(at));
+  let [one, other] = [0, 0];
+  for (let at = 0; at < bytes; at += 8) {
+    one = (one + word(at) + other) >>> 0;
+    other = (other + word(at + 4) + one) >>> 0;
+  }
+  return [one, other];
 }
 
 function numberAt(bytes: Buffer, at: number): number {

@@ -15,7 +15,7 @@
  *
  * - one that begins and ends during a checkpoint of this thread, and leaves the size of the file as it was;
  * - before Linux 6.13, one of the same size within 10 ms after a write of this thread: file times move in such steps;
- * - one in the middle of the `-wal`, before its last frame.
+ * - one in the middle of the `-wal`, before its last frame, or behind it.
  */
 
 import { realpathSync, type Stats, statSync } from 'node:fs';

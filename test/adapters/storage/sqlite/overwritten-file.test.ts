@@ -102,6 +102,9 @@ describe('A SQLite file that is written to while it is open', () => {
     'zeros over its first page': () => overwrite(path, 0, page()),
     'zeros over a page in its middle': () => overwrite(path, 5 * page(), page()),
     'zeros over the head of its log': () => overwrite(`${path}-wal`, 0, 32),
+    // SQLite would pass over the whole log after a crash.
+    'zeros over the first bytes of its log': () => overwrite(`${path}-wal`, 0, 4),
+    'zeros over the checksum in the head of its log': () => overwrite(`${path}-wal`, 24, 8),
     'the loss of its last page': () => truncateSync(path, statSync(path).size - page()),
     'the loss of all its pages': () => truncateSync(path),
     'a byte behind its end': () => writeFileSync(path, 'x', { flag: 'a' }),
