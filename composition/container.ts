@@ -109,8 +109,8 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
       hash: sha256Bytes,
       turn: eventLoopTurn,
     }),
-  archivedPart: ({ sharedStorage, sealedTrees: trees }) =>
-    findArchivedPart({ checkpoints: sharedStorage.checkpoints, trees, hash: sha256Bytes }),
+  archivedPart: ({ sharedStorage: { checkpoints }, sealedTrees: trees, signingKeys }) =>
+    findArchivedPart({ checkpoints, trees, hash: sha256Bytes, verifier: checkpointVerifier(signingKeys.published()) }),
   trustedChain: ({ settings, sharedStorage, signingKeys, log }) =>
     trustedChain({
       checkpoints: sharedStorage.checkpoints,

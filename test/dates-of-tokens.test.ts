@@ -262,6 +262,7 @@ describe('The dates of a token', () => {
           randomness: systemRandomness(),
           digest: sha256,
           log: { error: () => undefined },
+          archivedPart: async () => undefined,
           issuer: HERE,
           clock,
           sharedTime,

@@ -20,7 +20,7 @@ import type { Instant } from '../../domain/instant.ts';
 
 export interface RememberedRecord {
   readonly seq: number;
-  /** For `isMissing`: whether it may have been archived. */
+  /** For the log. */
   readonly ts: Instant;
   readonly hash: string;
 }
@@ -52,13 +52,14 @@ export function ledgerMemory(): LedgerMemory {
 }
 
 /**
- * Whether the database has lost the remembered record.
+ * Whether the database has lost the remembered record. No record excuses it that says which months were archived: it cannot be
+ * proved here, and an owner of the database can insert one. A running process remembers a record of the last minute, since
+ * each new connection reads the newest one. So only a process that was suspended for a month can remember an archived record.
+ * It answers WENT_BACK until it is restarted.
  * @param found the hash of the record that has its number now
- * @param archivedBefore records of an earlier time were archived, and are rightly gone
  */
-export function isMissing(remembered: RememberedRecord, found: string | undefined, archivedBefore?: Instant): boolean {
-  if (found !== undefined) return found !== remembered.hash;
-  return archivedBefore === undefined || remembered.ts >= archivedBefore;
+export function isMissing(remembered: RememberedRecord, found: string | undefined): boolean {
+  return found !== remembered.hash;
 }
 
 /** The readiness of a process whose database went back in time. */

@@ -1,13 +1,12 @@
 /** Tasks as operators see them: all in pages, newest first, or one with the numbers of its records. */
 
 import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
-import { reportDifference } from '../ledger/differences.ts';
+import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import type { FindArchivedPart } from '../ledger/find-archived-part.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
 import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/tasks.ts';
-import type { Log } from '../ports/telemetry.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
 interface TaskReading {
@@ -56,13 +55,10 @@ export interface TaskWithRecords {
 /** A refused renewal is a record, so a task may have any number of them. */
 const MAX_RECORDS = 1000;
 
-export async function showTask(
-  service: TaskReading & { readonly log: Pick<Log, 'error'> },
-  taskId: TaskId,
-): Promise<TaskWithRecords | undefined> {
+export async function showTask(service: TaskReading & Reporting, taskId: TaskId): Promise<TaskWithRecords | undefined> {
   const task = await service.tasks.findListed(taskId, await service.sharedTime.earliest());
   if (task === undefined) return undefined;
-  for (const difference of task.differences) reportDifference(service.log, difference);
+  await reportDifferences(service, task.differences);
   const answer = await queryLedger(service, { filters: { taskId }, limit: MAX_RECORDS, cursor: undefined });
   const { records, nextCursor } = answer.kind === 'page' ? answer : { records: [], nextCursor: undefined };
   return { task, records: records.map(({ seq }) => seq), nextCursor };

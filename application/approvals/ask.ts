@@ -17,22 +17,20 @@ import { makeApprovalId } from '../../domain/identifiers.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
-import { reportDifference } from '../ledger/differences.ts';
+import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { ApprovalKeys, HeldPermit } from '../ports/keys.ts';
 import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
-import type { Log } from '../ports/telemetry.ts';
 import { SALT_BYTES } from '../seal-text.ts';
 import { findCurrentToken, type Introspection } from '../token/introspect.ts';
 
-export interface ApprovalService extends Introspection {
+export interface ApprovalService extends Introspection, Reporting {
   readonly decisions: Decisions;
   readonly approvalKeys: ApprovalKeys;
   readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'ulid' | 'secret'>;
   readonly digest: Digest;
-  readonly log: Pick<Log, 'error'>;
   readonly rules: ApprovalRules;
 }
 
@@ -99,7 +97,7 @@ export async function askForApproval(
     case 'replayed':
       return denied('approval_replayed', { about });
     case 'altered':
-      reportDifference(service.log, verdict.difference);
+      await reportDifferences(service, [verdict.difference]);
       return denied('approval_altered', { about });
     case 'too_many_pending':
       // Counted without a name: an agent may try thousands of actions.

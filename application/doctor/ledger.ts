@@ -4,16 +4,16 @@
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
-import { sealedPart } from '../../domain/ledger/archived-part.ts';
-import { describeDifference } from '../../domain/ledger/compared.ts';
+import type { ArchivedPart } from '../../domain/ledger/archived-part.ts';
+import { describeDifference, settled } from '../../domain/ledger/compared.ts';
 import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import { visibleText } from '../../domain/visible.ts';
 import {
-  type ArchivesCondition,
   type BesideCondition,
   describeUsedTwice,
   type GuardCondition,
+  type ListedExport,
   NUMBERS_BEYOND,
   type Numbering,
   type OutboxCondition,
@@ -67,25 +67,29 @@ export function judgeNumbering(numbering: Numbering): Finding {
   );
 }
 
-/** Judges whether rows whose hash is in the ledger are those that it has. */
-export function judgeBeside({ compared, archived, differences }: BesideCondition): Finding {
-  const [first] = differences;
+/**
+ * Judges whether rows whose hash is in the ledger are those that it has.
+ * @param part what has left the ledger, as a proved record says
+ */
+export function judgeBeside({ compared, differences }: BesideCondition, part: ArchivedPart | undefined): Finding {
+  const judged = differences.map((difference) => settled(difference, part));
+  const [first, ...more] = judged.filter(({ how }) => how !== 'archived');
   if (first !== undefined) {
     return failed(
-      `${describeDifference(first)}${differences.length === 1 ? '' : ` So do ${differences.length - 1} more rows.`}`,
+      `${describeDifference(first)}${more.length === 0 ? '' : ` So do ${more.length} more rows.`}`,
       'Such a row is not shown. Find out who changed the database: see docs/operating.md ("A row is not as the ledger has it").',
     );
   }
-  const kept = archived === 0 ? '' : ` The records of ${archived} of them have been archived.`;
+  const kept = judged.length === 0 ? '' : ` The records of ${judged.length} of them have been archived.`;
   return ok(`The newest approvals, purposes and reasons are as the ledger has them: ${compared}.${kept}`);
 }
 
 /**
  * Judges whether sealed records name what `ledger_archives` lists. A row alone vouches for nothing, so it hides no deletion,
  * but `audit-archive` stops at it.
+ * @param part what has left the ledger, as a proved record says
  */
-export function judgeArchives({ listed, records }: ArchivesCondition): Finding | undefined {
-  const part = sealedPart(records);
+export function judgeArchives(listed: readonly ListedExport[], part: ArchivedPart | undefined): Finding | undefined {
   const last = part?.months.at(-1)?.month ?? '';
   const unnamed = listed.filter(
     ({ month, lastCheckpoint = 0 }) => month > last || lastCheckpoint > (part?.lastCheckpoint ?? 0),
@@ -93,7 +97,7 @@ export function judgeArchives({ listed, records }: ArchivesCondition): Finding |
   if (unnamed.length === 0) return undefined;
   return failed(
     `ledger_archives lists months that no sealed record audit.archived names: ${summarizeList(unnamed.map(({ month }) => visibleText(month)))}.`,
-    'Find out who wrote the rows, and run `mandate audit-verify`. See docs/operating.md ("The ledger is not intact").',
+    'Find out who wrote the rows, and run `mandate audit-verify`. See docs/operating.md ("The ledger is not intact"). If a key that is no longer configured sealed the record, configure its public half.',
   );
 }
 

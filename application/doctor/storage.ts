@@ -5,6 +5,7 @@
 
 import { secondsAhead } from '../../domain/clocks.ts';
 import { plusSeconds } from '../../domain/instant.ts';
+import type { ArchivedPart } from '../../domain/ledger/archived-part.ts';
 import { describeFault } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import {
@@ -72,6 +73,8 @@ interface StorageDependencies {
   readonly keysAreSubjects: boolean;
   /** The ids of the configured keys; `undefined` if they cannot be loaded. */
   readonly kids: () => Promise<readonly string[] | undefined>;
+  /** What has left the ledger, as a record says that is proved with the configured keys. */
+  readonly archivedPart: (checkpoints: StorageCondition['checkpoints']) => Promise<ArchivedPart | undefined>;
 }
 
 /** Rows of each kind. More would take longer than an examination may. */
@@ -124,10 +127,9 @@ export function storageExaminations(
   ];
 }
 
-function ledgerExaminations(
-  inSchema: InSchema,
-  { clock, monthsAhead, checkpointInterval, hasSink, transparencyLog, keysAreSubjects, kids }: StorageDependencies,
-): readonly Examination[] {
+function ledgerExaminations(inSchema: InSchema, dependencies: StorageDependencies): readonly Examination[] {
+  const { clock, monthsAhead, checkpointInterval, hasSink, transparencyLog, keysAreSubjects } = dependencies;
+  const { kids, archivedPart } = dependencies;
   const inLog = (configured: ConfiguredLog) =>
     inSchema('transparency log', async (condition) => {
       const { newestCheckpoint } = await condition.sealing();
@@ -143,7 +145,7 @@ function ledgerExaminations(
     inSchema(
       'ledger sealing',
       async (condition) =>
-        judgeArchives(await condition.archives()) ??
+        judgeArchives(await condition.listedExports(), await archivedPart(condition.checkpoints)) ??
         judgeSealing(await condition.sealing(), await condition.numbering(), clock.now(), checkpointInterval),
     ),
     inSchema('checkpoint keys', async (condition) => {
@@ -152,7 +154,10 @@ function ledgerExaminations(
       return judgeSigners((await condition.sealing()).signers, configured);
     }),
     inSchema('rows beside the ledger', async (condition) =>
-      judgeBeside(await condition.besideLedger({ limit: MOST_COMPARED, keysAreSubjects })),
+      judgeBeside(
+        await condition.besideLedger({ limit: MOST_COMPARED, keysAreSubjects }),
+        await archivedPart(condition.checkpoints),
+      ),
     ),
     ...(transparencyLog === undefined ? [] : [inLog(transparencyLog)]),
     inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),

@@ -2,17 +2,16 @@
 
 import type { TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import type { Reporting } from '../ledger/differences.ts';
 import type { SharedTime } from '../ports/runtime.ts';
 import type { OwnAgent, Tasks } from '../ports/tasks.ts';
-import type { Log } from '../ports/telemetry.ts';
 import { type MyTask, reportPurposes } from './my-tasks.ts';
 
 export type MyAgent = OwnAgent;
 
-interface Reading {
+interface Reading extends Reporting {
   readonly tasks: Pick<Tasks, 'agentsOfSponsor' | 'liveOfSponsor' | 'findListed'>;
   readonly sharedTime: Pick<SharedTime, 'earliest'>;
-  readonly log: Pick<Log, 'error'>;
 }
 
 export interface MyAgentsQuestion {
@@ -37,7 +36,7 @@ export interface MyAgents {
 }
 
 export async function myAgents(
-  { tasks, sharedTime, log }: Reading,
+  { tasks, sharedTime, ...reporting }: Reading,
   { sponsorKey }: MePerson,
   { after, limit, listsTasks }: MyAgentsQuestion,
 ): Promise<MyAgents> {
@@ -48,8 +47,7 @@ export async function myAgents(
   const page = rest.slice(0, limit);
   const isListed = total <= listsTasks;
   const live = () => tasks.liveOfSponsor(sponsorKey, { after: undefined, limit: listsTasks, now });
-  const listed = isListed ? await live() : undefined;
-  reportPurposes(log, listed ?? []);
+  const listed = isListed ? await reportPurposes(reporting, await live()) : undefined;
   return {
     tasks: total,
     agents: agents.length,
@@ -79,7 +77,7 @@ export interface MyAgentTasks {
 
 /** `undefined` for a task that is not stored, or is another person's. */
 export async function myAgentTasks(
-  { tasks, sharedTime, log }: Reading,
+  { tasks, sharedTime, ...reporting }: Reading,
   { sponsorKey }: MePerson,
   { of, after, limit }: MyAgentTasksQuestion,
 ): Promise<MyAgentTasks | undefined> {
@@ -90,8 +88,7 @@ export async function myAgentTasks(
   const agents = await tasks.agentsOfSponsor(sponsorKey, now);
   // One more than the limit tells whether another page follows.
   const found = await tasks.liveOfSponsor(sponsorKey, { agentId, after, limit: limit + 1, now });
-  const page = found.slice(0, limit);
-  reportPurposes(log, page);
+  const page = await reportPurposes(reporting, found.slice(0, limit));
   return {
     agent: { agentId, displayName },
     live: agents.find((agent) => agent.agentId === agentId)?.tasks ?? 0,

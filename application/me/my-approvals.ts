@@ -10,16 +10,14 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isSignInRecent } from '../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type AnswerVerdict, type ApprovalAnswer, answerApproval } from '../decisions/answer-approval.ts';
-import { recordedRows, reportDifference } from '../ledger/differences.ts';
+import { type Reporting, recordedRows, reportDifferences } from '../ledger/differences.ts';
 import type { Approvals, TaskApproval } from '../ports/approvals.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
-import type { Log } from '../ports/telemetry.ts';
 
-export interface ApprovalReading {
+export interface ApprovalReading extends Reporting {
   readonly approvals: Pick<Approvals, 'find' | 'waitingFor'>;
   readonly sharedTime: Pick<SharedTime, 'latest'>;
-  readonly log: Pick<Log, 'error'>;
   /** Whether people's sponsor keys are their `sub`, so that the ledger names the person who may answer. */
   readonly keysAreSubjects: boolean;
 }
@@ -34,7 +32,7 @@ export interface WaitingApprovals {
 export async function myApprovals(service: ApprovalReading, { sponsorKey }: MePerson): Promise<WaitingApprovals> {
   const stored = await service.approvals.waitingFor(sponsorKey, await service.sharedTime.latest());
   const compared = stored.map((approval) => ofItsPerson(service, approval));
-  const waiting = recordedRows(service.log, compared);
+  const waiting = await recordedRows(service, compared);
   return { waiting, altered: compared.length - waiting.length };
 }
 
@@ -73,7 +71,7 @@ async function findOwn(
   if (stored?.row.sponsorKey !== sponsorKey) return undefined;
   const compared = ofItsPerson(service, stored);
   if (compared.kind === 'same') return compared.row;
-  reportDifference(service.log, compared.difference);
+  await reportDifferences(service, [compared.difference]);
   return 'altered';
 }
 

@@ -6,10 +6,9 @@
  */
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
-import { reportDifference } from '../ledger/differences.ts';
+import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import type { SharedTime } from '../ports/runtime.ts';
 import type { OwnTask, OwnTaskPosition, OwnTasksQuestion, Tasks } from '../ports/tasks.ts';
-import type { Log } from '../ports/telemetry.ts';
 
 export type MyTask = OwnTask;
 export type MyTasksCursor = OwnTaskPosition;
@@ -25,15 +24,18 @@ export interface MyTasksPage {
   readonly nextAfter: MyTasksCursor | undefined;
 }
 
-interface Listing<Method extends keyof Tasks> {
+interface Listing<Method extends keyof Tasks> extends Reporting {
   readonly tasks: Pick<Tasks, Method>;
   readonly sharedTime: Pick<SharedTime, 'earliest'>;
-  readonly log: Pick<Log, 'error'>;
 }
 
-/** Reports purposes that the ledger has otherwise. They are not shown. */
-export function reportPurposes(log: Pick<Log, 'error'>, tasks: readonly MyTask[]): void {
-  for (const { purposeDiffers } of tasks) if (purposeDiffers !== undefined) reportDifference(log, purposeDiffers);
+/** Reports purposes that the ledger has otherwise. They are not shown. @returns the tasks, once each difference is judged */
+export async function reportPurposes(reporting: Reporting, tasks: readonly MyTask[]): Promise<readonly MyTask[]> {
+  const differences = await reportDifferences(
+    reporting,
+    tasks.map(({ purposeDiffers }) => purposeDiffers),
+  );
+  return tasks.map((task, nth) => ({ ...task, purposeDiffers: differences[nth] }));
 }
 
 export async function myTasks(
@@ -54,13 +56,12 @@ export async function myEndedTasks(
 
 async function pageOf(
   { after, limit }: MyTasksQuestion,
-  { sharedTime, log }: Pick<Listing<never>, 'sharedTime' | 'log'>,
+  { sharedTime, ...reporting }: Omit<Listing<never>, 'tasks'>,
   list: (question: OwnTasksQuestion) => Promise<readonly MyTask[]>,
 ): Promise<MyTasksPage> {
   // Read one more than the limit: it tells whether another page follows.
   const found = await list({ after, limit: limit + 1, now: await sharedTime.earliest() });
-  const tasks = found.slice(0, limit);
-  reportPurposes(log, tasks);
+  const tasks = await reportPurposes(reporting, found.slice(0, limit));
   const last = found.length > limit ? tasks.at(-1) : undefined;
   return { tasks, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };
 }

@@ -1,5 +1,6 @@
 /** Queries of the acts of operators. All methods may throw StorageUnavailable. */
 
+import type { Compared } from '../../domain/ledger/compared.ts';
 import type { StoredAct } from '../../domain/operators/operator-act.ts';
 
 export interface ActsQuestion {
@@ -14,6 +15,6 @@ export interface ActsQuestion {
 
 /** The acts of operators. */
 export interface OperatorActs {
-  /** Newest first. */
-  list(question: ActsQuestion): Promise<readonly StoredAct[]>;
+  /** Newest first. Those that differ from their records are to be shown without their reasons (`shownAct`). */
+  list(question: ActsQuestion): Promise<readonly Compared<StoredAct>[]>;
 }

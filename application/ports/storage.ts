@@ -2,10 +2,10 @@
 
 import { type Instant, toShortText } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
-import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { Agents } from './agents.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import type { DatabaseFault } from './decisions.ts';
 import type { Sponsors } from './sponsors.ts';
 import type { StatusLists } from './status-lists.ts';
@@ -154,14 +154,7 @@ export function describeDamage({ count, lastAt }: PageDamage): string {
 
 export const DAMAGED_PAGES = 'See docs/operating.md ("A page of Postgres is damaged").';
 
-/** What the database says of archived months. */
-export interface ArchivesCondition {
-  /** The rows of `ledger_archives`, which are not sealed, oldest month first. */
-  readonly listed: readonly ListedExport[];
-  /** The latest `audit.archived` records. */
-  readonly records: readonly LedgerRecord[];
-}
-
+/** A row of `ledger_archives`, which is not sealed. */
 export interface ListedExport {
   readonly month: string;
   /** `undefined` for a month without records. */
@@ -198,7 +191,10 @@ export interface StorageCondition {
    */
   writing(): Promise<WritingCondition | undefined>;
   sealing(): Promise<SealingCondition>;
-  archives(): Promise<ArchivesCondition>;
+  /** Oldest month first. */
+  listedExports(): Promise<readonly ListedExport[]>;
+  /** To prove the record that says what was archived (application/ledger/find-archived-part.ts). */
+  readonly checkpoints: Pick<Checkpoints, 'archivings' | 'sealing' | 'records'>;
   outbox(): Promise<OutboxCondition>;
   /** The state of the transparency log; `undefined` before its first start. */
   log(): Promise<LogState | undefined>;
@@ -221,8 +217,7 @@ export interface StorageCondition {
 
 export interface BesideCondition {
   readonly compared: number;
-  /** Of these, those whose month was archived: they could not be compared. */
-  readonly archived: number;
+  /** Also those whose month may have been archived (`settled` in domain/ledger/compared.ts). */
   readonly differences: readonly Difference[];
 }
 

@@ -7,7 +7,11 @@ import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
-import { type FindArchivedPart, findArchivedPart } from '../../application/ledger/find-archived-part.ts';
+import {
+  type FindArchivedPart,
+  findArchivedPart,
+  type PartReading,
+} from '../../application/ledger/find-archived-part.ts';
 import type { RecordedKey } from '../../application/ledger/recorded-signers.ts';
 import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
 import type { KnownKey } from '../../application/log/make-bundle.ts';
@@ -188,15 +192,31 @@ export async function archivedPartOf(
   settings: SettingSources,
 ): Promise<FindArchivedPart> {
   const verifier = await auditorKeys(undefined, settings).catch((error: unknown) => {
-    if (error instanceof StartupError) return NO_KEY;
+    if (error instanceof StartupError) return undefined;
     throw error;
   });
-  const reading = { checkpoints, hash: sha256Bytes };
-  const trees = sealedTrees({ ...reading, verifier, clock: systemClock(), turn: eventLoopTurn });
-  return findArchivedPart({ ...reading, trees });
+  return archivedPartBy(verifier, checkpoints);
 }
 
 const NO_KEY: CheckpointVerifier = { verify: async () => 'unknown_key' };
+
+/** @param verifier of the configured keys. Without one no signature is checked */
+function archivedPartBy(
+  verifier: CheckpointVerifier | undefined,
+  checkpoints: PartReading['checkpoints'],
+): FindArchivedPart {
+  const reading = { checkpoints, hash: sha256Bytes };
+  const trees = sealedTrees({ ...reading, verifier: verifier ?? NO_KEY, clock: systemClock(), turn: eventLoopTurn });
+  return findArchivedPart({ ...reading, verifier, trees });
+}
+
+/** For `mandate doctor`. If it cannot load the keys it believes no record: a row without its record is then reported. */
+export function archivedPartFor(
+  verifier: CheckpointVerifier | undefined,
+  checkpoints: PartReading['checkpoints'],
+): FindArchivedPart {
+  return archivedPartBy(verifier ?? NO_KEY, checkpoints);
+}
 
 /** How often the service seals, in seconds. If the settings are unreadable, the default counts. */
 export function sealingInterval(settings: SettingSources): number | undefined {

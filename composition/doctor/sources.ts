@@ -1,6 +1,7 @@
 /** The sources of the doctor: the configured signing keys, files and database, and the service at its own address. */
 
 import { readMetadata } from '../../adapters/identity-provider/discovery.ts';
+import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { canSign } from '../../adapters/jose/signing-key.ts';
 import { askReplica } from '../../adapters/outbound/replica-keys.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
@@ -11,7 +12,7 @@ import type { OwnAnswer } from '../../application/doctor/address.ts';
 import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
-import type { SigningKeys } from '../../application/ports/keys.ts';
+import type { CheckpointVerifier, SigningKeys } from '../../application/ports/keys.ts';
 import { NetworkFailure, type Problem } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
@@ -33,6 +34,8 @@ export interface ConfiguredSigning {
   kids(): Promise<readonly string[] | undefined>;
   /** `undefined` if they cannot be loaded. */
   signingKeys(): Promise<SigningKeys | undefined>;
+  /** Of checkpoints; `undefined` if the keys cannot be loaded. */
+  verifier(): Promise<CheckpointVerifier | undefined>;
 }
 
 /** Loads the signing keys once, for all examinations. */
@@ -68,6 +71,10 @@ export function configuredSigning(
   return {
     loaded: async () => (await loading).loaded,
     signingKeys: async () => (await loading).signingKeys,
+    async verifier() {
+      const { signingKeys } = await loading;
+      return signingKeys && checkpointVerifier(signingKeys.published());
+    },
     async kids() {
       const { loaded } = await loading;
       return loaded.kind === 'loaded' ? loaded.kids : undefined;

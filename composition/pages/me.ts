@@ -53,7 +53,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
         };
   const { storage, archivedPart } = parts;
   const { tasks, sponsors, ledger, checkpoints } = storage;
-  const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch, log };
+  const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch, log, archivedPart };
   return {
     issuer: settings['Service:Issuer'],
     validate: validation && ((token, trace, permit) => validateMeToken(validation, token, trace, permit)),
@@ -77,13 +77,24 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
   };
 }
 
-function approvalsOfMe({ settings, storage, clock, clockWatch: sharedTime, log }: Parts): PageSurface['approvals'] {
+function approvalsOfMe(parts: Parts): PageSurface['approvals'] {
+  const { settings, storage, archivedPart, clock, clockWatch: sharedTime, log } = parts;
   if (!settings['Service:Approvals:Enabled']) return undefined;
   const maxAuthAge = settings['Service:Approvals:MaxAuthAge'];
   const { approvals } = storage;
   const spend = settings['Service:Approvals:Spend'];
   const keysAreSubjects = settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub';
-  const service = { decisions: storage, approvals, clock, sharedTime, log, keysAreSubjects, maxAuthAge, spend };
+  const reporting = { log, archivedPart };
+  const service = {
+    decisions: storage,
+    approvals,
+    clock,
+    sharedTime,
+    ...reporting,
+    keysAreSubjects,
+    maxAuthAge,
+    spend,
+  };
   return {
     list: (person) => myApprovals(service, person),
     find: (person, approvalId) => myApproval(service, person, approvalId),

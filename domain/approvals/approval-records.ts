@@ -81,10 +81,10 @@ export interface ApprovalOrigin {
   readonly audience: string;
 }
 
-/** What of a stored approval is compared: all but its times. */
+/** What of a stored approval is compared, and the time of its first record. */
 export type ComparedApproval = Pick<
   Approval,
-  'approvalId' | 'taskId' | 'digest' | 'commitment' | 'salt' | 'title' | 'lines' | 'state'
+  'approvalId' | 'taskId' | 'digest' | 'commitment' | 'salt' | 'title' | 'lines' | 'state' | 'requestedAt'
 >;
 
 /**
@@ -92,20 +92,22 @@ export type ComparedApproval = Pick<
  * they shorten or lengthen the wait, and say nothing of the yes.
  *
  * @param digest SHA-256 in lowercase hex
- * @param isArchived whether a record of the time of the row may have been archived
  */
 export function compareApproval<Row extends ComparedApproval>(
   digest: (text: string) => string,
   row: Row,
   records: readonly ApprovalRecord[],
-  isArchived: boolean,
 ): Compared<Row, ApprovalOrigin> {
-  const differs = (how: Difference['how']) =>
-    ({ kind: 'differs', row, difference: { what: 'approval', id: row.approvalId, how } }) as const;
+  const differs = (how: Difference['how'], written?: Difference['written']) =>
+    ({
+      kind: 'differs',
+      row,
+      difference: { what: 'approval', id: row.approvalId, how, ...(written && { written }) },
+    }) as const;
   const [first] = records;
   const request = first && namesOfRecord(first);
   if (request === undefined || first?.event !== 'approval.requested') {
-    return differs(isArchived ? 'archived' : 'no_record');
+    return differs('no_record', { at: row.requestedAt });
   }
   const state = stateOfRecords(records, sharedNames(request));
   if (state === undefined) return differs('records');

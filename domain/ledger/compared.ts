@@ -3,6 +3,9 @@
  * can change the row. So what differs is not shown, and decides nothing.
  */
 
+import type { Instant } from '../instant.ts';
+import type { ArchivedPart } from './archived-part.ts';
+
 export type Compared<Row, Of = undefined> =
   | {
       readonly kind: 'same';
@@ -23,7 +26,7 @@ export interface Difference {
   readonly id: string;
   readonly how: /** The ledger has no record of the row. */
     | 'no_record'
-    /** So it is if a month was archived that the record may be of: it was not compared. */
+    /** So it is if the month of the record was archived, as a proved record says (`settled`): it was not compared. */
     | 'archived'
     /** The text has another hash. */
     | 'text'
@@ -33,19 +36,30 @@ export interface Difference {
     | 'state'
     /** The records contradict each other. */
     | 'records';
+  /** With `no_record`: when the record was written, as the row says, and its number if the row has it. */
+  readonly written?: { readonly at: Instant; readonly seq?: number } | undefined;
 }
 
-/** The records that a row is compared with, and whether some of its time may have been archived. */
-export interface RecordsOfRow {
-  readonly records: readonly {
-    readonly event: string;
-    readonly agentId?: string | undefined;
-    readonly sponsor?: string | undefined;
-    readonly audience?: string | undefined;
-    readonly scope?: string | undefined;
-    readonly detail?: string | undefined;
-  }[];
-  readonly isArchived: boolean;
+/** A record that a row is compared with. */
+export interface RecordOfRow {
+  readonly event: string;
+  readonly agentId?: string | undefined;
+  readonly sponsor?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly scope?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+/** @param part what has left the ledger, as a proved record says: where the record of the row is of that part, it is rightly gone */
+export function settled(
+  difference: Difference,
+  part: Pick<ArchivedPart, 'before' | 'lastSeq'> | undefined,
+): Difference {
+  const { how, written } = difference;
+  if (how !== 'no_record' || written === undefined || part === undefined) return difference;
+  const { at, seq } = written;
+  const hasLeft = at < part.before && (seq === undefined || (seq >= 1 && seq <= part.lastSeq));
+  return hasLeft ? { ...difference, how: 'archived' } : difference;
 }
 
 const ROWS: Readonly<Record<Difference['what'], string>> = {
@@ -68,6 +82,10 @@ const HOW: Readonly<Record<Difference['how'], string>> = {
 /** A sentence without any text of the row. */
 export function describeDifference({ what, id, how }: Difference): string {
   return `Stored beside the ledger, ${ROWS[what]} ${id} differs: ${HOW[how]}.`;
+}
+
+export function differenceIn(compared: Compared<unknown, unknown>): Difference | undefined {
+  return compared.kind === 'differs' ? compared.difference : undefined;
 }
 
 export function isRecorded<Row, Of>(

@@ -1,7 +1,7 @@
 /** What an operator's request did, as the ledger names it (`operator.acted`). The reason's text is kept beside the ledger. */
 
 import type { Instant } from '../instant.ts';
-import type { Difference } from '../ledger/compared.ts';
+import type { Compared, Difference } from '../ledger/compared.ts';
 import { isHashOfText, type SealedText } from '../ledger/sealed-text.ts';
 import type { Operator, OperatorPerson, OperatorRole } from './operator.ts';
 
@@ -58,6 +58,10 @@ export interface StoredAct {
   readonly reason: string | undefined;
   readonly salt: string | undefined;
   readonly at: Instant;
+}
+
+/** An act as operators see it. */
+export interface ShownAct extends StoredAct {
   /**
    * How the row differs from its record. It then has no reason, and its names count for nothing. Only an archived record
    * leaves the reason: it was not compared, and its hash is in the export.
@@ -68,23 +72,28 @@ export interface StoredAct {
 /** Compares a stored act with the `detail` of the record that has its number. */
 export function comparedAct(
   digest: (text: string) => string,
-  act: Omit<StoredAct, 'difference'>,
+  act: StoredAct,
   detail: string | undefined,
-  isArchived: boolean,
-): StoredAct {
-  const how = differenceOfAct(digest, act, detail, isArchived);
-  const difference: Difference | undefined = how && { what: 'reason', id: String(act.seq), how };
-  const isShown = how === undefined || how === 'archived';
+): Compared<StoredAct> {
+  const how = differenceOfAct(digest, act, detail);
+  if (how === undefined) return { kind: 'same', row: act, record: undefined };
+  const { seq, at } = act;
+  const written = how === 'no_record' ? { written: { at, seq } } : {};
+  return { kind: 'differs', row: act, difference: { what: 'reason', id: String(seq), how, ...written } };
+}
+
+/** @param difference once it is judged whether the record was archived (`settled`) */
+export function shownAct(act: StoredAct, difference: Difference | undefined): ShownAct {
+  const isShown = difference === undefined || difference.how === 'archived';
   return isShown ? { ...act, difference } : { ...act, reason: undefined, salt: undefined, difference };
 }
 
 function differenceOfAct(
   digest: (text: string) => string,
-  { iss, sub, role, act, explains, reason, salt }: Omit<StoredAct, 'difference'>,
+  { iss, sub, role, act, explains, reason, salt }: StoredAct,
   detail: string | undefined,
-  isArchived: boolean,
 ): Difference['how'] | undefined {
-  if (detail === undefined) return isArchived ? 'archived' : 'no_record';
+  if (detail === undefined) return 'no_record';
   const recorded = new URLSearchParams(detail);
   const names = new URLSearchParams({ iss, sub, role, act, seq: String(explains ?? '') });
   for (const [name, value] of names) if (recorded.get(name) !== value) return 'names';

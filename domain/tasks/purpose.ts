@@ -1,6 +1,6 @@
 /** The purpose that an agent states for a task (`Service:Tasks:Purpose`): words of the agent, which no check covers. */
 
-import type { Difference, RecordsOfRow } from '../ledger/compared.ts';
+import type { Difference, RecordOfRow } from '../ledger/compared.ts';
 import { isHashOfText } from '../ledger/sealed-text.ts';
 import type { Task } from './task.ts';
 
@@ -35,12 +35,13 @@ export function purposeDetail(hash: string): string {
 /** Compares a stored purpose with its `purpose.stated` record. Returns `undefined` if both agree. */
 export function differenceOfPurpose(
   digest: (text: string) => string,
-  { taskId, agentId, sponsor, words, salt }: StatedPurpose & Pick<Task, 'taskId' | 'agentId' | 'sponsor'>,
-  { records, isArchived }: RecordsOfRow,
+  stated: StatedPurpose & Pick<Task, 'taskId' | 'agentId' | 'sponsor' | 'createdAt'>,
+  records: readonly RecordOfRow[],
 ): Difference | undefined {
+  const { taskId, agentId, sponsor, createdAt: at, words, salt } = stated;
   const differs = (how: Difference['how']): Difference => ({ what: 'purpose', id: taskId, how });
   const [record, ...more] = records.filter(({ event }) => event === 'purpose.stated');
-  if (record === undefined) return differs(isArchived ? 'archived' : 'no_record');
+  if (record === undefined) return { ...differs('no_record'), written: { at } };
   if (more.length > 0) return differs('records');
   if (record.agentId !== agentId || record.sponsor !== sponsor) return differs('names');
   const hash = record.detail?.slice(purposeDetail('').length) ?? '';

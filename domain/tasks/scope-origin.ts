@@ -4,18 +4,19 @@
  * scope was changed; of more than that the ledger says nothing.
  */
 
-import type { Difference, RecordsOfRow } from '../ledger/compared.ts';
+import type { Difference, RecordOfRow } from '../ledger/compared.ts';
 import { formatScope } from '../scope.ts';
 import type { Task } from './task.ts';
 
 /** Compares the origin and the scope of a stored task with the record of its start. `undefined` if they agree. */
 export function differenceOfOrigin(
-  { taskId, scope, origin }: Pick<Task, 'taskId' | 'scope'> & { readonly origin: NonNullable<Task['origin']> },
-  { records, isArchived }: RecordsOfRow,
+  task: Pick<Task, 'taskId' | 'scope' | 'createdAt'> & { readonly origin: NonNullable<Task['origin']> },
+  records: readonly RecordOfRow[],
 ): Difference | undefined {
+  const { taskId, scope, createdAt: at, origin } = task;
   const differs = (how: Difference['how']): Difference => ({ what: 'scope', id: taskId, how });
   const record = records.find(({ event }) => event === 'token.issued');
-  if (record === undefined) return differs(isArchived ? 'archived' : 'no_record');
+  if (record === undefined) return { ...differs('no_record'), written: { at } };
   if (record.scope !== formatScope(scope)) return differs('names');
   const isInBoth = scope.every((each) => origin.held.includes(each) && origin.asked.includes(each));
   return isInBoth ? undefined : differs('text');

@@ -44,7 +44,9 @@ export function anApproval(changes: Partial<Approval> = {}, stored = aTask()) {
 
 /** An approval, or its fact, as it is read without a record in the ledger. */
 export function unrecorded<Row extends Approval>(row: Row) {
-  return { kind: 'differs', row, difference: { what: 'approval', id: row.approvalId, how: 'no_record' } } as const;
+  const written = { at: row.requestedAt };
+  const difference = { what: 'approval', id: row.approvalId, how: 'no_record', written } as const;
+  return { kind: 'differs', row, difference } as const;
 }
 
 export const effectsOfApprovals = {

@@ -155,7 +155,8 @@ export const effectsOfRegistrations = {
     const { at, reason, role } = stored;
     const names = { iss: 'https://idp.example/é', sub: 'olga' };
     const shown: See = async ({ operatorActs }) =>
-      (await operatorActs.list({ limit: 9 })).map(({ seq, ...rest }) => ({
+      (await operatorActs.list({ limit: 9 })).map(({ kind, row: { seq, ...rest } }) => ({
+        kind,
         ...rest,
         explains: rest.explains === seq - 1,
       }));
@@ -169,7 +170,7 @@ export const effectsOfRegistrations = {
     return {
       effect: { effect: 'operator_act', ...anAct(act) },
       seen: [
-        [shown, [], [{ ...names, role, act, reason, salt: sealed?.salt, at, explains: false, difference: undefined }]],
+        [shown, [], [{ ...names, role, act, reason, salt: sealed?.salt, at, explains: false, kind: 'same' }]],
         [detail, [], [said.toString()]],
       ],
     };

@@ -70,7 +70,7 @@ export const effectsOfTasks = {
     const grant = { task, taskState: { kind: 'live' }, revokedAt: undefined, scope, renewals: 0 };
     const { origin: _, ...fields } = task;
     const shown = { ...fields, state: { kind: 'live' }, displayName: agent.displayName, renewals: 0 };
-    const differences = [{ what: 'scope', id: taskId, how: 'no_record' }];
+    const differences = [{ what: 'scope', id: taskId, how: 'no_record', written: { at: task.createdAt } }];
     return {
       given: given.slice(0, 1),
       effect: given[1],

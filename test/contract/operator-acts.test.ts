@@ -55,7 +55,8 @@ onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {
     it(`read at most ${most} rows at once for a page of ${what}, beside ${ACTS} acts`, async () => {
       const found = await storage().operatorActs.list({ ...question, limit: LIMIT });
       expect(found.length).to.be.within(1, LIMIT);
-      expect(found.map(({ seq }) => seq)).to.deep.equal(found.map(({ seq }) => seq).toSorted((a, b) => b - a));
+      const seqs = found.map(({ row }) => row.seq);
+      expect(seqs).to.deep.equal(seqs.toSorted((a, b) => b - a));
       expect(await rowsRead(await outside('owner'), { ...question, limit: LIMIT })).to.be.at.most(most);
     });
   }
@@ -83,7 +84,7 @@ onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {
     for (const nth of [1, 2]) await storage().decide(recordAct, act(nth));
     const acted = async () => {
       const found = [1, 2].map((nth) => storage().operatorActs.list({ subject: `rita-${nth}`, limit: 2 }));
-      return (await Promise.all(found)).flat().map(({ reason, salt }) => [reason, salt]);
+      return (await Promise.all(found)).flat().map(({ row }) => [row.reason, row.salt]);
     };
     const before = plusSeconds(NOON, 1);
     expect(await storage().sweeping.eraseReasons(before, ERASED_AT_ONCE)).to.equal(ERASED_AT_ONCE);

@@ -38,6 +38,12 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     const times = { createdAt: at(1), expiresAt: at(HOUR) };
     return openedTask(storage(), { taskId: makeTaskId(ulid()), sponsorKey, ...times, ...changes }, agent);
   }
+  const readingAt = (now: Instant) => ({
+    tasks: storage().tasks,
+    sharedTime: agreeing({ now: () => now }),
+    log: capturedLog(),
+    archivedPart: async () => undefined,
+  });
   const end = ({ task: { taskId, sponsorKey } }: TaskOpening, endedAt: Instant) =>
     storage().tasks.end({ kind: 'task', taskId, sponsorKey }, { at: endedAt, reason: 'sponsor_stopped' });
   const list = (sponsorKey: SponsorKey, now: Instant, limit = 1000) =>
@@ -118,7 +124,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     expect(new Set(idsOf(all)).size).to.equal(1000);
     expect(all.slice(0, 500).every(({ state }) => state === 'live')).to.equal(true);
     const person: MePerson = { ...ADA, sponsorKey };
-    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }), log: capturedLog() };
+    const service = readingAt(at(30));
     for (const limit of [100, 77]) {
       const paged: string[] = [];
       let after: Awaited<ReturnType<typeof myTasks>>['nextAfter'];
@@ -197,7 +203,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
       openings.push(await openedTask(storage(), { taskId: makeTaskId(ulid()), sponsorKey, ...times }, agent));
     }
     const [rareTask, ...botTasks] = openings.map(({ task }) => task.taskId);
-    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }), log: capturedLog() };
+    const service = readingAt(at(30));
     const person = (key: SponsorKey): MePerson => ({ ...ADA, sponsorKey: key });
     const page = (after: TaskId | undefined, listsTasks: number) =>
       myAgents(service, person(sponsorKey), { after, limit: 1, listsTasks });

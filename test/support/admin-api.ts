@@ -90,7 +90,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   const keys = await newKeys();
   const reading = { checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn };
   const trees = sealedTrees({ ...reading, verifier: checkpointVerifier(keys.published()) });
-  const archivedPart = findArchivedPart({ checkpoints, trees, hash: sha256Bytes });
+  const archivedPart = findArchivedPart({ checkpoints, trees, hash: sha256Bytes, verifier: undefined });
   const decisions = options.decisions?.(storage) ?? storage;
   const service = {
     archivedPart,
@@ -136,7 +136,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
       usersInTheWay: async (sponsorKey) => usersInTheWay(await storage.provisionedUsers.ofPerson(sponsorKey)),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
-      listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256, log }, question),
+      listActs: (question) => listActs({ ...service, operatorActs: storage.operatorActs }, question),
       unblock: (sponsorKey) => unblockSponsor({ ...service, twoPersons: false }, sponsorKey),
       listTasks: (question) => listTasks(service, question),
       showTask: (taskId) => showTask(service, taskId),

@@ -105,7 +105,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
       const { checkpoints } = storage;
       const trees = sealedTrees({ ...dependencies, checkpoints, verifier, ...changes });
       const service = { checkpoints: { ...checkpoints, ...changes?.checkpoints }, trees, hash: sha256Bytes };
-      const archivedPart = findArchivedPart(service);
+      const archivedPart = findArchivedPart({ ...service, verifier });
       return (seq) => proveRecord({ ...service, archivedPart }, seq);
     },
     async close() {

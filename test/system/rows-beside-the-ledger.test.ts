@@ -5,6 +5,7 @@
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
+import { appendRecord, forgeArchiving } from '../support/ledger/forged-archiving.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { OPERATORS, operatorToken, ROLE_VALUES } from '../support/operators.ts';
 import { alteredPurposes, alteredReasons } from '../support/rows-altered.ts';
@@ -110,6 +111,50 @@ for (const database of databases) {
       // The look-up for the record then misses it.
       await mandate.sql(CHANGES['another time of the task']?.(id) ?? '');
       expect(await errorsOf(async () => expect(await mine()).to.equal(null))).to.have.lengthOf(1);
+    });
+
+    /** The start of a task is moved to before February of a year, so that the look-up for its records misses them. */
+    async function movedTo(year: number) {
+      const { id, mine, theirs } = await started();
+      const time = database.engine === 'sqlite' ? `${Date.UTC(year, 0, 5)}000` : `'${year}-01-05T00:00:00Z'`;
+      await mandate.sql(`update tasks set created_at = ${time} where task_id = '${id}'`);
+      return async () => {
+        expect(await mine()).to.equal(null);
+        expect(await theirs()).to.include({ purpose: null });
+      };
+    }
+
+    const archived = (month: string, checkpoints: number, sequence: number) => {
+      const upTo = (last: number) => (last === 0 ? null : { first: 1, last });
+      const own = { checkpoints: upTo(checkpoints), sequence: upTo(sequence) };
+      return JSON.stringify({ partition: `ledger_${month}`, ...own, before: [] });
+    };
+
+    it('are not taken for those of an archived month because of a record that is not sealed yet', async () => {
+      await appendRecord(mandate, 'audit.archived', archived('2020_01', 0, 0));
+      expect(await errorsOf(await movedTo(2020))).to.have.lengthOf(2);
+    });
+
+    it('are taken for those of an archived month if the record that says so is proved: nothing is shown, nothing is logged', async () => {
+      await mandate.jobs.seal();
+      expect(await errorsOf(await movedTo(2020))).to.deep.equal([]);
+      expect(await errorsOf(await movedTo(2021))).to.have.lengthOf(2);
+    });
+
+    it('are not taken for those of an archived month because an owner put a record under a sealed number', async () => {
+      const { seq, act } = await acted();
+      await started();
+      await mandate.jobs.seal();
+      await started();
+      const number = await forgeArchiving(mandate, database.engine, (last) => archived('2099_01', 1, last));
+      expect(number).to.be.greaterThan(Number(seq));
+      expect(await errorsOf(await movedTo(2021))).to.have.lengthOf(2);
+      await mandate.sql(`delete from ledger where seq = ${seq}`);
+      await mandate.sql(`update operator_acts set reason = 'Routine' where seq = ${seq}`);
+      const errors = await errorsOf(async () => {
+        expect(await act()).to.include({ reason: null, difference: 'no_record' });
+      });
+      expect(errors).to.have.lengthOf(1);
     });
   });
 }

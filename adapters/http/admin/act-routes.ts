@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import type { ActsAnswer, ActsRequest } from '../../../application/admin/list-acts.ts';
 import { toMillisecondText } from '../../../domain/instant.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
-import type { StoredAct } from '../../../domain/operators/operator-act.ts';
+import type { ShownAct } from '../../../domain/operators/operator-act.ts';
 import { answerInvalid } from '../message/problem-details.ts';
 import {
   answerForeignCursor,
@@ -35,7 +35,7 @@ export async function listActs(surface: ActsSurface, request: Request, response:
   response.json({ acts: answer.acts.map(presentAct), next_cursor: answer.nextCursor ?? null });
 }
 
-function presentAct({ explains, reason, salt, at, difference, ...act }: StoredAct): Record<string, unknown> {
+function presentAct({ explains, reason, salt, at, difference, ...act }: ShownAct): Record<string, unknown> {
   const { seq, ...who } = act;
   return {
     seq,

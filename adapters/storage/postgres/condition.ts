@@ -11,7 +11,7 @@ import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { listAgents } from '../queries/agents.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
-import { listArchivings, listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
+import { listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { listProblems, logState } from '../queries/log.ts';
 import { findBlocks } from '../queries/sponsors.ts';
@@ -20,6 +20,7 @@ import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { SchemaItem } from '../rows/schema-items.ts';
 import { postgresAsk } from './ask.ts';
+import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
 import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
@@ -83,10 +84,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       const backlog = await sealingBacklog(ask);
       return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
     },
-    archives: async () => ({
-      listed: await ask(listExports, undefined),
-      records: await ask(listArchivings, undefined),
-    }),
+    listedExports: () => ask(listExports, undefined),
     outbox: () => ask(outboxBacklog, undefined),
     log: () => ask(logState, undefined),
     witnessProblems: () => ask(listProblems, undefined),
@@ -99,6 +97,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
     },
     logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
     besideLedger: (question) => besideLedger(ask, question),
+    checkpoints: postgresCheckpoints(connections),
     close: () => connections.close(),
   };
 }

@@ -9,8 +9,7 @@
 
 import pg from 'pg';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type Instant, instantFromMillis } from '../../../domain/instant.ts';
-import { archivedPart } from '../../../domain/ledger/archived-part.ts';
+import { type Instant, toShortText } from '../../../domain/instant.ts';
 import { isMissing, type LedgerMemory, type RememberedRecord } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
 import { losesConnection, NotThePrimary, WentBack } from './errors.ts';
@@ -78,8 +77,6 @@ const NO_TIMELINE = new Set(['0A000', '42883', '42501']);
 interface MemoryRow {
   /** The hash of the record that has the remembered number now. */
   readonly found: string | null;
-  /** The newest `audit.archived` record with a sealed number. */
-  readonly archiving: { readonly seq: number; readonly ts: string; readonly detail: string | null } | null;
   readonly seq: number | null;
   readonly ts: Instant | null;
   readonly hash: string | null;
@@ -96,11 +93,6 @@ const remembered = {
   name: 'remembered_records',
   text: `select
       (select hash from ledger, record_hash(ledger) hash where seq = $1::bigint order by hash = $2::text desc limit 1) as found,
-      (
-        select json_build_object('seq', seq, 'ts', ts, 'detail', detail) from ledger
-          where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-          order by ts desc, seq desc limit 1
-      ) as archiving,
       newest.seq, newest.ts, newest.hash
     from (select) one left join lateral (
       select seq, ts, record_hash(ledger) as hash from ledger where seq <= ${MOST} order by seq desc limit 1
@@ -144,10 +136,11 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
       },
     );
     if (row === undefined) return;
-    if (known !== undefined && isMissing(known, row.found ?? undefined, archivedBefore(row))) {
+    if (known !== undefined && isMissing(known, row.found ?? undefined)) {
       memory.missing();
       log.error('the database went back in time: nothing is decided until a restart', new WentBack(), {
         seq: known.seq,
+        at: toShortText(known.ts),
       });
       throw new WentBack();
     }
@@ -176,13 +169,6 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
     wentBack: () => memory.wentBack(),
     committed: memory.saw,
   };
-}
-
-function archivedBefore({ archiving }: MemoryRow): Instant | undefined {
-  if (archiving === null) return undefined;
-  const { seq, ts, detail } = archiving;
-  const record = { seq, at: instantFromMillis(Date.parse(ts)), event: 'audit.archived', detail: detail ?? undefined };
-  return archivedPart(record)?.before;
 }
 
 export function parseTimeline(text: string | null): number | undefined {

@@ -1,6 +1,7 @@
 /** Queries of the acts of operators. */
 
 import type { ActsQuestion, OperatorActs } from '../../../application/ports/acts.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { StoredAct } from '../../../domain/operators/operator-act.ts';
 import { storable } from '../rows/column.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
@@ -24,14 +25,14 @@ const OF_RECORD = `(
       select ${COLUMNS} from operator_acts where seq = :seq
     ) acts`;
 
-export const listActs: Query<ActsQuestion, readonly StoredAct[]> = {
+export const listActs: Query<ActsQuestion, readonly Compared<StoredAct>[]> = {
   plan: 'in_order',
-  text(dialect, { seq, subject, before }) {
+  text(_dialect, { seq, subject, before }) {
     const conditions = [
       ...(subject === undefined ? [] : ['sub = :subject']),
       ...(before === undefined ? [] : ['seq < :before']),
     ];
-    return `select found.*, ${recordOfAct(dialect, 'found')} from (
+    return `select found.*, ${recordOfAct('found')} from (
       select ${COLUMNS} from ${seq === undefined ? 'operator_acts' : OF_RECORD}
       ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
       order by seq desc limit :limit

@@ -3,11 +3,11 @@
 import type { BesideCondition } from '../../../application/ports/storage.ts';
 import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import type { Difference } from '../../../domain/ledger/compared.ts';
+import { type Difference, differenceIn } from '../../../domain/ledger/compared.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import { type RecordedApprovalRow, toApproval } from '../rows/approval-row.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
-import { mayBeArchived, readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import { readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { columnsOf, tables } from '../tables.ts';
 import type { Ask, Query } from './query.ts';
 
@@ -48,7 +48,6 @@ interface PurposeRow {
   readonly purpose: string;
   readonly salt: string;
   readonly records: string | null;
-  readonly archiving: string | null;
 }
 
 export const newestPurposes: Query<number, Found> = {
@@ -61,23 +60,19 @@ export const newestPurposes: Query<number, Found> = {
       join tasks t on t.task_id = p.task_id`,
   values: (limit) => ({ limit }),
   read: (rows: readonly PurposeRow[]) =>
-    rows.map(({ task_id: taskId, agent_id: agentId, sponsor, purpose: words, salt, created_at, records, archiving }) =>
-      differenceOfPurpose(
-        sha256,
-        { taskId, agentId, sponsor, words, salt },
-        { records: readRecords(records), isArchived: mayBeArchived(archiving, created_at) },
-      ),
+    rows.map(({ task_id: taskId, agent_id: agentId, created_at: createdAt, purpose: words, ...row }) =>
+      differenceOfPurpose(sha256, { ...row, taskId, agentId, createdAt, words }, readRecords(row.records)),
     ),
 };
 
 export const newestReasons: Query<number, Found> = {
   name: 'newest_reasons',
   plan: 'in_order',
-  text: (dialect) => `select found.*, ${recordOfAct(dialect, 'found')} from (
+  text: `select found.*, ${recordOfAct('found')} from (
       select ${['seq', 'explains', ...actColumns].join(', ')} from operator_acts order by seq desc limit :limit
     ) found`,
   values: (limit) => ({ limit }),
-  read: (rows: readonly OperatorActRow[]) => rows.map((row) => toStoredAct(row).difference),
+  read: (rows: readonly OperatorActRow[]) => rows.map((row) => differenceIn(toStoredAct(row))),
 };
 
 /** @param question `limit`: the rows of each kind */
@@ -88,10 +83,5 @@ export async function besideLedger(ask: Ask, question: ApprovalsQuestion): Promi
     ...(await ask(newestPurposes, limit)),
     ...(await ask(newestReasons, limit)),
   ];
-  const differences = found.filter((each) => each !== undefined);
-  return {
-    compared: found.length,
-    archived: differences.filter(({ how }) => how === 'archived').length,
-    differences: differences.filter(({ how }) => how !== 'archived'),
-  };
+  return { compared: found.length, differences: found.filter((each) => each !== undefined) };
 }

@@ -14,7 +14,7 @@ import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
 import type { Dialect, Values } from '../dialect.ts';
 import { type BindInstant, LATEST, readScope, storable } from '../rows/column.ts';
-import { mayBeArchived, readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { LAST_TASK_ID, type TaskRow, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
@@ -31,7 +31,6 @@ interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' |
   readonly purpose: string | null;
   readonly salt: string | null;
   readonly records: string | null;
-  readonly archiving: string | null;
 }
 
 const COLUMNS = 'task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason';
@@ -204,9 +203,9 @@ function toOwnTask(row: OwnTaskRow): OwnTask {
 }
 
 function comparedPurpose(row: OwnTaskRow): Pick<OwnTask, 'purpose' | 'purposeDiffers'> {
-  const { task_id: taskId, agent_id: agentId, sponsor, purpose: words, salt } = row;
+  const { task_id: taskId, agent_id: agentId, created_at: createdAt, sponsor, purpose: words, salt } = row;
   if (words === null || salt === null) return { purpose: undefined, purposeDiffers: undefined };
-  const records = { records: readRecords(row.records), isArchived: mayBeArchived(row.archiving, row.created_at) };
-  const difference = differenceOfPurpose(sha256, { taskId, agentId, sponsor, words, salt }, records);
+  const stated = { taskId, agentId, sponsor, createdAt, words, salt };
+  const difference = differenceOfPurpose(sha256, stated, readRecords(row.records));
   return { purpose: difference === undefined ? words : undefined, purposeDiffers: difference };
 }

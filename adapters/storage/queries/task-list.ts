@@ -8,7 +8,7 @@ import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import { differenceOfOrigin } from '../../../domain/tasks/scope-origin.ts';
 import type { Dialect } from '../dialect.ts';
 import { readScope, storable } from '../rows/column.ts';
-import { mayBeArchived, readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
@@ -25,7 +25,6 @@ interface ShownTaskRow extends ListedTaskRow {
   readonly purpose: string | null;
   readonly salt: string | null;
   readonly records: string | null;
-  readonly archiving: string | null;
 }
 
 const COLUMNS = [
@@ -152,7 +151,7 @@ export const findListedTask: Query<{ readonly taskId: TaskId; readonly now: Inst
 function comparedTask(row: ShownTaskRow, now: Instant): ListedTask & Pick<ShownTask, 'purpose' | 'differences'> {
   const { purpose: words, salt } = row;
   const { origin, ...task } = toListedTask(row, now);
-  const records = { records: readRecords(row.records), isArchived: mayBeArchived(row.archiving, row.created_at) };
+  const records = readRecords(row.records);
   const stated = words === null || salt === null ? undefined : { words, salt };
   const ofPurpose = stated && differenceOfPurpose(sha256, { ...task, ...stated }, records);
   const ofScope = origin && differenceOfOrigin({ ...task, origin }, records);

@@ -14,7 +14,7 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { RowOf, tables } from '../tables.ts';
 import { storable } from './column.ts';
-import { mayBeArchived, readRecords, sha256 } from './recorded.ts';
+import { readRecords, sha256 } from './recorded.ts';
 
 interface ApprovalRow {
   readonly approval_id: ApprovalId;
@@ -37,7 +37,6 @@ interface ApprovalRow {
 /** With the records that name its id (`recordsOfApproval`). */
 export interface RecordedApprovalRow extends ApprovalRow {
   readonly records: string | null;
-  readonly archiving: string | null;
 }
 
 export interface TaskApprovalRow extends RecordedApprovalRow {
@@ -111,8 +110,7 @@ function isLine(line: Partial<ApprovalLine> | null): line is ApprovalLine {
 }
 
 export function toApproval(row: RecordedApprovalRow): Compared<Approval, ApprovalOrigin> {
-  const isArchived = mayBeArchived(row.archiving, row.requested_at);
-  return compareApproval(sha256, readApproval(row), readRecords(row.records), isArchived);
+  return compareApproval(sha256, readApproval(row), readRecords(row.records));
 }
 
 /** The row of the task is compared too: the agent's name is read by it. */

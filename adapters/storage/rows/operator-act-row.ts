@@ -1,9 +1,10 @@
 /** Rows of `operator_acts`: how both engines write and read them. */
 
 import type { Instant } from '../../../domain/instant.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import { comparedAct, namesOf, type OperatorAct, type StoredAct } from '../../../domain/operators/operator-act.ts';
 import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
-import { mayBeArchived, sha256 } from './recorded.ts';
+import { sha256 } from './recorded.ts';
 
 export interface OperatorActRow {
   readonly seq: number;
@@ -17,7 +18,6 @@ export interface OperatorActRow {
   readonly at: Instant;
   /** The `detail` of its record. */
   readonly record: string | null;
-  readonly archiving: string | null;
 }
 
 /** The columns that come from the act. The engine adds `seq` and `explains`. */
@@ -39,7 +39,7 @@ export function actRow(
   };
 }
 
-export function toStoredAct({ explains, reason, salt, record, archiving, ...row }: OperatorActRow): StoredAct {
+export function toStoredAct({ explains, reason, salt, record, ...row }: OperatorActRow): Compared<StoredAct> {
   const act = { ...row, explains: explains ?? undefined, reason: reason ?? undefined, salt: salt ?? undefined };
-  return comparedAct(sha256, act, record ?? undefined, mayBeArchived(archiving, row.at, row.seq));
+  return comparedAct(sha256, act, record ?? undefined);
 }

@@ -5,8 +5,6 @@
 
 import { hash } from 'node:crypto';
 import { type ApprovalRecord, approvalEvents } from '../../../domain/approvals/approval-records.ts';
-import { type Instant, instantFromMillis } from '../../../domain/instant.ts';
-import { archivedPart } from '../../../domain/ledger/archived-part.ts';
 import type { Dialect } from '../dialect.ts';
 
 /** SHA-256 in lowercase hex. */
@@ -35,40 +33,7 @@ export function recordsOfApproval(dialect: Dialect, row: string): string {
   const { collected, shifted, unindexed } = dialect;
   const found = `select ${COLUMNS.join(', ')} from ledger l
         where ${APPROVAL_ID} = ${unindexed(`${row}.approval_id`)} and ${OF_APPROVALS} and ${unindexed('l.ts')} > ${shifted(`${row}.requested_at`, -A_DAY)}`;
-  return `${collected(COLUMNS, found)} as records, ${archivingAfter(dialect, `${row}.requested_at`)}`;
-}
-
-/**
- * The newest sealed record of an archived month, as a column `archiving`; null unless `ledger_archives` lists a month after this
- * time. The list says only where to look: its rows are not sealed.
- */
-function archivingAfter({ collected }: Dialect, time: string): string {
-  const newest = `select seq, ts, detail from ledger
-          where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-          order by ts desc, seq desc limit 1`;
-  return `case when ${time} < (select max(archived_before) from ledger_archives)
-        then ${collected(['seq', 'ts', 'detail'], newest)} end as archiving`;
-}
-
-interface ArchivingRow {
-  readonly seq: number;
-  /** Microseconds on SQLite. */
-  readonly ts: number | string;
-  readonly detail: string | null;
-}
-
-/**
- * Whether the month of a record of this time may have left the ledger.
- * @param archiving text of the column `archiving`
- * @param number of the record, if the row has it
- */
-export function mayBeArchived(archiving: string | null, time: Instant, number = 0): boolean {
-  const [row] = archiving === null ? [] : (JSON.parse(archiving) as readonly ArchivingRow[]);
-  if (row === undefined) return false;
-  const { seq, ts, detail } = row;
-  const at = typeof ts === 'number' ? (ts as Instant) : instantFromMillis(Date.parse(ts));
-  const part = archivedPart({ seq, at, event: 'audit.archived', detail: detail ?? undefined });
-  return part !== undefined && time < part.before && number <= part.lastSeq;
+  return `${collected(COLUMNS, found)} as records`;
 }
 
 /** The record of a task's purpose, and that of its start. @param row of the task */
@@ -77,13 +42,12 @@ export function recordsOfTask(dialect: Dialect, row: string): string {
   const found = `select ${COLUMNS.join(', ')}, scope from ledger l
         where l.task_id = ${row}.task_id and l.ts > ${shifted(`${row}.created_at`, -DATED_WITHIN)}
           and l.ts < ${shifted(`${row}.created_at`, DATED_WITHIN)} and l.event || '' in ('purpose.stated', 'token.issued')`;
-  return `${collected([...COLUMNS, 'scope'], found)} as records, ${archivingAfter(dialect, `${row}.created_at`)}`;
+  return `${collected([...COLUMNS, 'scope'], found)} as records`;
 }
 
 /** The record of an operator's act, which has its number. The time of the row says nothing: it is not in the record. */
-export function recordOfAct(dialect: Dialect, row: string): string {
-  const found = `select detail from ledger l where l.seq = ${row}.seq and l.event || '' = 'operator.acted' limit 1`;
-  return `(${found}) as record, ${archivingAfter(dialect, `${row}.at`)}`;
+export function recordOfAct(row: string): string {
+  return `(select detail from ledger l where l.seq = ${row}.seq and l.event || '' = 'operator.acted' limit 1) as record`;
 }
 
 /** @param text of the column `records` */

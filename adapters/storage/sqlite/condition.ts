@@ -4,7 +4,7 @@ import { isLoggedOut, logoutQuestions } from '../../../application/decisions/log
 import type { Backlog, Numbering, StorageCondition } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
-import { listArchivings, listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
+import { listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
@@ -30,7 +30,7 @@ export type SqliteCondition = Pick<
   | 'guards'
   | 'numbering'
   | 'sealing'
-  | 'archives'
+  | 'listedExports'
   | 'outbox'
   | 'isLoggedOut'
   | 'logoutEndedNothing'
@@ -76,10 +76,7 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
       const backlog = await sealingBacklog(ask);
       return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
     },
-    archives: async () => ({
-      listed: await ask(listExports, undefined),
-      records: await ask(listArchivings, undefined),
-    }),
+    listedExports: () => ask(listExports, undefined),
     outbox: () => ask(outboxBacklog, undefined),
     isLoggedOut: ({ issuedAt, ...who }, at) =>
       read((run) => {

@@ -57,9 +57,10 @@ const UNKNOWN_WRITING = {
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
   const { ports, close } = await openToRead({ path, pageCheck: 'if_small' });
-  const { condition, transparencyLog, statusLists, sponsors, agents } = ports;
+  const { condition, checkpoints, transparencyLog, statusLists, sponsors, agents } = ports;
   return {
     ...condition,
+    checkpoints,
     log: transparencyLog.state,
     witnessProblems: transparencyLog.problems,
     statusLists: statusLists.usage,

@@ -111,30 +111,18 @@ select 1 from revoked_tokens where jti = ?;
 -- approval
 -- postgres
 select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines::text, state, requested_at::text, expires_at::text, decided_at::text, closed_at::text, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = v.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > v.requested_at + interval '-86400 seconds') r) as records, case when v.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving from approvals v where v.approval_id = q.approval_id;
+  where substr(l.detail, 10, 35) = v.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > v.requested_at + interval '-86400 seconds') r) as records from approvals v where v.approval_id = q.approval_id;
 -- sqlite
 select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = +approvals.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > approvals.requested_at + -86400000000) found) as records, case when approvals.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving from approvals where approval_id = ?;
+  where substr(l.detail, 10, 35) = +approvals.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > approvals.requested_at + -86400000000) found) as records from approvals where approval_id = ?;
 
 -- last_approval
 -- postgres
 select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines::text, state, requested_at::text, expires_at::text, decided_at::text, closed_at::text, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = v.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > v.requested_at + interval '-86400 seconds') r) as records, case when v.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving from approvals v where v.task_id = q.task_id and v.digest = q.digest order by v.round desc limit 1;
+  where substr(l.detail, 10, 35) = v.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > v.requested_at + interval '-86400 seconds') r) as records from approvals v where v.task_id = q.task_id and v.digest = q.digest order by v.round desc limit 1;
 -- sqlite
 select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = +approvals.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > approvals.requested_at + -86400000000) found) as records, case when approvals.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving from approvals where task_id = ? and digest = ? order by round desc limit 1;
+  where substr(l.detail, 10, 35) = +approvals.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > approvals.requested_at + -86400000000) found) as records from approvals where task_id = ? and digest = ? order by round desc limit 1;
 
 -- pending_approvals
 -- postgres

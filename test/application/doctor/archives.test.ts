@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { judgeArchives } from '../../../application/doctor/ledger.ts';
+import { sealedPart } from '../../../domain/ledger/archived-part.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { archivingOf, departedMonth, oldArchivingOf } from '../../support/ledger/archivings.ts';
 
@@ -25,7 +26,7 @@ describe('mandate doctor, on the archived months that the database lists', () =>
       [both, [sealed(oldArchivingOf(AT, OCTOBER))]],
       [[...both, row('2026-11')], [sealed(archivingOf(AT, SEPTEMBER, OCTOBER, departedMonth('2026-11')))]],
     ] as const) {
-      expect(judgeArchives({ listed, records }), JSON.stringify(listed)).to.equal(undefined);
+      expect(judgeArchives(listed, sealedPart(records)), JSON.stringify(listed)).to.equal(undefined);
     }
   });
 
@@ -43,7 +44,7 @@ describe('mandate doctor, on the archived months that the database lists', () =>
       [[row('2999-12')], [september], '2999-12'],
       [both, [sealed({ ...archivingOf(AT, SEPTEMBER, OCTOBER), detail: 'all' })], '2026-09, 2026-10'],
     ] as const) {
-      const finding = judgeArchives({ listed, records });
+      const finding = judgeArchives(listed, sealedPart(records));
       expect(finding).to.have.property('status', 'failed');
       expect(finding?.sentence).to.equal(
         `ledger_archives lists months that no sealed record audit.archived names: ${months}.`,

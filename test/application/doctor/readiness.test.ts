@@ -86,6 +86,7 @@ describe('The writes to the database in the report of doctor', () => {
         logoutsLeaveTasks: false,
         keysAreSubjects: true,
         kids: async () => [],
+        archivedPart: async () => undefined,
       });
       const found = await examinations.find(({ check }) => check === 'database writes')?.examine();
       expect(found?.status).to.equal(status);

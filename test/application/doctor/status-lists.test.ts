@@ -71,6 +71,7 @@ describe('The status lists in the report of doctor', () => {
         logoutsLeaveTasks: false,
         keysAreSubjects: true,
         kids: async () => [],
+        archivedPart: async () => undefined,
       },
     );
     const found = await examinations.find(({ check }) => check === 'status lists')?.examine();

@@ -62,7 +62,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
   const clock = { now };
   const stream = recordStream({ ledger, checkpoints, turn: eventLoopTurn, timeLimit });
   const trees = sealedTrees({ checkpoints, verifier: NO_KEYS, hash: sha256Bytes, clock, turn: eventLoopTurn });
-  const archivedPart = findArchivedPart({ checkpoints, trees, hash: sha256Bytes });
+  const archivedPart = findArchivedPart({ checkpoints, trees, hash: sha256Bytes, verifier: undefined });
   const audit: AuditSurface = {
     apiKey: undefined,
     refuse: async () => undefined,

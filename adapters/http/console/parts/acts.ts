@@ -4,7 +4,7 @@ import type { PendingLift } from '../../../../application/ports/sponsors.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { describeDifference } from '../../../../domain/ledger/compared.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
-import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
+import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import type { AdminRoute } from '../../admin/roles.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { named } from '../../browser/words.ts';
@@ -35,7 +35,7 @@ const AROUND = 20;
  * The acts that may explain a record, for an auditor. Usually there is one. Changes at the same moment mix the numbers of
  * their records, and then several acts match.
  */
-export async function actsOf(context: ScreenContext, { seq, event }: LedgerRecord): Promise<readonly StoredAct[]> {
+export async function actsOf(context: ScreenContext, { seq, event }: LedgerRecord): Promise<readonly ShownAct[]> {
   if (!context.may('auditor')) return [];
   const found = await context.admin.listActs({ seq, limit: AROUND, cursor: undefined });
   const acts = found.kind === 'page' ? found.acts : [];
@@ -55,7 +55,7 @@ const LAST_ACTS = 100;
 export async function actOfLift(
   { admin }: ScreenContext,
   { issuer, subject, askedAt }: PendingLift,
-): Promise<StoredAct | undefined> {
+): Promise<ShownAct | undefined> {
   const found = await admin.listActs({ seq: undefined, subject, limit: LAST_ACTS, cursor: undefined });
   const acts = found.kind === 'page' ? found.acts : [];
   return acts.find(({ iss, act, at }) => iss === issuer && act === LIFT && at <= askedAt);
@@ -71,7 +71,7 @@ const ACT_WORDS: Readonly<Record<string, string>> = {
 } satisfies Partial<Record<AdminRoute, string>>;
 
 /** `Stop of one task by olga (responder), 2026-11-24 09:30:00 UTC (3 minutes ago): “Incident 4711”` */
-export function actLine(stored: StoredAct, now: Instant): Html {
+export function actLine(stored: ShownAct, now: Instant): Html {
   const { seq, iss, sub, role, act, at, difference } = stored;
   if (difference !== undefined && difference.how !== 'archived') {
     return html`<strong>Not shown:</strong> an act of an operator, record ${seq}. ${describeDifference(difference)}`;
@@ -82,13 +82,13 @@ export function actLine(stored: StoredAct, now: Instant): Html {
 }
 
 /** @param act as `actOfLift` has it */
-export function quotedReason(act: StoredAct | undefined): Html {
+export function quotedReason(act: ShownAct | undefined): Html {
   if (act === undefined)
     return html`the reason is not among this operator’s last ${LAST_ACTS} changes. Auditors can read it.`;
   return quoted(act);
 }
 
-function quoted({ reason, difference }: StoredAct): Html {
+function quoted({ reason, difference }: ShownAct): Html {
   if (difference !== undefined && reason === undefined)
     return html`the reason is not shown: it was changed in the database.`;
   const archived = difference !== undefined && html` (not compared: its record has been archived)`;
@@ -96,7 +96,7 @@ function quoted({ reason, difference }: StoredAct): Html {
 }
 
 /** @param acts that may explain the same record */
-export function actLines(acts: readonly StoredAct[], now: Instant): Insert {
+export function actLines(acts: readonly ShownAct[], now: Instant): Insert {
   const [act, ...more] = acts;
   if (act === undefined) return undefined;
   if (more.length === 0) return html`<p class="act">${actLine(act, now)}</p>`;

@@ -7,7 +7,7 @@ import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers
 import { type Instant, toMillisecondText } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import { parseListCursor } from '../../../../domain/list-cursor.ts';
-import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
+import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import {
   type BlockSource,
   blockSources,
@@ -83,19 +83,19 @@ ${suggestionList('people', people)}`;
 
 /** A block, and for an auditor who placed it and why. */
 interface ExplainedBlock extends SponsorBlock {
-  readonly acts: readonly StoredAct[];
+  readonly acts: readonly ShownAct[];
 }
 
 /** The first of two operators who must ask to lift a block, and why: for a responder, who may be the second, and an auditor. */
 type ExplainedLift =
   | { readonly kind: 'hidden'; readonly until: Instant }
   /** `act` is `undefined` if it was not found. */
-  | ({ readonly kind: 'shown'; readonly act: StoredAct | undefined } & PendingLift);
+  | ({ readonly kind: 'shown'; readonly act: ShownAct | undefined } & PendingLift);
 
 /** A record about the person's blocks, and who asked for the change. */
 interface ExplainedRecord {
   readonly record: LedgerRecord;
-  readonly acts: readonly StoredAct[];
+  readonly acts: readonly ShownAct[];
 }
 
 interface PersonView {
@@ -262,7 +262,7 @@ async function explainedLift(context: ScreenContext, pending: PendingLift): Prom
 const AT_ONCE = 5;
 
 /** Who placed an operators' block, and why. */
-async function actsOfBlock(context: ScreenContext, block: SponsorBlock): Promise<readonly StoredAct[]> {
+async function actsOfBlock(context: ScreenContext, block: SponsorBlock): Promise<readonly ShownAct[]> {
   if (block.source !== 'admin' || !context.may('auditor')) return [];
   const { sponsorKey: sponsor, blockedAt: from } = block;
   const filters = { sponsor, event: 'sponsor.blocked', from, decision: 'allow' } as const;

@@ -5,7 +5,7 @@ import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
+import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { parseOrdinal } from '../../message/query.ts';
 import { screenPaths, taskPath } from '../addresses.ts';
@@ -21,7 +21,7 @@ interface RecordView {
   readonly record: LedgerRecord;
   readonly proof: ProofOutcome;
   /** The acts that may explain it. */
-  readonly acts: readonly StoredAct[];
+  readonly acts: readonly ShownAct[];
   readonly now: Instant;
 }
 

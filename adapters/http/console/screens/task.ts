@@ -7,7 +7,7 @@ import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import type { Compared } from '../../../../domain/ledger/compared.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
+import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
@@ -49,7 +49,7 @@ export interface TaskView extends ScopeOrigins {
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
   /** The acts that may have ended it, for an auditor. */
-  readonly endedBy: readonly StoredAct[];
+  readonly endedBy: readonly ShownAct[];
   /** Newest first; `undefined` where tool servers may ask for none. */
   readonly approvals: readonly Compared<Approval, unknown>[] | undefined;
   readonly mayStop: boolean;

@@ -42,6 +42,7 @@ describe('A session at /me', () => {
       sponsors: storage.sponsors,
       clock,
       sharedTime: agreeing(clock),
+      archivedPart: async () => undefined,
     };
     ada = {
       subject: 'ada',

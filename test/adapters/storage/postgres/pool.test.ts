@@ -12,6 +12,7 @@ import { capturedLog } from '../../../support/captured-log.ts';
 import { TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { atTime } from '../../../support/ledger/archivings.ts';
 import { type OwnPostgres, ownPostgres } from '../../../system/outages/own-postgres.ts';
 
 const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
@@ -217,6 +218,18 @@ describe('The connections of a serving process', function () {
     expect(primary.wentBack()).to.equal(true);
     const [line = ''] = log.lines.filter((each) => each.includes('went back in time'));
     expect(JSON.parse(line)).to.include({ seq: 1_000_000_000 });
+  });
+
+  it('are refused too where an owner put a record under a sealed number, which says that the month was archived', async () => {
+    const detail = '{"partition":"ledger_2020_01","checkpoints":null,"sequence":null,"before":[]}';
+    await own.sql(`insert into ledger (seq, ts, event, decision, detail) overriding system value
+      values (1, now(), 'audit.archived', 'allow', '${detail}')`);
+    await own.sql("insert into checkpoints values (1, 1, 1, 1, 'root', 'hash', now(), 'key', 'signature')");
+    await own.sql("insert into ledger_archives values ('2020-01', '2020-02-01', now())");
+    const primary = knownPrimary(ledgerMemory(), capturedLog());
+    const connections = connect(1, { primary });
+    primary.committed({ seq: 1_000_000_000, ts: atTime('2020-01-05T00:00:00Z'), hash: 'a'.repeat(64) });
+    await expectFault(pidOf(connections), 'WENT_BACK');
   });
 
   it('refuse writes of a transaction that reads', async () => {

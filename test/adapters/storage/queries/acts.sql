@@ -1,36 +1,24 @@
 -- listActs: all acts
 -- postgres
-select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving from (
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   order by seq desc limit $1
   ) found order by found.seq desc;
 -- sqlite
-select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving from (
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   order by seq desc limit ?
   ) found order by found.seq desc;
 
 -- listActs: of an operator, before a number
 -- postgres
-select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving from (
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   where sub = $1 and seq < $2
   order by seq desc limit $3
   ) found order by found.seq desc;
 -- sqlite
-select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving from (
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts
   where sub = ? and seq < ?
   order by seq desc limit ?
@@ -38,10 +26,7 @@ select found.*, (select detail from ledger l where l.seq = found.seq and l.event
 
 -- listActs: about a record
 -- postgres
-select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving from (
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record from (
   select seq, explains, iss, sub, role, act, reason, salt, at from (
   select * from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts where explains <= $1 order by explains desc limit 1000
@@ -52,10 +37,7 @@ select found.*, (select detail from ledger l where l.seq = found.seq and l.event
   order by seq desc limit $2
   ) found order by found.seq desc;
 -- sqlite
-select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record, case when found.at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving from (
+select found.*, (select detail from ledger l where l.seq = found.seq and l.event || '' = 'operator.acted' limit 1) as record from (
   select seq, explains, iss, sub, role, act, reason, salt, at from (
   select * from (
   select seq, explains, iss, sub, role, act, reason, salt, at from operator_acts where explains <= ? order by explains desc limit 1000

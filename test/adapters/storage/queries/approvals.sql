@@ -1,20 +1,14 @@
 -- approvalsOfTask
 -- postgres
 select found.*, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records, case when found.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving from (
+  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records from (
   select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = $1
   order by requested_at desc, approval_id desc limit $2
   ) found
   order by requested_at desc, approval_id desc;
 -- sqlite
 select found.*, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records, case when found.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving from (
+  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records from (
   select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at from approvals where task_id = ?
   order by requested_at desc, approval_id desc limit ?
   ) found
@@ -74,10 +68,7 @@ select n.*, (select state from approvals v where v.approval_id = n.approval_id) 
 -- postgres
 select found.*,
   (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records, case when found.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving,
+  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records,
   (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
@@ -89,10 +80,7 @@ select found.*,
 -- sqlite
 select found.*,
   (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records, case when found.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving,
+  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records,
   (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
@@ -134,10 +122,7 @@ delete from approval_notices
 -- postgres
 select found.*,
   (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records, case when found.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving,
+  where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records,
   (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,
@@ -151,10 +136,7 @@ select found.*,
 -- sqlite
 select found.*,
   (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l
-  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records, case when found.requested_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving,
+  where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records,
   (select sponsor_key from tasks t where t.task_id = found.task_id) as task_sponsor_key,
   (select agent_id from tasks t where t.task_id = found.task_id) as agent_id,
   (select sponsor from tasks t where t.task_id = found.task_id) as sponsor,

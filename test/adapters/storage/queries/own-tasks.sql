@@ -23,10 +23,7 @@ select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as ac
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
-  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving,
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -49,10 +46,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
-  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving,
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -77,10 +71,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
-  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving,
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -97,10 +88,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
-  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving,
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -119,10 +107,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
-  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving,
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -139,10 +124,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
-  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving,
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -161,10 +143,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
-  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_agg(r)::text from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) r) end as archiving,
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -194,10 +173,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
   (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
-  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records, case when found.created_at < (select max(archived_before) from ledger_archives)
-  then (select json_group_array(json_object('seq', seq, 'ts', ts, 'detail', detail)) from (select seq, ts, detail from ledger
-  where event = 'audit.archived' and event <> 'token.issued' and seq <= (select max(last_seq) from checkpoints)
-  order by ts desc, seq desc limit 1) found) end as archiving,
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
