@@ -1,5 +1,6 @@
 /** Suggests the names of the newest live tasks in entry fields. The browser shows those that match the typed text. */
 
+import { visibleWords } from '../../../../domain/visible.ts';
 import { type Html, html } from '../../browser/html.ts';
 import type { ScreenContext } from '../context.ts';
 
@@ -34,5 +35,11 @@ export function suggestions(suggested: Suggestions, which: readonly (keyof Sugge
 }
 
 export function suggestionList(id: string, names: readonly string[]): Html {
-  return html`<datalist id="${id}">${names.map((name) => html`<option value="${name}"></option>`)}</datalist>`;
+  return html`<datalist id="${id}">${names.map(suggestion)}</datalist>`;
+}
+
+/** The browser shows the value, and below it the label if there is one: hidden characters by their numbers. */
+function suggestion(name: string): Html {
+  const label = visibleWords(name);
+  return html`<option value="${name}"${label !== name && html` label="${label}"`}></option>`;
 }
