@@ -3,7 +3,7 @@
  *
  * - is decoded until nothing changes, and in lower case;
  * - has no parameters, no query and no fragment;
- * - has no dots or spaces at the end of a segment (Windows), and no empty segments.
+ * - has no dots, spaces or names of NTFS streams at the end of a segment (Windows), and no empty segments.
  */
 
 import { folded } from './lookalikes.ts';
@@ -22,7 +22,7 @@ export function carelessPath(path: string): string | undefined {
   const segments: string[] = [];
   for (const segment of read.split('/')) {
     const [named = ''] = segment.split(';', 1);
-    const plain = named.trimEnd();
+    const plain = withoutStream(named.trimEnd());
     if (plain === '..') segments.pop();
     else segments.push(withoutDotsAtEnd(plain));
   }
@@ -57,6 +57,12 @@ function decodedOctets(octets: string): string {
   } catch {
     return octets.replaceAll(/%[0-7][0-9a-f]/gi, (octet) => decodeURIComponent(octet));
   }
+}
+
+/** NTFS names the data of the file `pay` also `pay::$DATA`, and a folder `pay::$INDEX_ALLOCATION`. */
+function withoutStream(segment: string): string {
+  const at = segment.indexOf('::$');
+  return at < 0 ? segment : segment.slice(0, at).trimEnd();
 }
 
 /** Windows ignores them. A loop, because the pattern `[. ]+$` takes time by the square of the length of a run. */
