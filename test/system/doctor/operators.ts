@@ -8,7 +8,7 @@ import type { Examined } from './examined.ts';
 import { CONSOLE, consoleBehindProxy, endpointsAt, type Settings } from './examined.ts';
 
 export function testOperators(examined: Examined): void {
-  const { examine, expectFinding } = examined;
+  const { examine, expectFinding } = examined.withoutDatabase;
 
   it('warns of roles that nobody has, and finds operators whose provider does not answer', async () => {
     const [viewer, registrar] = ['Service:Operators:Roles:Viewer', 'Service:Operators:Roles:Registrar'];

@@ -15,7 +15,8 @@ import type { Examined } from './examined.ts';
 import { endpointsAt, type Settings } from './examined.ts';
 
 export function testPeople(examined: Examined, kind: TestDatabase): void {
-  const { examine, complaints, expectOnly, expectFinding } = examined;
+  const { expectOnly } = examined;
+  const { examine, complaints, expectFinding } = examined.withoutDatabase;
 
   it('warns if the client of logouts, or the stream of events, has the audience of subject tokens', async () => {
     const { provider } = examined;
@@ -36,7 +37,7 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     const fresh = await kind.fresh();
     const storage = await fresh.open();
     const ofLogouts = async (changes: Settings = {}) =>
-      (await examine({ ...fresh.settings, ...changes })).find(({ check }) => check === 'logouts');
+      (await examined.examine({ ...fresh.settings, ...changes })).find(({ check }) => check === 'logouts');
     const at = clock.now();
     const opened = { createdAt: at, expiresAt: plusSeconds(at, 900), sessionId: undefined };
     const { sponsor } = (await openedTask(storage, opened)).task;

@@ -7,7 +7,8 @@ import { answering, startLoopback } from '../../support/loopback.ts';
 import type { Examined, Settings } from './examined.ts';
 
 export function testProvider(examined: Examined): void {
-  const { examine, complaints, expectOnly, expectFinding } = examined;
+  const { expectOnly } = examined;
+  const { examine, complaints, expectFinding } = examined.withoutDatabase;
 
   it('finds an identity provider whose issuer differs, that redirects, or that does not answer', async () => {
     const { provider } = examined;

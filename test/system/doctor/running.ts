@@ -13,7 +13,7 @@ import { logKeySettings } from '../../support/transparency-log.ts';
 import type { Examined } from './examined.ts';
 
 export function testRunningService(examined: Examined, kind: TestDatabase): void {
-  const { examine, complaints, expectOnly, expectFinding } = examined;
+  const { examine, complaints, expectOnly, withoutDatabase } = examined;
 
   it('says how full the status lists are, and that the public address has a current one', async () => {
     const { mandate, clock } = examined;
@@ -87,13 +87,13 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
   });
 
   it('warns if the public address answers no status lists', async () => {
-    const found = await complaints({ 'Service:StatusLists:Enabled': 'true' });
+    const found = await withoutDatabase.complaints({ 'Service:StatusLists:Enabled': 'true' });
     await expectOnly(found, ['published status lists', 'warning', /^Service:Issuer could not be .*status was 404\.$/]);
   });
 
   it('fails if Service:Issuer is plain http on a network, outside a development host', async () => {
     const ofSettings = async (changes: Readonly<Record<string, string>>) =>
-      (await complaints(changes)).filter(({ check }) => check === 'settings');
+      (await withoutDatabase.complaints(changes)).filter(({ check }) => check === 'settings');
     // Nothing listens at this address.
     const onNetwork = { 'Service:Issuer': 'http://192.0.2.1:9' };
     await expectOnly(await ofSettings(onNetwork), [
@@ -112,9 +112,14 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
 
   it('warns if nothing answers at Service:Issuer, or a service with another issuer', async () => {
     const { mandate } = examined;
-    await expectFinding({ 'Service:Issuer': 'http://127.0.0.1:9' }, 'own address', 'warning', /ECONNREFUSED/);
+    await withoutDatabase.expectFinding(
+      { 'Service:Issuer': 'http://127.0.0.1:9' },
+      'own address',
+      'warning',
+      /ECONNREFUSED/,
+    );
     const other = mandate.issuer.replace('127.0.0.1', 'localhost');
-    await expectFinding({ 'Service:Issuer': other }, 'own address', 'warning', /another issuer/);
+    await withoutDatabase.expectFinding({ 'Service:Issuer': other }, 'own address', 'warning', /another issuer/);
   });
 
   it('reports every check of /readyz that is not Healthy, by its name and detail', async () => {
@@ -130,7 +135,7 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
     const ofReadiness = async () =>
-      (await examine({ 'Service:Issuer': service.url })).find(({ check }) => check === 'readiness');
+      (await withoutDatabase.examine({ 'Service:Issuer': service.url })).find(({ check }) => check === 'readiness');
     const unknown = await ofReadiness();
     expect(unknown?.status).to.equal('warning');
     expect(unknown?.sentence).to.match(
@@ -198,7 +203,7 @@ export function testRunningService(examined: Examined, kind: TestDatabase): void
     });
     const settings = { 'Service:Issuer': impostor.url, 'Service:Signing:Keys:0:Pem': key.pem };
     const ofAddress = async () => {
-      const found = await complaints({ 'Service:Signing:Keys:0:Path': '', ...settings });
+      const found = await withoutDatabase.complaints({ 'Service:Signing:Keys:0:Path': '', ...settings });
       return found.find(({ check }) => check === 'own address')?.sentence;
     };
     expect(await ofAddress()).to.match(/another key under the name of a configured one/);
