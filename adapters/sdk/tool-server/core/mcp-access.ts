@@ -46,6 +46,8 @@ export interface AllowedMessage {
   readonly instead: object | undefined;
   /** The calls of this session. */
   readonly calls: CallsOfSession;
+  /** Whether the answer may begin a session. */
+  readonly beginsSession: boolean;
   /** The call of this request, if a person approved it. The caller ends it. */
   readonly call: ApprovedCall | undefined;
 }
@@ -126,13 +128,14 @@ export async function decideMcp(
   const args = needed.approval?.arguments();
   const id = session === undefined ? undefined : sessions.idOf(session, claims);
   if (id !== undefined) replaceSession(request, id);
-  sessions.mark(response, claims);
+  const beginsSession = asked?.kind === 'method' && asked.name === 'initialize';
+  sessions.mark(response, claims, (answered) => beginsSession || answered === id);
   if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
   const calls = approvedCalls.of(id, claims);
   const call = args && calls.begin(membersOf(message)?.get('id'));
   const isLate = asked?.kind === 'response' && calls.isRunning();
   const instead = isLate ? refusedResponse(message) : args && approvedMessage(message, args);
-  return { claims, instead, calls, call };
+  return { claims, instead, calls, beginsSession, call };
 }
 
 /**

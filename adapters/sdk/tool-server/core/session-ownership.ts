@@ -12,8 +12,11 @@ import { replaceHeader } from './raw-headers.ts';
 export interface SessionOwnership {
   /** The server's own id, if this person and agent started the session. Token and task may differ. */
   idOf(presented: string, claims: TaskTokenClaims): string | undefined;
-  /** Appends the HMAC to the session id in the response headers, if there is one. */
-  mark(response: ServerResponse, claims: TaskTokenClaims): void;
+  /**
+   * Appends the HMAC to the session id in the response headers, if there is one. One that is not passed is left out: only the
+   * answer to `initialize` begins a session, and some clients go over to the session of any answer.
+   */
+  mark(response: ServerResponse, claims: TaskTokenClaims, passes: (id: string) => boolean): void;
 }
 
 const HEADER = 'mcp-session-id';
@@ -33,13 +36,17 @@ export function sessionOwnership(): SessionOwnership {
       const isOwn = given?.length === expected?.length && given && expected && timingSafeEqual(given, expected);
       return isOwn ? id : undefined;
     },
-    mark(response, claims) {
-      const marked = (id: string) => `${id}.${markOf(id, claims)}`;
+    mark(response, claims, passes) {
+      const marked = (id: string) => (passes(id) ? `${id}.${markOf(id, claims)}` : undefined);
       const writeHead = response.writeHead;
       // `writeHead` is the last point where all headers are known, whether set by `setHeader` or passed to it.
       response.writeHead = (status: number, ...rest: readonly unknown[]) => {
         const id = response.getHeader(HEADER);
-        if (typeof id === 'string') response.setHeader(HEADER, marked(id));
+        if (typeof id === 'string') {
+          const own = marked(id);
+          if (own === undefined) response.removeHeader(HEADER);
+          else response.setHeader(HEADER, own);
+        }
         return Reflect.apply(writeHead, response, [status, ...rest.map((part) => withMark(part, marked))]);
       };
     },
@@ -47,14 +54,15 @@ export function sessionOwnership(): SessionOwnership {
 }
 
 /** @param part an argument of `writeHead`. Headers are an object, or a list of alternating names and values */
-function withMark(part: unknown, marked: (id: string) => string): unknown {
-  if (Array.isArray(part)) {
-    return part.map((value, at) => (at % 2 === 1 && isHeader(part[at - 1]) ? marked(String(value)) : value));
-  }
+function withMark(part: unknown, marked: (id: string) => string | undefined): unknown {
+  const kept = (name: unknown, value: unknown): readonly unknown[] => {
+    const own = isHeader(name) ? marked(String(value)) : value;
+    return own === undefined && isHeader(name) ? [] : [name, own];
+  };
+  if (Array.isArray(part)) return part.flatMap((name, at) => (at % 2 === 0 ? kept(name, part[at + 1]) : []));
   if (typeof part !== 'object' || part === null) return part;
-  return Object.fromEntries(
-    Object.entries(part).map(([name, value]) => [name, isHeader(name) ? marked(String(value)) : value]),
-  );
+  const entries = Object.entries(part).map(([name, value]) => kept(name, value));
+  return Object.fromEntries(entries.filter(({ length }) => length > 0) as [string, unknown][]);
 }
 
 /** The session id of a request. Node joins two headers to a value that matches no session. */

@@ -5,16 +5,10 @@ export interface EventSplitter {
   take(chunk: Buffer): Buffer[];
   /** The bytes of the incomplete event. */
   held(): number;
-  /**
-   * Returns the bytes of the incomplete event if they are more than `longest`, and holds them no longer. `take` returns the rest
-   * of this event as the next one.
-   *
-   * @param longest in bytes; the default is longer than most events
-   */
-  release(longest?: number): Buffer;
+  /** Returns the bytes of the incomplete event, and holds them no longer. `take` returns the rest of it as the next event. */
+  release(): Buffer;
 }
 
-const LONG_EVENT = 64 * 1024;
 const [LF, CR] = [0x0a, 0x0d];
 
 export function eventSplitter(): EventSplitter {
@@ -60,6 +54,6 @@ export function eventSplitter(): EventSplitter {
       return events;
     },
     held: () => length,
-    release: (longest = LONG_EVENT) => (length > longest ? taken() : Buffer.alloc(0)),
+    release: taken,
   };
 }

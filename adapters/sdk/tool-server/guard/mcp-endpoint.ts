@@ -21,7 +21,7 @@ export interface AllowedRequest {
   /** Called when the upstream has the body. */
   readonly release?: Release | undefined;
   /** At `mcp.path`: the calls of the session that a person approved, and that of this request. */
-  readonly approved?: Pick<AllowedMessage, 'calls' | 'call'>;
+  readonly approved?: Pick<AllowedMessage, 'calls' | 'call' | 'beginsSession'>;
 }
 
 /**

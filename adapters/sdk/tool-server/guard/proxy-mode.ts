@@ -168,21 +168,21 @@ function sessionReader(
   {
     claims,
     approved,
-    request: { url = '', headers: asked },
+    request: { method, url = '' },
     headers,
   }: {
     readonly claims: TaskTokenClaims | undefined;
     readonly approved: NonNullable<AllowedRequest['approved']>;
-    readonly request: IncomingMessage;
+    readonly request: Pick<IncomingMessage, 'method' | 'url'>;
     readonly headers: readonly string[];
   },
 ): NonNullable<Forwarded['reader']> {
   return (received) => {
-    const begun = asked['mcp-session-id'] === undefined ? received.headers['mcp-session-id'] : undefined;
+    const begun = approved.beginsSession ? received.headers['mcp-session-id'] : undefined;
     const session = typeof begun === 'string' ? begun : undefined;
     // The answer to `initialize` begins the session that later calls belong to.
     const calls = session === undefined || claims === undefined ? approved.calls : running.of(session, claims);
-    return sessionAnswer(received, { ...approved, calls }, (message) => {
+    return sessionAnswer(received, { ...approved, calls, isStream: method === 'GET' }, (message) => {
       const body = Buffer.from(JSON.stringify(message));
       upstream.tell(url, messageHeaders(headers, body, session), body);
     });

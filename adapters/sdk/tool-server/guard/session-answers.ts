@@ -19,39 +19,48 @@ export interface AnswerReader {
   end(): Buffer | undefined;
 }
 
-/** The most bytes of a JSON answer or of one event while an approved call runs. Tools answer with pictures of some MiB. */
+/**
+ * The most bytes of a JSON answer or of one event. Tools answer with pictures of some MiB. An approved call can begin while an
+ * answer is on its way, so answers are held before it too. No client reads a part of one.
+ */
 const MAX_HELD = 16 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 type Approved = Pick<AllowedMessage, 'calls' | 'call'>;
 
 /**
+ * @param approved.isStream the answer is that of a GET, which some clients read as events whatever its type is
  * @param answerServer sends a message to the server, in the session of the answer
  * @returns `undefined` for an answer in a coding that the guard cannot read
  */
 export function sessionAnswer(
-  received: Pick<IncomingMessage, 'rawHeaders'>,
-  approved: Approved,
+  received: Pick<IncomingMessage, 'rawHeaders' | 'statusCode'>,
+  approved: Approved & { readonly isStream: boolean },
   answerServer: (message: object) => void,
 ): AnswerReader | undefined {
-  const { calls, call } = approved;
-  const types = headerValues(received.rawHeaders, 'content-type');
+  const { calls, call, isStream } = approved;
+  const { statusCode: status = 0 } = received;
+  // Clients read no message from an answer of another status. After a 202 a client waits for a response on another stream.
+  if (status < 200 || status >= 300) return unread(() => call?.end());
+  if (status === 202 || status === 204) return unread(() => call?.lose());
   const codings = headerValues(received.rawHeaders, 'content-encoding');
-  const isPlain = codings.every((coding) => /^identity$/i.test(coding));
-  const screened = (text: string) => screen(text, call, answerServer);
-  if (types.some((type) => /^text\/event-stream/i.test(type))) {
-    return isPlain ? eventReader(calls, screened) : undefined;
-  }
-  if (calls.isRunning() && types.some((type) => /json/i.test(type))) {
-    return isPlain ? jsonReader(screened, () => call?.end()) : undefined;
-  }
-  // Neither JSON nor events: the call ends with this answer.
+  if (!codings.every((coding) => /^identity$/i.test(coding))) return undefined;
+  const screened = (text: string, isMessage: boolean) => screen(text, isMessage ? call : undefined, answerServer);
+  const types = headerValues(received.rawHeaders, 'content-type');
+  const isJson = types.some((type) => /json/i.test(type)) && !types.some((type) => /event-stream/i.test(type));
+  return isJson && !isStream ? jsonReader(calls, screened, () => call?.end()) : eventReader(calls, screened);
+}
+
+/** Passes the answer on. @param onEnd ends the call, or does not */
+function unread(onEnd: () => void): AnswerReader {
   const end = () => {
-    call?.end();
+    onEnd();
     return NOTHING;
   };
   return { mayShorten: false, take: (chunk) => chunk, end };
 }
+
+type Screening = (text: string, isMessage: boolean) => Screened;
 
 /** `rest` is the part of a message or a batch that may reach the client; `undefined` for none. */
 interface Screened {
@@ -70,7 +79,7 @@ function screen(text: string, call: Approved['call'], answerServer: (message: ob
   const messages = Array.isArray(value) ? value : [value];
   const [passed, requests] = [messages.filter((one) => !isRequest(one)), messages.filter(isRequest)];
   for (const request of requests) answerServer(answerTo(request));
-  if (call !== undefined && passed.some((one) => isObject(one) && !('method' in one) && one.id === call.id)) call.end();
+  if (call !== undefined && passed.some((one) => isAnswer(one, call.id))) call.end();
   if (requests.length === 0) return { isWhole: true, rest: value };
   return { isWhole: false, rest: passed.length === 0 ? undefined : passed };
 }
@@ -88,51 +97,69 @@ function isRequest(value: unknown): value is Message {
   return names.includes('method') && names.includes('id');
 }
 
+/** A client ignores a response of another form, and waits on (JSON-RPC 2.0 §5). */
+function isAnswer(value: unknown, id: unknown): boolean {
+  if (!isObject(value) || value.jsonrpc !== '2.0' || value.id !== id || Object.keys(value).length !== 3) return false;
+  const { result, error } = value;
+  if (isObject(result)) return result._meta === undefined || isObject(result._meta);
+  return isObject(error) && Number.isSafeInteger(error.code) && typeof error.message === 'string';
+}
+
 /** A ping is harmless, and without an answer the server could close the session. */
 function answerTo({ id, method }: Message): object {
   return method === 'ping' ? { jsonrpc: '2.0', id, result: {} } : refusedToServer(id);
 }
 
-/** Holds the whole answer, and passes it on or, if it contains a request, cuts it. */
-function jsonReader(screened: (text: string) => Screened, onEnd: () => void): AnswerReader {
-  const chunks: Buffer[] = [];
+/** Holds the whole answer, and passes it on or, if it contains a request, cuts it. A longer one is cut while a call runs. */
+function jsonReader(calls: Approved['calls'], screened: Screening, onEnd: () => void): AnswerReader {
+  let chunks: Buffer[] = [];
   let length = 0;
   return {
     mayShorten: false,
     take(chunk) {
       chunks.push(chunk);
       length += chunk.length;
-      return length > MAX_HELD ? undefined : NOTHING;
+      if (length <= MAX_HELD) return NOTHING;
+      const held = Buffer.concat(chunks);
+      chunks = [];
+      return calls.isRunning() ? undefined : held;
     },
     end() {
+      const isRunning = calls.isRunning();
       const whole = Buffer.concat(chunks);
       onEnd();
-      return length === 0 || screened(whole.toString()).isWhole ? whole : undefined;
+      return !isRunning || length === 0 || screened(whole.toString(), true).isWhole ? whole : undefined;
     },
   };
 }
 
-function eventReader(calls: Approved['calls'], screened: (text: string) => Screened): AnswerReader {
+function eventReader(calls: Approved['calls'], screened: Screening): AnswerReader {
   const splitter = eventSplitter();
-  let isTooLong = false;
+  /** Whether the beginning of the event was passed on. Its rest is cut if a call runs. */
+  let hasBegun = false;
   const passed = (event: Buffer): Buffer => (calls.isRunning() ? screenedEvent(event, screened) : event);
   return {
     mayShorten: true,
     take(chunk) {
-      const parts = splitter.take(chunk).map(passed);
-      // A long event that began before the call is passed on in pieces.
-      if (calls.isRunning()) isTooLong = splitter.held() > MAX_HELD;
-      else parts.push(splitter.release());
-      return isTooLong ? undefined : Buffer.concat(parts);
+      if (calls.isRunning() && hasBegun) return undefined;
+      const events = splitter.take(chunk);
+      if (events.length > 0) hasBegun = false;
+      const parts = events.map(passed);
+      if (splitter.held() > MAX_HELD) {
+        if (calls.isRunning()) return undefined;
+        parts.push(splitter.release());
+        hasBegun = true;
+      }
+      return Buffer.concat(parts);
     },
     // The call does not end with the stream, because the client may resume it on another connection. Clients ignore an
     // event without the blank line at its end (HTML, "Server-sent events"), so it is dropped.
-    end: () => (calls.isRunning() ? NOTHING : splitter.release(0)),
+    end: () => (calls.isRunning() ? NOTHING : splitter.release()),
   };
 }
 
 /** The event without the requests in its data. */
-function screenedEvent(event: Buffer, screened: (text: string) => Screened): Buffer {
+function screenedEvent(event: Buffer, screened: Screening): Buffer {
   const lines = event
     .toString()
     .replace(/^\ufeff/, '')
@@ -140,7 +167,8 @@ function screenedEvent(event: Buffer, screened: (text: string) => Screened): Buf
   const isData = (line: string) => /^data(?::|$)/.test(line);
   const data = lines.filter(isData).map((line) => line.replace(/^data:? ?/, ''));
   if (data.join('') === '') return event;
-  const { isWhole, rest } = screened(data.join('\n'));
+  const names = lines.filter((line) => /^event(?::|$)/.test(line)).map((line) => line.replace(/^event:? ?/, ''));
+  const { isWhole, rest } = screened(data.join('\n'), /^(?:message)?$/.test(names.at(-1) ?? ''));
   if (isWhole) return event;
   if (rest === undefined) return NOTHING;
   const others = lines.filter((line) => line !== '' && !isData(line));

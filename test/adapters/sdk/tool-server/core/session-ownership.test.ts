@@ -24,9 +24,14 @@ describe('The session of an MCP client', () => {
   const server = loopbackForSuite();
 
   /** The session id that a client gets when `write` sets the header. */
-  async function given(write: (response: http.ServerResponse) => void, claims = ada, by = sessions): Promise<string> {
+  async function given(
+    write: (response: http.ServerResponse) => void,
+    claims = ada,
+    by = sessions,
+    passes = (id: string): boolean => id === ID,
+  ): Promise<string> {
     server.answer = (_, response) => {
-      by.mark(response, claims);
+      by.mark(response, claims, passes);
       write(response);
       response.end();
     };
@@ -61,6 +66,7 @@ describe('The session of an MCP client', () => {
   ] satisfies [string, (response: http.ServerResponse) => void][]) {
     it(`has its HMAC in an answer whose header is set ${how}`, async () => {
       expect(sessions.idOf(await given(write), ada)).to.equal(ID);
+      expect(await given(write, ada, sessions, () => false), 'of another session').to.equal('');
     });
   }
 

@@ -1,6 +1,6 @@
 /** A call that a person approved runs as it was read: meanwhile the server asks the client nothing, in any form. */
 
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect } from 'chai';
@@ -8,17 +8,10 @@ import express, { type Request, type Response } from 'express';
 import { z } from 'zod';
 import { eventually } from '../../../../support/eventually.ts';
 import { closeServer, listen } from '../../../../support/listening.ts';
-import { type RawConnection, rawConnection } from '../../../../support/raw-http.ts';
-import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
+import { approvedSessionForEachTest } from '../../../../support/tool-server/approved-session.ts';
 import { call, initialize, notification } from '../../../../support/tool-server/guarded-messages.ts';
 import { inSessions } from '../../../../support/tool-server/mcp-sessions.ts';
-import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
 
-const SESSION = 'Mcp-Session-Id';
-const tools = {
-  pay: { scope: ['jira:read'], approval: { title: 'Pay', lines: [{ label: 'Amount', path: ['amount'] }] } },
-  balance: { scope: ['jira:read'] },
-};
 const ASKS = [
   ['elicitation/create', { message: 'To which account?', requestedSchema: { type: 'object', properties: {} } }],
   ['sampling/createMessage', { messages: [], maxTokens: 1 }],
@@ -27,85 +20,8 @@ const ASKS = [
 ] as const;
 
 describe('While a call that a person approved runs', () => {
-  const proxy = proxyForEachTest();
-  const { bearer, decided, errors } = proxy;
-  let approvals: FakeApprovals;
-  const closing: (() => unknown)[] = [];
-  /** What the server got. */
-  let got: { readonly session: unknown; readonly message: Readonly<Record<string, unknown>> }[] = [];
-  /** The answer that a call of `pay` waits with. */
-  let paying: ServerResponse[] = [];
-  let streams: ServerResponse[] = [];
-
-  beforeEach(async () => {
-    [got, paying, streams] = [[], [], []];
-    approvals = await fakeApprovals(proxy.plane, () => Math.floor(Date.now() / 1000));
-  });
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close();
-  });
-
-  /** Keeps the streams of GET, and the answers of calls, open. */
-  const server: RequestListener = async (request, response) => {
-    if (request.method === 'GET') {
-      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(': open\n\n');
-      streams.push(response);
-      return;
-    }
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
-    const message = JSON.parse(text);
-    got.push({ session: request.headers['mcp-session-id'], message });
-    if (message.method === 'initialize') {
-      response.writeHead(200, { 'Content-Type': 'application/json', [SESSION]: `s${got.length}` });
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: {} }));
-    } else if (message.method === 'tools/call') paying.push(response);
-    else response.writeHead(202).end();
-  };
-  const start = (listener: RequestListener | string = server) =>
-    proxy.start(listener, {
-      routes: [],
-      mcp: { path: '/mcp', tools, methods: {} },
-      approvalKey: { jwk: { ...approvals.key.privateJwk } },
-    });
-
-  const headersOf = (session?: string) => ({
-    ...Object.fromEntries([bearer()]),
-    'Content-Type': 'application/json',
-    Accept: 'application/json, text/event-stream',
-    ...(session !== undefined && { [SESSION]: session }),
-  });
-  async function post(url: string, message: object, session?: string) {
-    const body = JSON.stringify(message);
-    const answer = await fetch(`${url}/mcp`, { method: 'POST', headers: headersOf(session), body });
-    return { status: answer.status, session: answer.headers.get(SESSION) ?? '', text: await answer.text() };
-  }
-  async function begin(url: string): Promise<string> {
-    return (await post(url, initialize)).session;
-  }
-  async function stream(url: string, method: string, session: string | undefined, body = ''): Promise<RawConnection> {
-    const client = await rawConnection(url);
-    closing.push(() => client.leave());
-    const lines = Object.entries(headersOf(session)).map(([name, value]) => `${name}: ${value}\r\n`);
-    const length = method === 'POST' ? `Content-Length: ${Buffer.byteLength(body)}\r\n` : '';
-    client.send(`${method} /mcp HTTP/1.1\r\nHost: x\r\n${lines.join('')}${length}\r\n${body}`);
-    return client;
-  }
-  const PAY = { ...call('pay', { arguments: { amount: 5 } }), id: 7 };
-  /** Asks, says yes, and calls again. @returns the client that waits for the answer */
-  async function pay(url: string, session?: string): Promise<RawConnection> {
-    await post(url, PAY, session);
-    approvals.approve(approvals.asked.at(-1)?.claims.digest ?? '');
-    const before = paying.length;
-    const client = await stream(url, 'POST', session, JSON.stringify(PAY));
-    await eventually(() => paying.length > before);
-    return client;
-  }
-  const event = (message: unknown) => `data: ${JSON.stringify(message)}\n\n`;
-  const events = (response: ServerResponse | undefined) =>
-    response?.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  const responses = () => got.map(({ message }) => message).filter((message) => !('method' in message));
-  const DONE = { jsonrpc: '2.0', id: 7, result: { content: [{ type: 'text', text: 'paid' }] } };
+  const { decided, errors, got, paying, streams, closing, server, DONE, PAY, ...on } = approvedSessionForEachTest();
+  const { start, post, begin, stream, pay, approve, event, events, responses } = on;
 
   for (const [method, params] of ASKS) {
     it(`${method} of its stream is answered with an error, and does not reach the client`, async () => {
@@ -276,7 +192,7 @@ describe('While a call that a person approved runs', () => {
     const own = await stream(url, 'GET', session);
     await own.until('\r\n\r\n');
     await post(url, PAY, session);
-    approvals.approve(approvals.asked.at(-1)?.claims.digest ?? '');
+    approve();
     const { text } = await post(url, PAY, session);
     expect(text).to.include('paid to nobody').and.not.include('elicitation');
     expect(own.received()).not.to.include('elicitation');

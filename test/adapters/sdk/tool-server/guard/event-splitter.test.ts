@@ -7,7 +7,7 @@ import { eventSplitter } from '../../../../../adapters/sdk/tool-server/guard/eve
 const split = (pieces: readonly string[]) => {
   const splitter = eventSplitter();
   const events = pieces.flatMap((piece) => splitter.take(Buffer.from(piece))).map(String);
-  return { events, rest: splitter.release(0).toString() };
+  return { events, rest: splitter.release().toString() };
 };
 
 describe('A stream of events', () => {
