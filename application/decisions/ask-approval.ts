@@ -193,8 +193,10 @@ function openApproval(
   if (hasNoPlace(pending, rules)) return { ...before, verdict: { kind: 'too_many_pending' } };
   if (task === undefined || sponsorKey === undefined) throw new Error('a live task is not stored');
   const { agentId } = about;
+  // A later end is of a clock that was ahead: it would count for a year.
+  const latestEnd = plusSeconds(times.earliest, 2 * HOUR_SECONDS);
   const hour =
-    counted !== undefined && counted.forgetAt > times.earliest
+    counted !== undefined && counted.forgetAt > times.earliest && counted.forgetAt <= latestEnd
       ? counted
       : { asked: 0, isRefused: false, forgetAt: plusSeconds(times.earliest, HOUR_SECONDS) };
   const count = (changes: Partial<AskedQuestions>): Effect => ({

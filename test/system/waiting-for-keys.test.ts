@@ -10,8 +10,15 @@ import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { OPERATORS } from '../support/operators.ts';
+import {
+  type AskingServer,
+  approvalSettings,
+  askingServer,
+  asks,
+  digestOf,
+} from '../support/tool-server/approval-request.ts';
 import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
 const THREE_PERMITS = { 'Service:Overload:ConcurrencyLimit': '3', 'Service:Overload:QueueLimit': '200' };
@@ -49,6 +56,7 @@ for (const database of databasesByLength) {
     let mandate: Mandate;
     /** The host of agents' keys. */
     let keys: Loopback;
+    let jira: AskingServer;
     let other: RegisteredAgent;
     let live: string;
     const silent = () => undefined;
@@ -57,10 +65,13 @@ for (const database of databasesByLength) {
       provider = await startIdentityProvider();
       transmitter = await startTransmitter(() => mandate.clock.seconds());
       keys = await startLoopback(silent, { tls: true });
+      jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
       const settings = {
         ...OPERATORS,
         ...THREE_PERMITS,
         ...transmitter.settings,
+        ...approvalSettings(jira),
+        'Service:Me:ClientId': 'the-page',
         'Service:Me:Audience': 'https://mandate.test/me',
         'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
         'Service:Audit:Aggregation:Enabled': 'false',
@@ -184,21 +195,44 @@ for (const database of databasesByLength) {
       });
       const agents = await Promise.all(Array.from({ length: 5 }, agentAt));
       const flooding = await mandate.agent();
+      const { body: task } = await flooding.exchange();
+      const question = (nth: number) => jira.request(task.task_id, { digest: digestOf(`question ${nth}`) });
       const unknown = () => provider.mintAccessToken({}, { kid: 'unknown' });
-      const agent = flood(Array.from({ length: 20 }, () => flooding.exchange({ subject_token: unknown() })));
-      const strangers = flood(
-        agents.flatMap((named) => [
-          named.exchange({ actor_token: named.assertion({}, { kid: 'unknown' }) }),
-          mandate.post('/oauth2/token', named.refreshForm('task_grant_invented')),
-        ]),
+      const records = await mandate.recorded(async () => {
+        const agent = flood(Array.from({ length: 20 }, () => flooding.exchange({ subject_token: unknown() })));
+        const strangers = flood(
+          agents.flatMap((named) => [
+            named.exchange({ actor_token: named.assertion({}, { kid: 'unknown' }) }),
+            mandate.post('/oauth2/token', named.refreshForm('task_grant_invented')),
+          ]),
+        );
+        const questions = flood(
+          Array.from({ length: 20 }, (_, nth) => asks(mandate, task.access_token, question(nth))),
+        );
+        await strangers.allBut(4);
+        await eventually(() => asked > 0);
+        await expectOthersServed();
+        expect([agent.answers.length, strangers.answers.length]).to.deep.equal([0, 6]);
+        const states = (await questions.end()).map(({ status, body }) => body.state ?? status);
+        expect(states.sort()).to.deep.equal([...Array(17).fill(429), ...Array(3).fill('pending')]);
+        await Promise.all([provider.goDown(), answerKeys({})]);
+        expectLater(await agent.end());
+        expectLater(await strangers.end());
+      });
+      const denied = fieldsOf(
+        records.filter(({ decision }) => decision === 'deny'),
+        'reason',
+        'agent_id',
+        'sponsor',
       );
-      await strangers.allBut(4);
-      await eventually(() => asked > 0);
-      await expectOthersServed();
-      expect([agent.answers.length, strangers.answers.length]).to.deep.equal([0, 6]);
-      await Promise.all([provider.goDown(), answerKeys({})]);
-      expectLater(await agent.end());
-      expectLater(await strangers.end());
+      expect(denied.map(([reason]) => String(reason)).sort()).to.deep.equal([
+        ...Array(10).fill('actor_keys_unavailable'),
+        ...Array(20).fill('subject_keys_unavailable'),
+        ...Array(17).fill('too_many_pending'),
+      ]);
+      // Nobody has authenticated the strangers, and the questions were only counted.
+      const named = denied.filter(([, id, sponsor]) => id !== null || sponsor !== null);
+      expect(named).to.deep.equal(Array(20).fill(['subject_keys_unavailable', flooding.id, null]));
       provider.answerInstead(undefined);
       await provider.comeBack();
     });

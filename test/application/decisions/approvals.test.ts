@@ -133,6 +133,18 @@ describe('Asking for an approval', () => {
     const later = { ...hour, asked: 1, forgetAt: at(2900 + 3600) };
     expect(counts(ask(2900, { ...twice, forgetAt: at(2900) }).effects), 'the hour is over').to.deep.equal([later]);
   });
+
+  it('begins the hour anew if a clock that was far ahead began it', () => {
+    const rules = { ...asked.rules, maxQuestionsPerHour: 2 };
+    const verdict = (seconds: number) => {
+      const counted = { asked: 2, isRefused: false, forgetAt: at(seconds) };
+      const times = { earliest: at(0), latest: at(0) };
+      return askApproval.judge({ ...asked, rules, times }, { ...facts, last: undefined, pending: NONE, counted }).verdict;
+    };
+    // Clocks of instances differ a little.
+    for (const seconds of [1, 3600, 3660, 7200]) expect(verdict(seconds).kind).to.equal('too_many_questions');
+    for (const seconds of [7201, 86_400, 366 * 86_400]) expect(verdict(seconds).kind).to.equal('pending');
+  });
 });
 
 describe('Answering an approval', () => {
