@@ -139,7 +139,8 @@ describe('Asking for an approval', () => {
     const verdict = (seconds: number) => {
       const counted = { asked: 2, isRefused: false, forgetAt: at(seconds) };
       const times = { earliest: at(0), latest: at(0) };
-      return askApproval.judge({ ...asked, rules, times }, { ...facts, last: undefined, pending: NONE, counted }).verdict;
+      return askApproval.judge({ ...asked, rules, times }, { ...facts, last: undefined, pending: NONE, counted })
+        .verdict;
     };
     // Clocks of instances differ a little.
     for (const seconds of [1, 3600, 3660, 7200]) expect(verdict(seconds).kind).to.equal('too_many_questions');
