@@ -14,17 +14,17 @@ import { type LedgerVerification, type VerificationOutcome, verifyLedger } from 
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import { databases } from './databases.ts';
+import { sqliteFile } from './databases.ts';
 import { NOON } from './domain-fixtures.ts';
 import { chainOf } from './ledger/chain.ts';
-import type { Storage } from './storage.ts';
+import { openThreadless, type ThreadlessSqlite } from './threadless-sqlite.ts';
 
 /** A root of no tree. */
 export const OTHER_ROOT = 'ab'.repeat(32);
 
 export interface LedgerFixture {
   /** Until `restart`. */
-  readonly storage: Storage;
+  readonly storage: ThreadlessSqlite;
   /** Opens the storage anew, as a restarted process does, which has forgotten what it saw. */
   restart(): Promise<void>;
   readonly keys: SigningKeys;
@@ -46,12 +46,11 @@ export interface LedgerFixture {
 }
 
 export async function ledgerFixture(): Promise<LedgerFixture> {
-  const [file] = databases;
-  if (file === undefined) throw new Error('There is no SQLite to test on.');
-  const database = await file.fresh();
-  let storage = await database.open();
+  const database = await sqliteFile.fresh();
+  const path = database.settings['Service:Database:Path'] ?? '';
+  let storage = await openThreadless(path);
   const keys = await newKeys();
-  const withoutTriggers = openHandle(database.settings['Service:Database:Path'] ?? '');
+  const withoutTriggers = openHandle(path);
   for (const name of withoutTriggers.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
     withoutTriggers.exec(`drop trigger ${name}`);
   }
@@ -75,7 +74,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     },
     async restart() {
       await storage.close();
-      storage = await database.open();
+      storage = await openThreadless(path);
     },
     keys,
     clock,

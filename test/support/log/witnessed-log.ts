@@ -9,8 +9,6 @@ import { httpWitnesses } from '../../../adapters/outbound/http-witnesses.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
-import { openSqlite } from '../../../adapters/storage/sqlite/open.ts';
-import type { Storage } from '../../../adapters/storage/storage.ts';
 import { logGrowing } from '../../../application/log/grow-log.ts';
 import { logWitnessing, type Witnessing } from '../../../application/log/witnessing.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
@@ -20,12 +18,16 @@ import { capturedLog } from '../captured-log.ts';
 import { chainOf } from '../ledger/chain.ts';
 import { type LedgerFixture, ledgerFixture } from '../ledger-fixture.ts';
 import { agreeing, movedClock } from '../moved-clock.ts';
+import { openThreadless, type ThreadlessSqlite } from '../threadless-sqlite.ts';
 import { type ServedWitness, servedWitness } from './served-witness.ts';
 import { cosignedAt } from './written-log.ts';
 
 const ORIGIN = 'mandate.test/ledger';
 /** Far more than a request takes. A witness that never answers is waited for this long. */
 export const PATIENCE_MS = 2_000;
+
+/** What is used of a storage. */
+type Storage = Pick<ThreadlessSqlite, 'transparencyLog' | 'checkpoints'>;
 
 interface Logged {
   fixture: LedgerFixture;
@@ -36,7 +38,7 @@ interface Logged {
 export function witnessedLogForEachTest() {
   const logged = {} as Logged;
   const all: ServedWitness[] = [];
-  const opened: Storage[] = [];
+  const opened: ThreadlessSqlite[] = [];
   const clock = movedClock();
 
   before(async () => {
@@ -130,7 +132,7 @@ export function witnessedLogForEachTest() {
   const copied = async () => {
     const path = join(logged.folder, `${opened.length}.sqlite`);
     logged.fixture.withoutTriggers.exec(`vacuum into '${path}'`);
-    const storage = await openSqlite({ path }, { clock, log: capturedLog() });
+    const storage = await openThreadless(path);
     opened.push(storage);
     return { storage, path };
   };
