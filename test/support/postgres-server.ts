@@ -25,6 +25,8 @@ const OPTIONS = [
   ['log_min_messages', 'log'],
   // With a smaller size, copying a test database would often wait for a checkpoint.
   ['max_wal_size', '4GB'],
+  // A database of a test does not live long enough to need it, and its workers would start for each of them.
+  ['autovacuum', 'off'],
 ] as const;
 
 /** Makes the server faster. Test data need not survive a power failure. */
@@ -86,11 +88,19 @@ interface ServerOptions {
   readonly options?: Readonly<Record<string, string>>;
 }
 
-/** Starts a separate server, for tests that stop or freeze it. */
+/** The environment variable that holds the folder of data that no server has used. It is in the home of the first server. */
+const UNUSED_DATA = 'MANDATE_TEST_POSTGRES_DATA';
+
+/** Starts a separate server, for tests that stop or freeze it. A copy of the data of `initdb` takes a tenth of its CPU time. */
 export function startPostgresServer(options: ServerOptions = {}): Promise<RunningPostgres> {
   return launch(options, ({ programs, owner, home, data }) => {
+    const copy = (from: string, to: string) => execFileSync('cp', ['-a', `${from}/.`, to]);
+    const unused = process.env[UNUSED_DATA];
+    if (unused !== undefined && existsSync(unused)) return void copy(unused, data);
     const flags = ['-U', SUPERUSER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'];
     execFileSync(programs.initdb, ['-D', data, ...flags], { ...owner, cwd: home, stdio: 'pipe' });
+    process.env[UNUSED_DATA] = join(home, 'unused');
+    copy(data, join(home, 'unused'));
   });
 }
 
@@ -139,6 +149,7 @@ export async function launch(
     server: serverOn(port),
     data,
     stop: async () => {
+      if (process.env[UNUSED_DATA] === join(home, 'unused')) delete process.env[UNUSED_DATA];
       if (child.exitCode === null && child.signalCode === null) {
         const ended = new Promise((done) => child.once('exit', done));
         child.stdin?.end();

@@ -23,13 +23,11 @@ const surroundings = () => ({ clock: { now: () => NOON }, log: capturedLog() });
 
 describe('a Postgres server that stops or freezes', () => {
   let server: RunningPostgres;
-  beforeEach(async function () {
+  before(async function () {
     this.timeout(60_000);
     server = await startPostgresServer();
   });
-  afterEach(async () => {
-    await server.stop();
-  });
+  after(() => server.stop());
 
   async function throughProxy() {
     const { port } = server.server;
@@ -45,8 +43,7 @@ describe('a Postgres server that stops or freezes', () => {
     await storage.migrate();
     await registeredAgent(storage);
     expect(await storage.readiness.check()).to.deep.include({ status: 'Healthy' });
-    await server.stop();
-    server = await startPostgresServer();
+    await server.halt('fast');
     const absent = withMethods(await openPostgres({ connectionString, limits: TENFOLD_LIMITS }, surroundings()));
     for (const gone of [storage, absent]) {
       for (const act of [
@@ -64,6 +61,7 @@ describe('a Postgres server that stops or freezes', () => {
       });
       await gone.close();
     }
+    await server.start();
   });
 
   it('does not run a refused decision after it thaws', async function () {
