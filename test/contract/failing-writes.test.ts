@@ -9,7 +9,15 @@ import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { connectOutside, type OutsideConnection } from '../support/databases.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { everyDecision } from './every-decision.ts';
-import { allRows, CHANGED, type Fault, type Rows, whileWritesFail, writesBetween } from './failing-writes.ts';
+import {
+  allRows,
+  CHANGED,
+  deleteEarlierRows,
+  type Fault,
+  type Rows,
+  whileWritesFail,
+  writesBetween,
+} from './failing-writes.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { aWorld, store } from './world.ts';
 
@@ -28,6 +36,7 @@ onEveryDatabase('a decision whose write fails', ({ storage, database, kind }) =>
     await storage().outbox.setQueueing(true);
     sql = await connectOutside(database());
   });
+  beforeEach(() => deleteEarlierRows(sql));
   after(() => sql.close());
 
   for (const [title, { decision, parts, input }] of Object.entries(everyDecision)) {

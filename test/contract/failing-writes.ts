@@ -65,11 +65,14 @@ export const CHANGED: Readonly<Record<string, readonly string[]>> = {
 
 export type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 
-/** The rows of these tables; of those that are numbered, the newest 200. */
+/** More than a decision or the parts of a world write. */
+const NEWEST = 40;
+
+/** The rows of these tables; of those that are numbered, the newest. */
 export async function allRows(outside: OutsideConnection): Promise<Rows> {
   const contents: Record<string, Rows[string]> = {};
   for (const [table, key] of Object.entries(CHANGED)) {
-    const order = key[0] === 'seq' ? 'seq desc limit 200' : key.join(', ');
+    const order = key[0] === 'seq' ? `seq desc limit ${NEWEST}` : key.join(', ');
     contents[table] = await outside.sql(`select * from ${table} order by ${order}`);
   }
   return contents;
@@ -91,4 +94,12 @@ export function writesBetween(before: Rows, after: Rows): readonly Fault[] {
       ...(deleted ? [{ table, on: 'delete' as const }] : []),
     ];
   });
+}
+
+/** Deletes the rows of earlier tests, of all tables but the numbered ones, which only grow: comparing all rows costs most. */
+export async function deleteEarlierRows(outside: OutsideConnection): Promise<void> {
+  const numbered = Object.entries(CHANGED).flatMap(([table, key]) => (key[0] === 'seq' ? [table] : []));
+  // In reverse, since a row of a task is referred to by those of its tokens.
+  const others = Object.keys(CHANGED).filter((table) => !numbered.includes(table));
+  for (const table of others.toReversed()) await outside.sql(`delete from ${table}`);
 }
