@@ -3,14 +3,30 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { fromSource } from '../../scripts/from-source.ts';
+import { byLength } from '../support/length.ts';
 import { loadedModules } from '../support/loaded-modules.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** The packages and the program files that this module loads, directly and indirectly. */
-async function loadedBy(specifier: string): Promise<readonly string[]> {
+const known = new Map<string, Promise<readonly string[]>>();
+
+/** The packages and the program files that this module loads, directly and indirectly. Each module is loaded once. */
+function loadedBy(specifier: string): Promise<readonly string[]> {
+  const asked = known.get(specifier) ?? load(specifier);
+  known.set(specifier, asked);
+  return asked;
+}
+
+async function load(specifier: string): Promise<readonly string[]> {
   const loaded = await loadedModules(specifier, { cwd: fileURLToPath(root), options: fromSource });
   return loaded.map((url) => url.replace(root.href, '').replace(/\?.*$/, ''));
+}
+
+/** The modules of a service without any setting of its surfaces. */
+function loadedByService(): Promise<readonly string[]> {
+  const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
+    await import('${root.href}' + path);`;
+  return loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
 }
 
 describe('The command line', function () {
@@ -29,7 +45,8 @@ describe('The command line', function () {
       ['agent.ts', 'agent/init.ts', 'run-command.ts'],
     ],
   ];
-  for (const [line, commands] of lines) {
+  // The others differ only in how many names the line has.
+  for (const [line, commands] of byLength({ short: lines.filter((_, nth) => nth % 2 === 1), full: lines })) {
     it(`loads the files of the named command alone for "mandate ${line.join(' ')}"`, async () => {
       const program = `process.argv.splice(1, 9, 'mandate', ...${JSON.stringify(line)});
         await import('${new URL('composition/commands/command-line.ts', root).href}');`;
@@ -62,9 +79,7 @@ describe('A start of the service', function () {
   });
 
   it('loads no code of /me without its settings', async () => {
-    const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
-      await import('${root.href}' + path);`;
-    const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+    const loaded = await loadedByService();
     expect(loaded).to.include.members(['composition/container.ts', 'adapters/http/app.ts', 'adapters/http/routes.ts']);
     expect(loaded.filter((url) => /(?:\/me\/|composition\/(?:pages\/|files\/scope-words))/.test(url))).to.deep.equal(
       [],
@@ -72,9 +87,7 @@ describe('A start of the service', function () {
   });
 
   it('loads no code of the console without its settings', async () => {
-    const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
-      await import('${root.href}' + path);`;
-    const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+    const loaded = await loadedByService();
     expect(loaded).to.include('composition/container.ts');
     expect(
       loaded.filter((url) => /(?:\/http\/(?:console|pages)\/|composition\/pages\/|dagre)/.test(url)),
@@ -82,9 +95,7 @@ describe('A start of the service', function () {
   });
 
   it('loads no code of the transparency log without its key, but for the readers of its settings and its storage', async () => {
-    const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
-      await import('${root.href}' + path);`;
-    const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+    const loaded = await loadedByService();
     expect(loaded).to.include('composition/files/signing.ts');
     const code =
       /^(?:application\/log\/|composition\/transparency-log|adapters\/(?:http\/public\/log|jose\/log-key|outbound\/http-witnesses))/;

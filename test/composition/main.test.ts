@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { fromSource } from '../../scripts/from-source.ts';
+import { asProgram } from '../../scripts/from-source.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -18,10 +18,8 @@ const oldest = engines.node.replace('>=', '');
 
 function runOn(version: string, program = MAIN) {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
-  const options = [...fromSource, '--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...options, program, '--version'], {
-    encoding: 'utf8',
-  });
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, ...asProgram(program)];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...options, '--version'], { encoding: 'utf8' });
   return { status, stdout, stderr };
 }
 
