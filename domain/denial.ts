@@ -167,7 +167,7 @@ const catalogue = {
   approval_replayed: entry('invalid_request', APPROVAL_REQUEST),
   approval_altered: entry(
     'temporarily_unavailable',
-    'The approval cannot be answered: what is stored about it is not what was recorded.',
+    'The approval cannot be answered: its stored row differs from its records.',
   ),
   too_many_pending: entry('slow_down', 'Too many approvals wait for this person. Retry the request later.'),
   too_many_questions: entry('slow_down', 'The agent has asked this person too often. Retry the request later.'),

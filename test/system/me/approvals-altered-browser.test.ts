@@ -16,16 +16,16 @@ import { type AskingServer, approvalSettings, askingServer, asks } from '../../s
 const TEXTS = {
   en: {
     yes: /^Yes, once/,
-    banner: 'A question is not shown: what is stored is not what was asked. Tell the operators of this service.',
+    banner: 'A question is not shown: it was changed after the request. Tell the operators of this service.',
     title: 'This question cannot be shown',
-    text: 'What is stored is not what was asked. Nothing was changed, and nothing is allowed by it. Tell the operators of this service.',
+    text: 'It was changed after the request. No answer was taken, and nothing is allowed by it. Tell the operators of this service.',
   },
   de: {
     yes: /^Ja, einmal/,
     banner:
-      'Eine Frage wird nicht gezeigt: Gespeichert ist etwas anderes, als gefragt wurde. Sagen Sie es den Betreibern dieses Dienstes.',
+      'Eine Frage wird nicht gezeigt: Sie wurde nach der Anfrage geändert. Sagen Sie es den Betreibern dieses Dienstes.',
     title: 'Diese Frage kann nicht gezeigt werden',
-    text: 'Gespeichert ist etwas anderes, als gefragt wurde. Nichts wurde geändert, und nichts ist dadurch erlaubt. Sagen Sie es den Betreibern dieses Dienstes.',
+    text: 'Sie wurde nach der Anfrage geändert. Es wurde keine Antwort angenommen, und nichts ist dadurch erlaubt. Sagen Sie es den Betreibern dieses Dienstes.',
   },
 } as const;
 

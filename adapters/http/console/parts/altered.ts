@@ -1,4 +1,4 @@
-/** A mark in place of what is stored otherwise than the ledger has it. */
+/** The mark that replaces a stored text which differs from its record in the ledger. */
 
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import { type Difference, describeDifference } from '../../../../domain/ledger/compared.ts';

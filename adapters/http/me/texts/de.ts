@@ -16,7 +16,7 @@ export const de: Texts = {
   },
   waiting: 'Wartet auf Sie',
   alteredQuestions: (amount) =>
-    `${amount === 1 ? 'Eine Frage wird' : `${amount} Fragen werden`} nicht gezeigt: Gespeichert ist etwas anderes, als gefragt wurde. Sagen Sie es den Betreibern dieses Dienstes.`,
+    `${amount === 1 ? 'Eine Frage wird nicht gezeigt: Sie wurde' : `${amount} Fragen werden nicht gezeigt: Sie wurden`} nach der Anfrage geändert. Sagen Sie es den Betreibern dieses Dienstes.`,
   asks: (agent, where) => html`${agent} möchte bei ${where} handeln`,
   statedBy: (where) => html`So beschreibt ${where} die Aktion:`,
   asked: 'Gefragt',
@@ -47,7 +47,7 @@ export const de: Texts = {
   purpose: 'Wozu',
   statedByAgent: 'Das sind die Worte des Agenten. Sie sind nicht geprüft.',
   purposeDiffers:
-    'Nicht gezeigt: Gespeichert ist etwas anderes, als der Agent angegeben hat. Sagen Sie es den Betreibern dieses Dienstes.',
+    'Nicht gezeigt: Der Zweck wurde geändert, nachdem der Agent ihn angegeben hatte. Sagen Sie es den Betreibern dieses Dienstes.',
   since: 'Seit',
   until: 'Bis',
   renewed: 'Erneuert',
@@ -242,7 +242,7 @@ export const de: Texts = {
     },
     altered: {
       title: 'Diese Frage kann nicht gezeigt werden',
-      text: 'Gespeichert ist etwas anderes, als gefragt wurde. Nichts wurde geändert, und nichts ist dadurch erlaubt. Sagen Sie es den Betreibern dieses Dienstes.',
+      text: 'Sie wurde nach der Anfrage geändert. Es wurde keine Antwort angenommen, und nichts ist dadurch erlaubt. Sagen Sie es den Betreibern dieses Dienstes.',
       action: 'Meine Aufgaben öffnen',
     },
     other_words: {

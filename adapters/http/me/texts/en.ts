@@ -16,7 +16,7 @@ export const en: Texts = {
   },
   waiting: 'Waiting for you',
   alteredQuestions: (amount) =>
-    `${amount === 1 ? 'A question is' : `${amount} questions are`} not shown: what is stored is not what was asked. Tell the operators of this service.`,
+    `${amount === 1 ? 'A question is not shown: it was' : `${amount} questions are not shown: they were`} changed after the request. Tell the operators of this service.`,
   asks: (agent, where) => html`${agent} wants to act at ${where}`,
   statedBy: (where) => html`${where} describes the action:`,
   asked: 'Asked',
@@ -45,7 +45,7 @@ export const en: Texts = {
   may: 'May',
   purpose: 'Why',
   statedByAgent: 'These are the agent’s words. They are not checked.',
-  purposeDiffers: 'Not shown: what is stored is not what the agent stated. Tell the operators of this service.',
+  purposeDiffers: 'Not shown: the purpose was changed after the agent stated it. Tell the operators of this service.',
   since: 'Since',
   until: 'Until',
   renewed: 'Renewed',
@@ -228,7 +228,7 @@ export const en: Texts = {
     unknown_approval: { title: 'There is no such question', text: 'Nothing was changed.', action: 'Open my tasks' },
     altered: {
       title: 'This question cannot be shown',
-      text: 'What is stored is not what was asked. Nothing was changed, and nothing is allowed by it. Tell the operators of this service.',
+      text: 'It was changed after the request. No answer was taken, and nothing is allowed by it. Tell the operators of this service.',
       action: 'Open my tasks',
     },
     other_words: {
