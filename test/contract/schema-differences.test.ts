@@ -161,7 +161,7 @@ for (const kind of databases) {
     });
 
     if (isPostgres) {
-      it('names the unique index of a month that was dropped or made anew, and one of the operator', async () => {
+      it('names what a month lacks or has more: unique indexes, constraints, triggers', async () => {
         const months = await connectOutside(database);
         const [first, second, third] = (
           await months.sql(
@@ -175,13 +175,24 @@ for (const kind of databases) {
           `create unique index ${second}_by_seq on ${second} (seq) where seq > 100`,
           `create unique index only_one on ${third} (event, seq)`,
           `create index of_the_operator on ${third} (jti)`,
+          `alter table ${first} add constraint few check (seq < 5)`,
         );
         await expectNamed([
           `the unique index ${first}_by_seq of the table ${first} is missing`,
           `the unique index ${second}_by_seq of the table ${second} is not as the migrations make it`,
           `the unique index only_one of the table ${third} is not of the migrations`,
+          `the constraint few of the table ${first} is not of the migrations`,
         ]);
-        expect((await toDoctor()).length).to.equal(3);
+        expect((await toDoctor()).length).to.equal(4);
+        // Doctor names these as guards that are missing.
+        await change(
+          `alter table ${first} disable trigger ledger_append_only_rows`,
+          `drop trigger ledger_append_only on ${second}`,
+        );
+        const message = await toMigrate();
+        expect(message).to.include(`trigger ledger_append_only_rows of the table ${first} is not as the migrations`);
+        expect(message).to.include(`the trigger ledger_append_only of the table ${second} is missing`);
+        expect((await toDoctor()).length).to.equal(6);
       });
 
       it('names each constraint that was dropped', async () => {
@@ -213,8 +224,7 @@ for (const kind of databases) {
       it('names each function that was replaced, or whose options were changed', async () => {
         const functions = items.filter((item) => item.kind === 'function');
         await change(...functions.map(({ of }) => `alter function ${of} set work_mem = '64kB'`));
-        const message = await toMigrate();
-        for (const one of functions) expect(message).to.include(named(one, 'is not as the migrations make it'));
+        await expectNamed(functions.map((one) => named(one, 'is not as the migrations make it')));
       });
 
       const others = [

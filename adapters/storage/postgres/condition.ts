@@ -7,6 +7,7 @@ import type { LogoutTimes } from '../../../application/decisions/fact.ts';
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { Numbering, SealingCondition, StorageCondition } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
+import { monthOfPartition } from '../../../domain/ledger/archived-part.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { listAgents } from '../queries/agents.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
@@ -112,16 +113,17 @@ const schemaItems = {
   text: schemaItemsQuery(`(select relnamespace from pg_catalog.pg_class where oid = '${MIGRATIONS_TABLE}'::regclass)`),
 };
 
-/** The tables that `foreign` looks at. */
+/** The tables that `foreign` looks at, beside the months. */
 const WATCHED: readonly string[] = ['ledger', 'ledger_archives', 'checkpoints', 'tasks'];
 
 /** Without what the guards compare. */
 async function differencesIn(run: Run): Promise<readonly string[]> {
   const [schema] = (await run<{ name: string }>(schemaName)).rows;
   const { rows } = await run<SchemaItem>(schemaItems);
+  const isWatched = (table: string) => WATCHED.includes(table) || monthOfPartition(table) !== undefined;
   return postgresDifferences(
     rows,
     schema?.name ?? '',
-    ({ kind, of }) => kind !== 'function' && !(['trigger', 'rule', 'policy'].includes(kind) && WATCHED.includes(of)),
+    ({ kind, of }) => !(['trigger', 'rule', 'policy'].includes(kind) && isWatched(of)),
   );
 }

@@ -14,8 +14,8 @@ import { SCHEMA_MADE } from './schema-made.ts';
 const MONTH = 'month';
 
 /**
- * Reads the items of all tables and functions in a schema, but not those of the table of migrations. Of partitions it reads only
- * the unique indexes. It calls only functions of pg_catalog by their full names: `migrate` runs it as the owner.
+ * Reads the items of all tables and functions in a schema, but not those of the table of migrations. Of partitions it reads what
+ * is not that of their table by itself: constraints, unique indexes, triggers. It calls only functions of pg_catalog by their full names: `migrate` runs it as the owner.
  *
  * From Postgres 18 on, `not null` is a constraint (`n`) with a name. It is compared as a part of its column.
  *
@@ -31,6 +31,8 @@ export function schemaItemsQuery(schema: string): string {
     ), months as (
       select c.oid, c.relname::text as "of"
         from pg_catalog.pg_class c where c.relnamespace = ${schema} and c.relkind = 'r' and c.relispartition
+    ), both_kinds as (
+      select oid, "of" from t union all table months
     )
     select 'table' as kind, "of", '' as name, case relkind when 'r' then 'a table' when 'p' then 'a partitioned table'
           when 'c' then 'a type' else 'no table' end || case relpersistence when 'u' then ', unlogged' else '' end as "is" from t
@@ -47,18 +49,17 @@ export function schemaItemsQuery(schema: string): string {
         left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
     union all
     select 'constraint', "of", conname::text, pg_catalog.pg_get_constraintdef(c.oid)
-      from t join pg_catalog.pg_constraint c on c.conrelid = t.oid and c.contype in ('p', 'u', 'f', 'c', 'x')
+      from both_kinds one join pg_catalog.pg_constraint c on c.conrelid = one.oid and c.contype in ('p', 'u', 'f', 'c', 'x')
     union all
     select 'unique index', "of", x.relname::text, pg_catalog.pg_get_indexdef(x.oid)
           || case when i.indisvalid then '' else ' invalid' end
-      from (select oid, "of" from t union all table months) one
-        join pg_catalog.pg_index i on i.indrelid = one.oid and i.indisunique
+      from both_kinds one join pg_catalog.pg_index i on i.indrelid = one.oid and i.indisunique
         join pg_catalog.pg_class x on x.oid = i.indexrelid
       where not exists (select from pg_catalog.pg_constraint where conindid = x.oid and contype in ('p', 'u'))
     union all
     select 'trigger', "of", tgname::text, pg_catalog.pg_get_triggerdef(g.oid)
           || case when tgenabled in ('O', 'A') then '' else ' disabled' end
-      from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not tgisinternal
+      from both_kinds one join pg_catalog.pg_trigger g on g.tgrelid = one.oid and (not tgisinternal or tgparentid <> 0)
     union all
     select 'disabled trigger', "of", 'of a foreign key', ''
       from t where exists (select from pg_catalog.pg_trigger g where g.tgrelid = t.oid and tgisinternal and tgenabled = 'D')
@@ -116,7 +117,7 @@ export function postgresDifferences(
   const months = all.filter(({ kind, of }) => kind === MONTH && monthOfPartition(of) !== undefined);
   const made = [
     ...SCHEMA_MADE.map(([kind, of, name, is]) => ({ kind, of, name, is })),
-    ...months.flatMap((month) => [month, numbersOf(month.of)]),
+    ...months.flatMap((month) => [month, ...itemsOf(month.of)]),
   ].filter(isCompared);
   const ours = new Set(made.map(({ of }) => of));
   return schemaDifferences(
@@ -125,13 +126,18 @@ export function postgresDifferences(
   );
 }
 
-/** The index that `create_ledger_partitions` makes. */
-function numbersOf(partition: string): SchemaItem {
-  const name = `${partition}_by_seq`;
-  return {
-    kind: 'unique index',
-    of: partition,
-    name,
-    is: `CREATE UNIQUE INDEX ${name} ON ${partition} USING btree (seq)`,
-  };
+/** What `create_ledger_partitions` makes for a month: the constraints and triggers of the ledger, and an index of its own. */
+function itemsOf(month: string): readonly SchemaItem[] {
+  const name = `${month}_by_seq`;
+  const index = `CREATE UNIQUE INDEX ${name} ON ${month} USING btree (seq)`;
+  const alike = SCHEMA_MADE.filter(([kind, of]) => of === 'ledger' && ['constraint', 'trigger'].includes(kind));
+  return [
+    { kind: 'unique index', of: month, name, is: index },
+    ...alike.map(([kind, , named, is]) => ({
+      kind,
+      of: month,
+      name: named === 'ledger_pkey' ? `${month}_pkey` : named,
+      is: is.replace(' ON ledger ', ` ON ${month} `),
+    })),
+  ];
 }
