@@ -6,7 +6,7 @@ import { type KeyWaits, manyWait, strangersWait } from '../../../adapters/jose/k
 import { concurrencyLimiter, type Permit } from '../../../domain/concurrency-limiter.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 
-/** As `published-keys.ts`: a request that has no answer by then has ended. */
+/** As `adapters/jose/published-keys.ts`: a request that has no answer by then has ended. */
 const LIMIT_SECONDS = 5;
 const AGES = { refreshAfter: 300, waitAfter: 900 };
 

@@ -13,8 +13,8 @@ export interface SessionOwnership {
   /** The server's own id, if this person and agent started the session. Token and task may differ. */
   idOf(presented: string, claims: TaskTokenClaims): string | undefined;
   /**
-   * Appends the HMAC to the session id in the response headers, if there is one. One that is not passed is left out: only the
-   * answer to `initialize` begins a session, and some clients go over to the session of any answer.
+   * Appends the HMAC to the session id in the response headers, if there is one. An id that `passes` refuses is removed: only the
+   * answer to `initialize` begins a session, but some clients adopt the session id of any answer.
    */
   mark(response: ServerResponse, claims: TaskTokenClaims, passes: (id: string) => boolean): void;
 }
