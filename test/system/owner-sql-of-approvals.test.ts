@@ -14,7 +14,7 @@ import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
 import type { Storage } from '../support/storage.ts';
 import { approvalSettings, askingServer, asks, digestOf } from '../support/tool-server/approval-request.ts';
 
-const ROUNDS = { sqlite: byLength({ short: 30, full: 2000 }), postgres: byLength({ short: 12, full: 500 }) };
+const ROUNDS = { sqlite: byLength({ short: 12, full: 2000 }), postgres: byLength({ short: 12, full: 500 }) };
 const CHANGED = [
   [
     'approvals',

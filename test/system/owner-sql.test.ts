@@ -23,7 +23,7 @@ import { type Evidence, evidence } from '../support/log/evidence.ts';
 import { environmentOf } from '../support/mandate.ts';
 import type { Storage } from '../support/storage.ts';
 
-const ROUNDS = { sqlite: byLength({ short: 20, full: 3000 }), postgres: byLength({ short: 8, full: 500 }) };
+const ROUNDS = { sqlite: byLength({ short: 8, full: 3000 }), postgres: byLength({ short: 8, full: 500 }) };
 const SEED = 20_261_128;
 
 interface Scene {

@@ -2,11 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { NamedFinding } from '../../application/doctor/examine.ts';
+import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { describeUsedTwice } from '../../application/ports/storage.ts';
-import { runCommand } from '../support/command-process.ts';
+import { examineEverything } from '../../composition/doctor/examine-everything.ts';
+import { doctorSettings } from '../../composition/doctor/settings.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { environmentOf, type Mandate, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
 const PAGE = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
@@ -79,7 +81,12 @@ for (const database of databases) {
       for (const { sql } of triggers) await owner.sql(String(sql));
     }
 
-    const command = (...args: readonly string[]) => runCommand([...args], { ...fresh.settings, ...signing });
+    const command = (...args: readonly string[]) => runMandate(args, { ...fresh.settings, ...signing });
+    /** The findings of `mandate doctor`. */
+    const doctor = () => {
+      const environment = environmentOf({ ...fresh.settings, ...signing });
+      return examineEverything(doctorSettings({ environment, overrides: [] }), systemClock());
+    };
     const said = (text: string) => text.replaceAll(/\s+/g, ' ');
     const sealingCheck = async () => {
       const { body } = await mandate.get('/readyz', { accept: 'application/json' });
@@ -105,9 +112,7 @@ for (const database of databases) {
     });
 
     it('fail two checks of doctor, however young the records are', async () => {
-      const { code, out } = await command('doctor', '--json');
-      expect(code).to.equal(3);
-      const failed = (JSON.parse(out) as readonly NamedFinding[]).filter(({ status }) => status === 'failed');
+      const failed = (await doctor()).filter(({ status }) => status === 'failed');
       expect(failed).to.deep.include.members([
         {
           check: 'ledger numbering',
@@ -147,8 +152,7 @@ for (const database of databases) {
         expect((await sealingCheck())?.status).to.equal('Healthy');
         const verified = await command('audit-verify');
         expect(verified.code, verified.out).to.equal(0);
-        const { out } = await command('doctor', '--json');
-        const found = (JSON.parse(out) as readonly NamedFinding[]).filter(({ check }) => CHECKS.includes(check));
+        const found = (await doctor()).filter(({ check }) => CHECKS.includes(check));
         expect(found.map(({ status }) => status)).to.deep.equal(CHECKS.map(() => 'ok'));
         expect((await command('after-restore', '--above', '100')).code).to.equal(0);
       });

@@ -7,7 +7,6 @@ import { logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { openedTask } from '../../contract/storage-fixtures.ts';
-import { runCommand } from '../../support/command-process.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { answering, startLoopback } from '../../support/loopback.ts';
 import { SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
@@ -93,7 +92,6 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
       'failed',
       /^In mode signals the provider is not asked about people, and no receiver is configured\.$/,
     );
-    expect((await runCommand(['doctor'], { ...good, ...none })).code).to.equal(3);
   });
 
   it('warns if the keys of agents may be fetched from private networks', async () => {
