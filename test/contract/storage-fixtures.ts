@@ -188,7 +188,7 @@ export async function renewTimes(storage: Storage, opening: TaskOpening, times: 
 }
 
 /** The whole ledger, in the order of the pages. */
-export async function ledgerOf(storage: Storage): Promise<readonly LedgerRecord[]> {
+export async function ledgerOf(storage: Pick<Storage, 'ledger'>): Promise<readonly LedgerRecord[]> {
   const { records, next } = await storage.ledger.page({ limit: 100_000, now: NOON });
   if (next !== undefined) throw new Error('the ledger does not fit one page');
   return records;

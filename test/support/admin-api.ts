@@ -42,14 +42,13 @@ import { newKeys } from './ledger-fixture.ts';
 import { closeServer, listen } from './listening.ts';
 import { agreeing, type MovedClock, movedClock } from './moved-clock.ts';
 import { RULES } from './registrations.ts';
-import type { Storage } from './storage.ts';
-import { openTestDatabase } from './test-database.ts';
+import { openTestDatabase, type TestDatabase } from './test-database.ts';
 
 export const ADMIN_KEY = 'an-admin-key-of-these-tests-0123456789abcdef';
 
 export interface AdminApi {
   readonly url: string;
-  readonly storage: Storage;
+  readonly storage: TestDatabase;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
   /** The denial reason in the log line of each request. */
@@ -83,7 +82,7 @@ export interface AdminApiOptions {
 export async function startAdminApi(options: AdminApiOptions = {}): Promise<AdminApi> {
   const clock = movedClock();
   const log = capturedLog();
-  const storage = await openTestDatabase({ clock, log });
+  const storage = await openTestDatabase();
   const agents = options.agents?.(storage.agents) ?? storage.agents;
   const ledger = options.ledger?.(storage.ledger) ?? storage.ledger;
   const checkpoints = options.checkpoints?.(storage.checkpoints) ?? storage.checkpoints;

@@ -29,9 +29,11 @@ export type TaskSelection =
   | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId };
 
-export type Storage = ReturnType<typeof withMethods>;
+export type Storage = ReturnType<typeof withMethods<Product>>;
 
-export function withMethods(storage: Product) {
+type Extended = Pick<Product, 'decide' | 'agents' | 'tasks' | 'sponsors' | 'provisionedUsers' | 'ledger'>;
+
+export function withMethods<Ports extends Extended>(storage: Ports) {
   const { decide } = storage;
   return {
     ...storage,

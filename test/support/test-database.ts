@@ -1,11 +1,7 @@
 /** A SQLite database in memory with the schema, for tests whose subject is not the storage. */
 
-import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
-import type { StorageSurroundings } from '../../adapters/storage/storage.ts';
-import { type Storage, withMethods } from './storage.ts';
+import { openThreadless, type ThreadlessSqlite } from './threadless-sqlite.ts';
 
-export async function openTestDatabase(surroundings: StorageSurroundings): Promise<Storage> {
-  const storage = withMethods(await openSqlite({ path: ':memory:' }, surroundings));
-  await storage.migrate();
-  return storage;
-}
+export type TestDatabase = ThreadlessSqlite;
+
+export const openTestDatabase = (): Promise<TestDatabase> => openThreadless(':memory:');

@@ -2,22 +2,20 @@ import { expect } from 'chai';
 import { updateAgent } from '../../../application/admin/update-agent.ts';
 import type { Agents } from '../../../application/ports/agents.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
-import { capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { RULES } from '../../support/registrations.ts';
-import type { Storage } from '../../support/storage.ts';
-import { openTestDatabase } from '../../support/test-database.ts';
+import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const ID = agentIdOf('jira-triage');
 
 describe('changing an agent', () => {
   const clock = movedClock();
-  let storage: Storage;
+  let storage: TestDatabase;
   let pauses: number[];
   beforeEach(async () => {
     pauses = [];
-    storage = await openTestDatabase({ clock, log: capturedLog() });
+    storage = await openTestDatabase();
     const agent = anAgent({ revision: 1 });
     const entry = { at: clock.now(), event: 'agent.registered', agentId: ID, decision: 'allow' } as const;
     await storage.agents.register(agent, entry, { ...entry, decision: 'deny' });

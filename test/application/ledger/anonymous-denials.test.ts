@@ -10,8 +10,7 @@ import type { AnonymousDenial } from '../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
-import type { Storage } from '../../support/storage.ts';
-import { openTestDatabase } from '../../support/test-database.ts';
+import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const WINDOW = 60;
 const malformed: AnonymousDenial = { event: 'token.denied', reason: 'invalid_request' };
@@ -20,7 +19,7 @@ const stranger: AnonymousDenial = { event: 'admin.denied', reason: 'missing_api_
 describe('anonymous denials', () => {
   let clock: MovedClock;
   let log: CapturedLog;
-  let storage: Storage;
+  let storage: TestDatabase;
   /** If set, each write fails with this error. */
   let away: Error | undefined;
   /** After this many writes, each write fails. */
@@ -33,7 +32,7 @@ describe('anonymous denials', () => {
   beforeEach(async () => {
     clock = movedClock();
     log = capturedLog();
-    storage = await openTestDatabase({ clock, log });
+    storage = await openTestDatabase();
     away = undefined;
     answers = Number.POSITIVE_INFINITY;
     attempts = 0;

@@ -10,10 +10,8 @@ import {
   type WriteOutcome,
 } from '../../../application/signals/provision-user.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
-import { capturedLog } from '../../support/captured-log.ts';
 import { agreeing, movedClock } from '../../support/moved-clock.ts';
-import type { Storage } from '../../support/storage.ts';
-import { openTestDatabase } from '../../support/test-database.ts';
+import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const DEACTIVATION = { Operations: [{ op: 'replace', path: 'active', value: false }] };
 
@@ -24,9 +22,9 @@ function written(outcome: WriteOutcome): ProvisionedUser {
 
 describe('A SCIM write of a user', () => {
   const clock = movedClock();
-  let storage: Storage;
+  let storage: TestDatabase;
   before(async () => {
-    storage = await openTestDatabase({ clock, log: capturedLog() });
+    storage = await openTestDatabase();
   });
   after(() => storage.close());
 

@@ -5,6 +5,7 @@ import { type HttpSurfaces, httpApp } from '../../../adapters/http/app.ts';
 import { startHttpServer, type TimeLimits } from '../../../adapters/http/server/server.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
+import { openSqlite } from '../../../adapters/storage/sqlite/open.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { wire } from '../../../composition/container.ts';
 import { loadNoteSigner, loadSigningKeys } from '../../../composition/files/signing.ts';
@@ -15,7 +16,6 @@ import { capturedLog } from '../captured-log.ts';
 import { ADMIN_KEY, environmentOf } from '../mandate.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
 import { TWO_PERSONS } from '../operators.ts';
-import { openTestDatabase } from '../test-database.ts';
 import { EVERY_RECEIVER } from '../transmitter.ts';
 import { logKeySettings } from '../transparency-log.ts';
 import { ME_AUDIENCE } from './send-example.ts';
@@ -37,7 +37,8 @@ export interface TroubledService {
 export async function troubledService(given: Readonly<Record<string, string>>): Promise<TroubledService> {
   const settings = settingsFrom(given);
   const [clock, log, randomness, network] = [movedClock(), capturedLog(), systemRandomness(), httpNetwork()];
-  const storage = await openTestDatabase({ clock, log });
+  const storage = await openSqlite({ path: ':memory:' }, { clock, log });
+  await storage.migrate();
   const servers: { stop(lingerMs: number): Promise<void> }[] = [];
   const signingKeys = await loadSigningKeys(settings, log);
   const noteSigner = await loadNoteSigner(settings, signingKeys);

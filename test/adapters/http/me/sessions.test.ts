@@ -17,8 +17,7 @@ import { capturedLog } from '../../../support/captured-log.ts';
 import { closeServer, listen } from '../../../support/listening.ts';
 import { sendTo } from '../../../support/mandate.ts';
 import { agreeing, movedClock } from '../../../support/moved-clock.ts';
-import type { Storage } from '../../../support/storage.ts';
-import { openTestDatabase } from '../../../support/test-database.ts';
+import { openTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 
 const ISSUER = 'https://mandate.example/tenant';
 const COOKIE = 'the-session-of-ada';
@@ -28,12 +27,12 @@ describe('A session at /me', () => {
   const clock = movedClock();
   const log = capturedLog();
   const server = createServer();
-  let storage: Storage;
+  let storage: TestDatabase;
   let url: string;
   let ada: MePerson;
   before(async () => {
     clock.standStill();
-    storage = await openTestDatabase({ clock, log });
+    storage = await openTestDatabase();
     const anonymous = anonymousDenials({ decisions: storage, clock, log }, undefined);
     const service = {
       log,
