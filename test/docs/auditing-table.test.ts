@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { CHANGES, KEPT_LOG } from '../support/ledger/owner-changes.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering } from '../support/ledger/tampering.ts';
-import { sampleByLength } from '../support/length.ts';
+import { byLength } from '../support/length.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { environmentOf, type Mandate, startMandate } from '../support/mandate.ts';
 import { logKeySettings } from '../support/transparency-log.ts';
@@ -31,6 +31,12 @@ const COLUMNS = [
   'with a log and a witness',
   'its note kept too',
 ] as const;
+
+/** One with and one without a restart; one about archives, one about keys and the log. Each starts at least three services. */
+const SHORT: readonly (keyof typeof CHANGES)[] = [
+  'The same, marked with a time within a month',
+  'Own key for checkpoint 2 alone, and the log emptied; service restarted',
+];
 
 type Setup = 'without' | 'log' | 'witness';
 
@@ -205,7 +211,7 @@ for (const database of databasesByLength) {
       expect([...rows.keys()]).to.deep.equal(Object.keys(CHANGES));
     });
 
-    for (const change of sampleByLength(Object.keys(CHANGES))) {
+    for (const change of byLength({ short: SHORT, full: Object.keys(CHANGES) })) {
       it(`says what audit-verify says: ${change}`, async () => {
         const cells = rows.get(change) ?? [];
         const found: (readonly [string, string | undefined])[] = [];

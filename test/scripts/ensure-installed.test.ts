@@ -48,21 +48,25 @@ describe('ensure-installed', () => {
     for (const root of roots) rmSync(root, { recursive: true, force: true });
   });
 
-  it('installs missing packages, prints to stderr, and does nothing the next time', function () {
+  it('installs what is missing or has changed, accepts what is there, and does nothing the next time', function () {
     this.timeout(60_000);
-    const { root } = fresh();
+    const { root, lockWith } = fresh();
     const first = run(root);
     expect(first.stderr).to.contain('Installing packages (npm ci).');
     expect([first.status, first.stdout]).to.deep.equal([0, '']);
     expect(existsSync(join(root, 'node_modules/part/package.json'))).to.equal(true);
     expect(existsSync(join(root, '.mandate/installing'))).to.equal(false);
     expect(run(root)).to.include({ status: 0, stdout: '', stderr: '' });
-  });
 
-  it('installs again if the lock file has changed, or if the stamp is from another machine', function () {
-    this.timeout(60_000);
-    const { root, lockWith } = fresh();
-    run(root);
+    // It accepts packages that were installed by hand, and takes over the lock of a dead process.
+    rmSync(stampOf(root));
+    // The id of a process that has already ended.
+    writeFileSync(join(root, '.mandate/installing'), String(spawnSync(process.execPath, ['-e', '']).pid));
+    expect(run(root)).to.include({ status: 0, stderr: '' });
+    expect(readFileSync(stampOf(root), 'utf8')).to.match(/^[0-9a-f]{64}$/);
+    expect(existsSync(join(root, '.mandate/installing'))).to.equal(false);
+
+    // It installs again if the lock file has changed, or if the stamp is from another machine.
     lockWith({ license: 'Apache-2.0' });
     writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
     expect(run(root).stderr).to.contain('npm ci');
@@ -70,15 +74,6 @@ describe('ensure-installed', () => {
     writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
     expect(run(root).stderr).to.contain('npm ci');
     expect(run(root).stderr).to.equal('');
-  });
-
-  it('accepts packages that were installed by hand', function () {
-    this.timeout(60_000);
-    const { root } = fresh();
-    run(root);
-    rmSync(stampOf(root));
-    expect(run(root)).to.include({ status: 0, stderr: '' });
-    expect(readFileSync(stampOf(root), 'utf8')).to.match(/^[0-9a-f]{64}$/);
   });
 
   it('installs once if two processes run at the same time', async function () {
@@ -98,15 +93,6 @@ describe('ensure-installed', () => {
     const results = await Promise.all(runs);
     expect(results.every((each) => each.startsWith('0 '))).to.equal(true);
     expect(results.filter((each) => each.includes('Installing packages'))).to.have.length(1);
-  });
-
-  it('takes over the lock of a dead process', function () {
-    this.timeout(60_000);
-    const { root } = fresh();
-    mkdirSync(join(root, '.mandate'));
-    // The id of a process that has already ended.
-    writeFileSync(join(root, '.mandate/installing'), String(spawnSync(process.execPath, ['-e', '']).pid));
-    expect(run(root)).to.include({ status: 0 });
   });
 
   it('names the required version of Node', () => {

@@ -24,6 +24,7 @@ import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { memoryOfThreads, overwrittenFlag } from '../../../../adapters/storage/sqlite/remembered-ledger.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { byLength } from '../../../support/length.ts';
 import { errorOf } from '../../../support/thrown-by.ts';
 
 const DRIVER = createRequire(import.meta.url).resolve('better-sqlite3');
@@ -219,7 +220,7 @@ describe('A SQLite file that is written to while it is open', () => {
 
   for (const [kind, change] of Object.entries(HONEST)) {
     it(`is served on after another process ${kind}`, async () => {
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < byLength({ short: 2, full: 3 }); round++) {
         if (round === 1) moveLog();
         change();
         if (kind.includes('commits') || kind.includes('again')) outside.exec("delete from kept where name like 'e%'");
@@ -235,7 +236,7 @@ describe('A SQLite file that is written to while it is open', () => {
     this.timeout(60_000);
     const program = `${opening(path)} d.pragma('synchronous = off'); console.log('begun');
       for (;;) d.pragma('wal_checkpoint(passive)');`;
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < byLength({ short: 3, full: 8 }); round++) {
       const other = spawn(process.execPath, ['-e', program]);
       const over = once(other, 'exit');
       await once(other.stdout, 'data');
