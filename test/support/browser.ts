@@ -49,8 +49,14 @@ export async function closeBrowser(): Promise<void> {
   await browser?.close();
 }
 
-/** Leaves a picture of the whole page in the git-ignored folder `.mandate/screenshots`. */
+const leavesPictures = byLength({ short: false, full: true });
+
+/**
+ * At full length, leaves a picture of the whole page in the git-ignored folder `.mandate/screenshots`. A picture takes a
+ * quarter of a CPU second, and no test reads it.
+ */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!leavesPictures) return;
   mkdirSync(screenshots, { recursive: true });
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
@@ -70,10 +76,10 @@ export function turnedAround(page: Page, selector: string): Promise<readonly str
 
 /** The findings of axe on the page. Playwright runs it beside the page's own script, so a strict CSP stays as it is. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
   return page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page, where this function runs
-    const found = await (globalThis as any).axe.run();
+    const found = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
     return found.violations.flatMap(({ id, nodes }: { id: string; nodes: { html: string }[] }) =>
       nodes.map(({ html }) => `${id}: ${html}`),
     );
@@ -123,6 +129,33 @@ export async function expectSaid(page: Page, text: string): Promise<void> {
   const exactly = new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`);
   await page.locator('[role=status]').first().filter({ hasText: exactly }).waitFor({ state: 'attached' });
 }
+
+/**
+ * Opens pages in new contexts in which people are signed in. Each person passes the provider's own pages once: later
+ * contexts begin with the provider's cookies, so the provider sends them back at once, with a session of their own.
+ */
+export function signedInPages(): (address: string, person: Person, options?: BrowserContextOptions) => Promise<Page> {
+  const known = new Map<string, Awaited<ReturnType<BrowserContext['cookies']>>>();
+  return async (address, person, options) => {
+    const cookies = known.get(person.username);
+    const context = await browse(options);
+    if (cookies !== undefined) await context.addCookies(cookies);
+    const page = await context.newPage();
+    await page.goto(address);
+    if (cookies === undefined) {
+      await signIn(page, person);
+      const all = await context.cookies();
+      known.set(
+        person.username,
+        all.filter(({ name }) => PROVIDERS_COOKIE.test(name)),
+      );
+    }
+    return page;
+  };
+}
+
+/** The names of the cookies of the test provider, which is on the same host as the service. */
+export const PROVIDERS_COOKIE = /^_[^_]/;
 
 /** Signs a person, by default Ada, in at the test provider's own pages. */
 export async function signIn(page: Page, person: Pick<Person, 'username' | 'password'> = ada): Promise<void> {

@@ -4,13 +4,12 @@ import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import {
   accessibilityFaults,
-  browse,
   closeBrowser,
   devices,
   expectSaid,
   looksByLength,
   screenshot,
-  signIn,
+  signedInPages,
 } from '../../support/browser.ts';
 import {
   type ConsoleWithProvider,
@@ -40,12 +39,9 @@ for (const database of databasesByLength) {
       await running.stop();
     });
 
-    const signedIn = async (person: Person, options: BrowserContextOptions = DESKTOP): Promise<Page> => {
-      const page = await (await browse(options)).newPage();
-      await page.goto(running.origin);
-      await signIn(page, person);
-      return page;
-    };
+    const openSignedIn = signedInPages();
+    const signedIn = (person: Person, options: BrowserContextOptions = DESKTOP) =>
+      openSignedIn(running.origin, person, options);
     const shot = (page: Page, name: string) => screenshot(page, `${database.name} console ${name}`);
     const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
 

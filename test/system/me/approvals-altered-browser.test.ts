@@ -4,9 +4,8 @@
  */
 
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
 import { ALTERED_WORDS, FORGED } from '../../support/approvals-altered.ts';
-import { browse, closeBrowser, expectSaid, signIn } from '../../support/browser.ts';
+import { closeBrowser, expectSaid, signedInPages } from '../../support/browser.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { ada, grace, type Person } from '../../support/identity-provider/people.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
@@ -55,12 +54,9 @@ for (const database of databasesByLength) {
       const { approval_id: id, approval_uri: uri } = (await asks(mandate, token, jira.request(taskId))).body;
       return { taskId: String(taskId), uri: String(uri), approval: await mandate.approval(String(id)) };
     }
-    async function signedIn(locale: 'en' | 'de', person: Person = ada): Promise<Page> {
-      const page = await (await browse({ locale, javaScriptEnabled: false })).newPage();
-      await page.goto(`${mandate.issuer}/me`);
-      await signIn(page, person);
-      return page;
-    }
+    const openSignedIn = signedInPages();
+    const signedIn = (locale: 'en' | 'de', person: Person = ada) =>
+      openSignedIn(`${mandate.issuer}/me`, person, { locale, javaScriptEnabled: false });
 
     for (const locale of ['en', 'de'] as const) {
       const { yes, banner, title, text } = TEXTS[locale];

@@ -1,8 +1,16 @@
 /** A person answers at the page in a real browser: signed in at a real provider, asked by a tool server. */
 
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
-import { accessibilityFaults, browse, closeBrowser, expectSaid, screenshot, signIn } from '../../support/browser.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import {
+  accessibilityFaults,
+  closeBrowser,
+  expectSaid,
+  PROVIDERS_COOKIE,
+  screenshot,
+  signedInPages,
+  signIn,
+} from '../../support/browser.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
@@ -39,12 +47,9 @@ for (const database of databasesByLength) {
       const ask = async () => (await asks(mandate, token, jira.request(taskId, claims))).body;
       return { taskId: String(taskId), ask };
     }
-    async function signedIn(options: Parameters<typeof browse>[0] = {}, path = '/me'): Promise<Page> {
-      const page = await (await browse(options)).newPage();
-      await page.goto(`${mandate.issuer}${path}`);
-      await signIn(page);
-      return page;
-    }
+    const openSignedIn = signedInPages();
+    const signedIn = (options: BrowserContextOptions = {}, path = '/me') =>
+      openSignedIn(`${mandate.issuer}${path}`, ada, options);
     const eventsOf = (lines: Awaited<ReturnType<Mandate['recorded']>>) =>
       fieldsOf(lines, 'event', 'decision', 'reason', 'task_id', 'sponsor');
     const shot = (page: Page, name: string) => screenshot(page, `${database.name} approvals ${name}`);
@@ -136,7 +141,7 @@ for (const database of databasesByLength) {
       await shot(page, '2 old sign-in');
 
       // The provider has forgotten the person, so it asks for the password.
-      await page.context().clearCookies({ name: /^_[^_]/ });
+      await page.context().clearCookies({ name: PROVIDERS_COOKIE });
       const requested = page.waitForRequest((request) => request.url().includes('max_age=300'));
       await page.getByRole('link', { name: 'Sign in to say yes' }).click();
       await requested;

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { browse, closeBrowser, screenshot, signIn } from '../../../support/browser.ts';
+import { closeBrowser, screenshot, signedInPages } from '../../../support/browser.ts';
 import type { TestDatabase } from '../../../support/databases.ts';
 import { ada } from '../../../support/identity-provider/people.ts';
 import type { Mandate, RegisteredAgent } from '../../../support/mandate.ts';
@@ -43,6 +43,7 @@ export function pageInBrowser(database: TestDatabase): PageInBrowser {
     expect((await mandate.admin('DELETE', `/admin/sponsors/${ada.username}/tasks`)).status).to.equal(200);
   });
 
+  const openSignedIn = signedInPages();
   const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
   return {
     get mandate() {
@@ -54,12 +55,7 @@ export function pageInBrowser(database: TestDatabase): PageInBrowser {
     get travel() {
       return travel;
     },
-    async signedIn(options) {
-      const page = await (await browse(options)).newPage();
-      await page.goto(`${running.mandate.issuer}/me`);
-      await signIn(page);
-      return page;
-    },
+    signedIn: (options) => openSignedIn(`${running.mandate.issuer}/me`, ada, options),
     press,
     async pauseAll(page) {
       await page.locator('summary', { hasText: 'Pause agents' }).click();
