@@ -58,17 +58,16 @@ export function testScript(serve: (document: string) => string): void {
     if (first === undefined || second === undefined) throw new Error('the view has too few agents');
     const later = { ...second, newestTask: makeTaskId('01JDCK0000000000000000LATR'), tasks: 2 };
     const moved = aCrowdedView({ agents: { ...crowd.agents, page: [later, first, ...others] } });
+    const page = await (await browse()).newPage();
+    await page.clock.install({ time: now / 1000 - 1000 });
+    await page.clock.pauseAt(now / 1000);
     for (const [role, agent] of [
       ['link', first],
       ['button', first],
       ['link', second],
       ['button', second],
     ] as const) {
-      const address = serve(renderMe(crowd, 'en'));
-      const page = await (await browse()).newPage();
-      await page.clock.install({ time: now / 1000 - 1000 });
-      await page.clock.pauseAt(now / 1000);
-      await page.goto(address);
+      await page.goto(serve(renderMe(crowd, 'en')));
       await page.getByRole(role, { name: agent.displayName ?? '' }).focus();
       serve(renderMe(moved, 'en'));
       await page.clock.runFor(15_000);
@@ -77,8 +76,8 @@ export function testScript(serve: (document: string) => string): void {
       expect(await page.locator(':focus').evaluate((focused) => focused.tagName)).to.equal(
         role === 'link' ? 'A' : 'BUTTON',
       );
-      await page.context().close();
     }
+    await page.context().close();
   });
 
   /** A page that asks, whose renewals the test brings about, and the approvals that were answered from it. */
