@@ -16,6 +16,8 @@ import {
 } from '../support/tool-server/approval-request.ts';
 
 const ROUNDS = repetitions(10, 200);
+/** Each has ten times the uses of the other rounds. */
+const ROUNDS_OF_TWENTY = repetitions(3, 200);
 const HISTORIES = repetitions(10, 100);
 
 for (const database of databases) {
@@ -63,9 +65,9 @@ for (const database of databases) {
     }
 
     /** Plays the rounds, each with a new task. The records of each task are in the order of the ledger. */
-    async function rounds<Seen>(play: (nth: number, task: Task, id: string) => Promise<Seen>) {
+    async function rounds<Seen>(play: (nth: number, task: Task, id: string) => Promise<Seen>, times = ROUNDS) {
       const seen: (readonly [Seen, readonly string[]])[] = [];
-      for (let nth = 0; nth < ROUNDS; nth += 1) {
+      for (let nth = 0; nth < times; nth += 1) {
         const task = await started();
         const asked = await task.ask(mandate);
         expect(asked, JSON.stringify(asked)).to.include({ state: 'pending' });
@@ -122,7 +124,7 @@ for (const database of databases) {
         await mandate.answer(id, 'approve');
         const all = Array.from({ length: 20 }, (_each, nth) => task.ask(nth % 2 === 0 ? mandate : other));
         return (await Promise.all(all)).filter(({ state }) => state === 'granted').length;
-      });
+      }, ROUNDS_OF_TWENTY);
       for (const [granted, events] of seen) {
         expect(granted).to.equal(1);
         expect(events).to.deep.equal(['approval.granted', 'approval.used']);

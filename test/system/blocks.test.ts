@@ -4,7 +4,7 @@
  */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databases, databasesByLength } from '../support/databases.ts';
 import type { Answer } from '../support/mandate.ts';
 import { testRace } from './blocks/race.ts';
 import { DENIALS, HOUR, inBrief, LIFTED, PLACED, type Source, sourcesOn } from './blocks/sources.ts';
@@ -41,7 +41,9 @@ for (const database of databases) {
       }
     };
 
-    for (const order of ORDERS) {
+    /** In `npm test`, those in which each source is once the first on Postgres. */
+    const orders = databasesByLength.includes(database) ? ORDERS : ORDERS.filter((_, nth) => nth % 2 === 0);
+    for (const order of orders) {
       it(`placed in the order ${order.join(', ')} refuse the person until the last of them is lifted`, async () => {
         const { mandate, replica } = sources;
         for (const way of [order, order.toReversed()]) {

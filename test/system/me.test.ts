@@ -8,7 +8,7 @@ import {
   None,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
-import { databases } from '../support/databases.ts';
+import { databases, databasesByLength } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import {
   type Answer,
@@ -451,7 +451,9 @@ for (const database of databases) {
         'a token for both audiences',
         'a token for another audience',
       ];
-      for (const [what, make] of Object.entries(credentials)) {
+      // A token is refused before the database is asked. In `npm test`, Postgres gets a denial of each reason.
+      const most = databasesByLength.includes(database) ? undefined : 2;
+      for (const [what, make] of Object.entries(credentials).slice(0, most)) {
         const reason = OF_ANOTHER_AUDIENCE.includes(what) ? 'token_audience_mismatch' : 'invalid_token';
         it(`${what}: 401 invalid_token, recorded as ${reason}`, async () =>
           refusedEverywhere(

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { adminRoutes } from '../../adapters/http/admin/roles.ts';
 import { type OperatorRole, operatorRoles } from '../../domain/operators/operator.ts';
-import { databases } from '../support/databases.ts';
+import { databases, databasesByLength } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, startMandate } from '../support/mandate.ts';
@@ -59,7 +59,9 @@ for (const database of databases) {
     this.timeout(60_000);
     const service = serviceWithOperators(database);
 
-    for (const [route, needed] of Object.entries(rolesOfRoutes)) {
+    // Roles are read from the token, before the database is asked.
+    const routes = databasesByLength.includes(database) ? Object.entries(rolesOfRoutes) : [];
+    for (const [route, needed] of routes) {
       it(`open ${route} to the key, and to a person only with the role ${needed}, and record each refusal`, async () => {
         const { mandate } = service;
         const filled = route.replace('{seq}', '1').replaceAll(/\{\w+\}/g, 'nobody');
@@ -92,10 +94,12 @@ for (const database of databases) {
     });
 
     testActs(service);
-    testTokens(service);
+    if (databasesByLength.includes(database)) testTokens(service);
     testTwoPersons(service);
   });
+}
 
+for (const database of databasesByLength) {
   describe(`Operators of their own identity provider on ${database.name}`, function () {
     this.timeout(60_000);
 

@@ -9,6 +9,7 @@ import type { TestDatabase } from '../../support/databases.ts';
 import { appendsEntries, connectOutside } from '../../support/databases.ts';
 import { type EventStream, openEventStream } from '../../support/event-stream.ts';
 import { eventually } from '../../support/eventually.ts';
+import { byLength } from '../../support/length.ts';
 import { ADMIN_KEY, type Mandate } from '../../support/mandate.ts';
 import { OPERATORS, operatorToken, ROLE_VALUES } from '../../support/operators.ts';
 import { rawConnection } from '../../support/raw-http.ts';
@@ -142,7 +143,8 @@ export function testStream(service: ReadService, database: TestDatabase): void {
     return { url: `http://127.0.0.1:${PORT}`, end };
   };
 
-  const replicas = { stops: replica, 'is killed': replicaProcess };
+  // In `npm test`, console/stream-replicas.test.ts kills a process that has listeners of this stream.
+  const replicas = byLength({ short: { stops: replica }, full: { stops: replica, 'is killed': replicaProcess } });
 
   for (const [how, startOne] of Object.entries(replicas)) {
     it(`loses and repeats no record when a replica ${how}, and the listener resumes at another one`, async () => {
@@ -231,7 +233,7 @@ export function testStream(service: ReadService, database: TestDatabase): void {
   it('drops a listener that never reads once its buffer is over 1 MiB, and keeps those that read', async () => {
     const { mandate } = service;
     const before = await newest();
-    const many = 30_000;
+    const many = 10_000;
     const burst = () => mandate.sql(database.engine === 'postgres' ? burstOn.postgres(many) : burstOn.sqlite(many));
     await burst();
     const reading = await listen(mandate, { 'last-event-id': String(before) });
@@ -242,7 +244,7 @@ export function testStream(service: ReadService, database: TestDatabase): void {
     const logged = () => mandate.log.lines.filter((line) => JSON.stringify(line).includes('/audit/stream')).length;
     const closed = logged();
     for (let round = 0; logged() === closed; round++) {
-      expect(round, 'bursts that the listener did not read').to.be.below(10);
+      expect(round, 'bursts that the listener did not read').to.be.below(30);
       await burst();
       await reading.until(many * (round + 2));
     }
