@@ -37,10 +37,13 @@ const STATEMENT_LOST: Words = {
   act: POOLER,
 };
 
-const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
-export const IS_SET_BACK = `last_number() < ${HIGHEST}`;
-/** For the owner of the schema, if the sequence was set back. */
-export const SETVAL = `select pg_catalog.setval('ledger_seq', ${HIGHEST})`;
+const TAKEN_NUMBERS = '(select max(seq) from ledger), (select max(last_seq) from checkpoints)';
+export const IS_SET_BACK = `last_number() < greatest(${TAKEN_NUMBERS})`;
+/**
+ * For the owner of the schema, if the sequence was set back. It never sets the sequence back: an append under way may have the
+ * last number, and no index would refuse a second record with it in another month.
+ */
+export const SETVAL = `select pg_catalog.setval('ledger_seq', greatest(${TAKEN_NUMBERS}, (select last_value from ledger_seq)))`;
 
 const TAKEN: Words = {
   meaning: 'the next number of the ledger is taken',

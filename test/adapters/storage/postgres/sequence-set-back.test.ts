@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { SETVAL } from '../../../../adapters/storage/postgres/faults.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { untilBlocked } from '../../../contract/append-lock.ts';
@@ -146,6 +147,23 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
       }
     });
   }
+
+  it('has a remedy that does not set it back below the number of an append under way, whose record is of another month', async () => {
+    const underWay = await connectOutside(database, 'serving');
+    try {
+      const later = toMicrosecondText(plusSeconds(NOON, 40 * 24 * 60 * 60));
+      await underWay.sql('begin');
+      await underWay.sql(appendsEntries(`'[{"at": "${later}", "event": "admin.denied"}]'`));
+      // No index has the numbers of both months.
+      await owner.sql(SETVAL);
+      await append();
+      await underWay.sql('commit');
+      expect((await numbers()).slice(10)).to.deep.equal([11, 12]);
+      await expectEachOnce();
+    } finally {
+      await underWay.close();
+    }
+  });
 
   it('takes a number below the newest that no record has: concurrent appends may be committed in any order', async () => {
     const underWay = await connectOutside(database, 'serving');
