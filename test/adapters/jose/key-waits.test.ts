@@ -86,6 +86,23 @@ describe('Callers that wait for keys', () => {
     expect(among.waiting).to.be.at.most(1);
   });
 
+  it('are not kept out by a stranger who takes the one place of their address again and again', async () => {
+    const host = slowHost([4]);
+    const among = strangersWait();
+    const stranger = () => void host.published.current(undefined, { among, permit: undefined });
+    stranger();
+    let tries = 0;
+    let keys: string | undefined;
+    // The agent obeys `Retry-After: 1`.
+    while (keys === undefined && tries < 10) {
+      tries += 1;
+      ({ keys } = await host.published.current(undefined, { among, permit: undefined }));
+      await host.pass();
+      stranger();
+    }
+    expect([keys, tries]).to.deep.equal(['set 1', 5]);
+  });
+
   it('hold neither a permit nor a place once the fetch has ended, if their clients left: a thousand of each kind', async () => {
     for (const among of [strangersWait(), manyWait()]) {
       const limiter = concurrencyLimiter({ concurrency: 3, queue: 0, waitMs: 1000 }, () => 0);
