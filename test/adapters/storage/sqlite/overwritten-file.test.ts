@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -19,8 +20,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
-import { IDLE_CHECKPOINT_MS } from '../../../../adapters/storage/sqlite/limits.ts';
+import { FILE_CHECK_MS, IDLE_CHECKPOINT_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
+import { openedFile } from '../../../../adapters/storage/sqlite/opened-file.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { memoryOfThreads, overwrittenFlag } from '../../../../adapters/storage/sqlite/remembered-ledger.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
@@ -129,8 +131,9 @@ describe('A SQLite file that is written to while it is open', () => {
 
   it('decides nothing if the decision is the first that comes after the change', async () => {
     copyFileSync(backup, path);
-    expect(await errorOf(() => keep('lost'))).to.be.instanceOf(StorageUnavailable);
-    expect(connection.wasOverwritten()).to.equal(true);
+    let began = 0;
+    expect(await errorOf(() => connection.write(() => ++began))).to.be.instanceOf(StorageUnavailable);
+    expect([began, connection.wasOverwritten()]).to.deep.equal([0, true]);
   });
 
   it('does not answer a decision during whose transaction the file was overwritten', async () => {
@@ -172,21 +175,36 @@ describe('A SQLite file that is written to while it is open', () => {
   it('is not served by the next thread of the process either', async () => {
     const shared = memoryOfThreads();
     const first = await openConnection(path, 'write', { memory: shared });
-    copyFileSync(backup, path);
+    // Its content stays whole, so that SQLite itself would serve it.
+    utimesSync(path, 1, 1);
     expect(await errorOf(() => first.read((run) => run('select 1')))).to.be.instanceOf(StorageUnavailable);
-    // SQLite itself may refuse the mixture.
-    const refused = await errorOf(async () => {
-      const second = await openConnection(path, 'write', { memory: shared });
-      try {
-        await second.read((run) => run('select 1'));
-      } finally {
-        await second.close();
-      }
-    });
-    expect(refused).to.be.instanceOf(StorageUnavailable);
+    const second = await openConnection(path, 'write', { memory: shared });
+    expect(await errorOf(() => second.read((run) => run('select 1')))).to.be.instanceOf(StorageUnavailable);
+    await second.close();
     expect(overwrittenFlag(shared)[0]).to.equal(1);
     await first.close();
   });
+
+  it('keeps the locks of other connections of its process when it is closed', async () => {
+    outside.exec('begin; select count(*) from kept');
+    const second = await openConnection(path, 'write', { memory: memoryOfThreads() });
+    await second.close();
+    const { stdout } = inProcess(path, "console.log(d.pragma('wal_checkpoint(truncate)')[0].busy);");
+    outside.exec('rollback');
+    expect(stdout).to.equal('1\n');
+  });
+
+  for (const ending of ['-wal', '-shm']) {
+    it(`is replaced once its ${ending} is gone`, () => {
+      let now = 0;
+      const file = openedFile(path, () => now);
+      now += 2 * FILE_CHECK_MS;
+      expect(file.wasReplaced()).to.equal(false);
+      rmSync(`${path}${ending}`);
+      now += 2 * FILE_CHECK_MS;
+      expect(file.wasReplaced()).to.equal(true);
+    });
+  }
 
   const HONEST: Readonly<Record<string, () => void>> = {
     'commits and moves the log': () =>
