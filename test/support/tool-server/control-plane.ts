@@ -35,9 +35,12 @@ export interface FakeControlPlane {
   stop(): Promise<void>;
 }
 
-/** @param seconds the time at which tokens are issued, in seconds since the epoch */
-export async function startFakeControlPlane(seconds: () => number): Promise<FakeControlPlane> {
-  const key = await makeSigningKey('ES256');
+/**
+ * @param seconds the time at which tokens are issued, in seconds since the epoch
+ * @param given the key that signs tokens; by default a new one
+ */
+export async function startFakeControlPlane(seconds: () => number, given?: SigningKey): Promise<FakeControlPlane> {
+  const key = given ?? (await makeSigningKey('ES256'));
   const server = await startLoopback((request, response) => {
     if (request.path === '/.well-known/jwks.json') plane.answerKeys(request, response);
     else if (request.path === '/oauth2/approval') plane.answerApproval(request, response);
@@ -81,9 +84,13 @@ interface PlaneForEachTest {
  */
 export function planeForEachTest(seconds = () => Math.floor(Date.now() / 1000)): PlaneForEachTest {
   let plane: FakeControlPlane;
+  let key: SigningKey;
   const events: AccessEvent[] = [];
+  before(async () => {
+    key = await makeSigningKey('ES256');
+  });
   beforeEach(async () => {
-    plane = await startFakeControlPlane(seconds);
+    plane = await startFakeControlPlane(seconds, key);
     events.length = 0;
   });
   afterEach(() => plane.stop());
