@@ -6,8 +6,11 @@
 import { expect } from 'chai';
 import { parseApprovalId, parseTaskId } from '../../domain/identifiers.ts';
 import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { appendRecord } from '../support/ledger/forged-archiving.ts';
 import { type OwnedTables, ownedTables, type Random } from '../support/ledger/owner-sql.ts';
+import { makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { seeded } from '../support/ledger/tampering.ts';
 import { byLength } from '../support/length.ts';
 import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
@@ -15,6 +18,9 @@ import type { Storage } from '../support/storage.ts';
 import { approvalSettings, askingServer, asks, digestOf } from '../support/tool-server/approval-request.ts';
 
 const ROUNDS = { sqlite: byLength({ short: 12, full: 2000 }), postgres: byLength({ short: 12, full: 500 }) };
+/** At full length a month was archived, and in some rounds bundles are made. */
+const IS_LONG = byLength({ short: false, full: true });
+const BUNDLES_EVERY = 20;
 const CHANGED = [
   [
     'approvals',
@@ -22,6 +28,8 @@ const CHANGED = [
   ],
   ['task_purposes', ['task_id', 'purpose', 'salt']],
 ] as const;
+/** Nothing was stored then. */
+const ARCHIVED = '{"partition":"ledger_2020_01","checkpoints":null,"sequence":null,"before":[]}';
 const ROWS = ['approvals', 'tasks', 'task_purposes', 'operator_acts'];
 
 for (const database of databases) {
@@ -33,10 +41,13 @@ for (const database of databases) {
     let tables: OwnedTables;
     let original: Shown;
     let records: string;
+    let bundled: ReadonlySet<string>;
+    let signing: Readonly<Record<string, string>>;
     const ids: string[] = [];
     const tasks: string[] = [];
     before(async () => {
       fresh = await database.fresh();
+      signing = { 'Service:Signing:Keys:0:Pem': (await makeSealingKey()).pem };
       const jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
       mandate = await startMandate({
         database: { ...database, fresh: async () => ({ ...fresh, drop: async () => undefined }) },
@@ -44,6 +55,7 @@ for (const database of databases) {
           'Service:Me:ClientId': 'the-page',
           'Service:Tasks:Purpose': 'accept',
           ...approvalSettings(jira),
+          ...signing,
         },
       });
       const agent = await mandate.agent();
@@ -60,12 +72,14 @@ for (const database of databases) {
           if (answer === 'used') expect((await ask()).body.state).to.equal('granted');
         }
       }
+      if (IS_LONG) await appendRecord(mandate, 'audit.archived', ARCHIVED);
       await mandate.jobs.seal();
       await mandate.stop();
       outside = await connectOutside(fresh, database.engine === 'postgres' ? 'superuser' : undefined);
       [original, records] = await opened(
         async (storage) => [await shownBy(storage), await recordsOf(storage)] as const,
       );
+      bundled = new Set(IS_LONG ? await bundledLines() : []);
       tables = await ownedTables(outside, database.engine, ROWS);
     });
     after(async () => {
@@ -103,6 +117,16 @@ for (const database of databases) {
       return shown;
     }
 
+    /** The lines of the bundles of all tasks that have a record. An approval that was asked for has its words there. */
+    async function bundledLines(): Promise<readonly string[]> {
+      const lines: string[] = [];
+      for (const id of tasks) {
+        const { out } = await runMandate(['audit-bundle', '--task', id], { ...fresh.settings, ...signing });
+        lines.push(...out.split(/,?\n/).filter((line) => line.includes('"words":')));
+      }
+      return lines;
+    }
+
     /** Changes of one column: another text, or that of another row. */
     async function changeRow(random: Random): Promise<readonly string[]> {
       const [table, columns] = CHANGED[random(CHANGED.length)] ?? CHANGED[0];
@@ -126,6 +150,7 @@ for (const database of databases) {
 
     it(`shows what was asked or nothing, in ${ROUNDS[database.engine]} rounds`, async () => {
       expect(original.size).to.equal(ids.length + tasks.length);
+      if (IS_LONG) expect(bundled.size, 'words in bundles').to.equal(ids.length);
       const random = seeded(20_261_129);
       let hidden = 0;
       let same = 0;
@@ -138,6 +163,12 @@ for (const database of databases) {
           for (const [id, text] of shown) {
             if (text === original.get(id)) continue;
             throw new Error(`${id} is shown as ${text}, in round ${round} after:\n${statements.join(';\n')}`);
+          }
+          if (IS_LONG && round % BUNDLES_EVERY === 0) {
+            for (const line of await bundledLines()) {
+              if (bundled.has(line)) continue;
+              throw new Error(`a bundle has ${line}, in round ${round} after:\n${statements.join(';\n')}`);
+            }
           }
           if (shown.size < original.size) hidden += 1;
           else same += 1;

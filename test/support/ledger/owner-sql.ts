@@ -137,6 +137,7 @@ export async function ownedTables(
   engine: TestDatabase['engine'],
   favoured = READ,
 ): Promise<OwnedTables> {
+  await liftGuards(outside, engine);
   const tables = engine === 'sqlite' ? await sqliteTables(outside) : await postgresTables(outside);
   for (const { name } of tables) await outside.sql(`create table kept_${name} as select * from ${name}`);
 
@@ -166,12 +167,17 @@ export async function ownedTables(
   };
 }
 
-async function sqliteTables(outside: OutsideConnection): Promise<readonly Table[]> {
+/** @param outside owns the tables. On Postgres it is a superuser, for whom no trigger runs then */
+export async function liftGuards(outside: OutsideConnection, engine: TestDatabase['engine']): Promise<void> {
+  if (engine === 'postgres') return void (await outside.sql('set session_replication_role = replica'));
   await outside.sql('pragma ignore_check_constraints = on');
   await outside.sql('pragma foreign_keys = off');
   for (const { name } of await outside.sql("select name from sqlite_master where type = 'trigger'")) {
     await outside.sql(`drop trigger ${name}`);
   }
+}
+
+async function sqliteTables(outside: OutsideConnection): Promise<readonly Table[]> {
   const rows = await outside.sql(
     "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '%migrations%'",
   );
@@ -184,7 +190,6 @@ async function sqliteTables(outside: OutsideConnection): Promise<readonly Table[
 }
 
 async function postgresTables(outside: OutsideConnection): Promise<readonly Table[]> {
-  await outside.sql('set session_replication_role = replica');
   const rows = await outside.sql(
     `select c.relname as name, array_to_json(array(
         select a.attname::text from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
