@@ -11,6 +11,7 @@ import { recentDenials } from '../../application/admin/recent-denials.ts';
 import { judgeDraft } from '../../application/admin/register-agent.ts';
 import { listNewestCheckpoints } from '../../application/ledger/query.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
+import { comparePerson } from '../../domain/approvals/approval-records.ts';
 import type { Parts } from '../parts.ts';
 import { statusListReach } from '../settings/alternatives.ts';
 import { registrationRules } from '../settings/registration-rules.ts';
@@ -24,6 +25,7 @@ export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const rules = registrationRules(settings);
   const { lifetimes } = rules;
+  const keysAreSubjects = settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub';
   const { tasks, agents, sponsors, ledger, checkpoints, approvals } = parts.storage;
   return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
@@ -31,7 +33,10 @@ export function consoleViews(parts: Parts): ViewsSurface {
     denials: (now) => recentDenials(ledger, now),
     longestTokenTtl: lifetimes.maxTokenTtl,
     statusLists: statusListReach(settings),
-    approvalsOf: settings['Service:Approvals:Enabled'] ? (taskId, limit) => approvals.ofTask(taskId, limit) : undefined,
+    approvalsOf: settings['Service:Approvals:Enabled']
+      ? async (taskId, limit) =>
+          (await approvals.ofTask(taskId, limit)).map((compared) => comparePerson(compared, keysAreSubjects))
+      : undefined,
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {
       const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);

@@ -120,6 +120,17 @@ export function compareApproval<Row extends ComparedApproval>(
   return { kind: 'same', row, record: { taskId: row.taskId, agentId: agentId as AgentId, sponsor, audience } };
 }
 
+/** Compares the person who is to answer with the record. @param keysAreSubjects whether people's sponsor keys are their `sub` */
+export function comparePerson<Row extends Pick<Approval, 'approvalId' | 'sponsorKey'>>(
+  compared: Compared<Row, ApprovalOrigin>,
+  keysAreSubjects: boolean,
+): Compared<Row, ApprovalOrigin> {
+  if (compared.kind === 'differs') return compared;
+  const { row, record } = compared;
+  if (!keysAreSubjects || row.sponsorKey === record.sponsor) return compared;
+  return { kind: 'differs', row, difference: { what: 'approval', id: row.approvalId, how: 'names' } };
+}
+
 /** `undefined` if the records have not all these names, or one of them cannot follow the one before it. */
 function stateOfRecords(records: readonly ApprovalRecord[], shared: string): ApprovalState | undefined {
   let state: ApprovalState | undefined;

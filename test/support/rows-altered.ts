@@ -35,3 +35,22 @@ export function alteredReasons(engine: TestDatabase['engine']): Readonly<Record<
     ],
   };
 }
+
+/** What the owner makes of an approval that was answered: its state before, and assignments to its row. */
+export const alteredStates: Readonly<Record<string, readonly ['refused' | 'used', string]>> = {
+  'a used yes, granted again': ['used', "state = 'granted', closed_at = null"],
+  'a used yes, waiting again': ['used', "state = 'pending', decided_at = null, closed_at = null"],
+  'a no, waiting again': ['refused', "state = 'pending', decided_at = null, closed_at = null"],
+  'a no, granted': ['refused', "state = 'granted', closed_at = null"],
+  'a no, used': ['refused', "state = 'used', closed_at = decided_at"],
+};
+
+/** Assignments to the row of a task, about the origin of its scope. */
+export const alteredScopes: Readonly<Record<string, string>> = {
+  'a granted part that the person did not have': "held_scope = 'other:scope'",
+  'a granted part that was not asked for': "asked_scope = 'other:scope'",
+  'nothing held': "held_scope = ''",
+  'another granted scope': "scope = 'other:scope', held_scope = 'other:scope', asked_scope = 'other:scope'",
+  'more held than it was': "held_scope = held_scope || ' other:scope'",
+  'no origin': 'held_scope = null, asked_scope = null',
+};

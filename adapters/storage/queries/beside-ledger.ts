@@ -1,6 +1,7 @@
 /** The newest rows of each kind that are compared with the ledger, for `mandate doctor`. */
 
 import type { BesideCondition } from '../../../application/ports/storage.ts';
+import { comparePerson } from '../../../domain/approvals/approval-records.ts';
 import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type Difference, differenceIn } from '../../../domain/ledger/compared.ts';
@@ -32,12 +33,7 @@ export const newestApprovals: Query<ApprovalsQuestion, Found> = {
     ) found`,
   values: ({ limit }) => ({ limit }),
   read: (rows: readonly ApprovalOfTaskRow[], { keysAreSubjects }) =>
-    rows.map((row) => {
-      const compared = toApproval(row);
-      if (compared.kind === 'differs') return compared.difference;
-      const isPersons = !keysAreSubjects || row.sponsor_key === compared.record.sponsor;
-      return isPersons ? undefined : { what: 'approval', id: row.approval_id, how: 'names' };
-    }),
+    rows.map((row) => differenceIn(comparePerson(toApproval(row), keysAreSubjects))),
 };
 
 interface PurposeRow {
