@@ -4,16 +4,10 @@ import { createReadStream } from 'node:fs';
 import type { KeySource } from '../../adapters/cli/argument.ts';
 import { holdsCheckpointKey, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
-import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
-import {
-  type FindArchivedPart,
-  findArchivedPart,
-  type PartReading,
-} from '../../application/ledger/find-archived-part.ts';
+import type { FindArchivedPart } from '../../application/ledger/find-archived-part.ts';
 import type { RecordedKey } from '../../application/ledger/recorded-signers.ts';
-import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
 import type { KnownKey } from '../../application/log/make-bundle.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
@@ -22,6 +16,7 @@ import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
 import { type BundlePolicy, parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { provedArchivedPart } from '../archived-part.ts';
 import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
 import { publicHalves } from '../files/signing.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
@@ -195,27 +190,7 @@ export async function archivedPartOf(
     if (error instanceof StartupError) return undefined;
     throw error;
   });
-  return archivedPartBy(verifier, checkpoints);
-}
-
-const NO_KEY: CheckpointVerifier = { verify: async () => 'unknown_key' };
-
-/** @param verifier of the configured keys. Without one no signature is checked */
-function archivedPartBy(
-  verifier: CheckpointVerifier | undefined,
-  checkpoints: PartReading['checkpoints'],
-): FindArchivedPart {
-  const reading = { checkpoints, hash: sha256Bytes };
-  const trees = sealedTrees({ ...reading, verifier: verifier ?? NO_KEY, clock: systemClock(), turn: eventLoopTurn });
-  return findArchivedPart({ ...reading, verifier, trees });
-}
-
-/** For `mandate doctor`. If it cannot load the keys it believes no record: a row without its record is then reported. */
-export function archivedPartFor(
-  verifier: CheckpointVerifier | undefined,
-  checkpoints: PartReading['checkpoints'],
-): FindArchivedPart {
-  return archivedPartBy(verifier ?? NO_KEY, checkpoints);
+  return provedArchivedPart(checkpoints, verifier);
 }
 
 /** How often the service seals, in seconds. If the settings are unreadable, the default counts. */
