@@ -118,7 +118,9 @@ export function judgeSealing(
     newestCheckpoint === undefined
       ? 'there is no checkpoint yet'
       : `checkpoint ${newestCheckpoint.checkpointId} was closed ${ago(newestCheckpoint.closedAt, now)}`;
-  if (oldestUnsealedAt === undefined) return ok(`Every record is sealed; ${newest}.`);
+  if (oldestUnsealedAt === undefined) {
+    return ok(newestCheckpoint === undefined ? 'There is no record yet.' : `Every record is sealed; ${newest}.`);
+  }
   const waiting = `${unsealed} ${unsealed === 1 ? 'record is' : 'records are'} not sealed`;
   if (numbering !== 'ok') {
     return failed(`${waiting}, and cannot be; ${newest}.`, 'See `ledger numbering` above.');

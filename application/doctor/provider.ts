@@ -68,9 +68,11 @@ async function examineDiscovery(signer: Signer, settings: string): Promise<Findi
   return ok('Its metadata was read, and the issuer is the one that is expected.');
 }
 
+const UNREAD = 'Its metadata could not be read.';
+
 async function examineKeys(signer: Signer): Promise<Finding> {
   const metadata = await signer.metadata();
-  if ('problem' in metadata) return skipped('Its metadata could not be read.');
+  if ('problem' in metadata) return skipped(UNREAD);
   const keys = await signer.readKeys(metadata.description.jwksUri);
   if (!('problem' in keys)) {
     return ok(
@@ -88,10 +90,9 @@ async function examineKeys(signer: Signer): Promise<Finding> {
 }
 
 async function examineClock(provider: Signer): Promise<Finding> {
-  const { ahead } = await provider.metadata();
-  return ahead === undefined
-    ? skipped('Its responses have no date.')
-    : judgeClock("The identity provider's clock", ahead);
+  const metadata = await provider.metadata();
+  if (metadata.ahead !== undefined) return judgeClock("The identity provider's clock", metadata.ahead);
+  return skipped('problem' in metadata ? UNREAD : 'Its responses have no date.');
 }
 
 interface Receivers {

@@ -7,7 +7,8 @@ export const OPTIONS = {
   config: 'The file of the guard, in YAML',
   check: 'Check the file, name overlapping routes, and end',
   'approval-jwks': 'Print the public key of approval_key as a key set, for the operator of Mandate, and end',
-  probe: 'Warn if this address answers a request without a token: where others would reach the upstream',
+  probe:
+    'Warn if this address answers a request without a token: where others would reach the upstream; --check ends then',
 } as const;
 
 export const EXIT_CODES = {

@@ -204,7 +204,7 @@ export const WENT_BACK_FAULT: DatabaseFault = {
 };
 export const WARNED: DatabaseFault = {
   code: 'COMMIT_WARNED',
-  meaning: 'Postgres answered a commit with a warning, so that a failover may lose it',
+  meaning: 'Postgres answered a commit with a warning, and a failover may lose it',
   act: "See the server's log for the warning. Do not cancel commits that wait for a synchronous standby (pg_cancel_backend), and see that no trigger of another tool warns.",
 };
 export const COMMITS_UNANSWERED: DatabaseFault = {

@@ -30,6 +30,15 @@ describe('The examination of a transmitter', () => {
   });
 });
 
+describe('The examination of the provider clock', () => {
+  it('says that there is no metadata, where there is no response that could have a date', async () => {
+    const access = { network: httpNetwork(), clock: movedClock() };
+    const provider = signerAt({ kind: 'transmitter', issuer: 'http://127.0.0.1:1' }, access);
+    const clock = providerExaminations(provider).find(({ check }) => check === 'provider clock');
+    expect(await clock?.examine()).to.deep.equal({ status: 'skipped', sentence: 'Its metadata could not be read.' });
+  });
+});
+
 describe('The examination of the provider keys', () => {
   const server = loopbackForSuite();
 
