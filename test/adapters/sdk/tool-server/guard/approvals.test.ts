@@ -44,7 +44,7 @@ describe('A call that a person approves, through the proxy', () => {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     seen.push({ line: `${request.method} ${request.url}`, body, headers: request.headers });
-    response.end('{"done": true}');
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"done": true}');
   };
   const approvalKey = () => ({ jwk: { ...approvals.key.privateJwk } });
   const routes = [
