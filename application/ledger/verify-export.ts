@@ -1,12 +1,13 @@
 /**
  * Verifies an export alone (specification "Ledger and seal", `audit-verify --archive`): its text, the signature and
- * range of each checkpoint, the links between them, and every root, rebuilt from the export's records. The checkpoint
- * before the first one is not in the export, so the first link cannot be checked.
+ * range of each checkpoint, the links between them, every root, rebuilt from the export's records, and the order of the
+ * records of each approval. The checkpoint before the first one is not in the export, so the first link cannot be checked.
  *
  * Two readers read the file at the same time, one the checkpoints and one the records. Neither part is ever in memory
  * as a whole.
  */
 
+import { type ApprovalOrder, approvalOrder } from '../../domain/approvals/approval-order.ts';
 import type { Instant } from '../../domain/instant.ts';
 import {
   type ArchivedRecord,
@@ -70,7 +71,8 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
     try {
       let first: Checkpoint | undefined;
       const seals = lateSeals(means.interval);
-      const fault = await verify({ ...means, header, checkpoints, records, seals }, (checkpoint) => {
+      const approvals = approvalOrder();
+      const fault = await verify({ ...means, header, checkpoints, records, seals, approvals }, (checkpoint) => {
         first ??= checkpoint;
         verified = { checkpoints: verified.checkpoints + 1, records: records.taken(), last: checkpoint };
       });
@@ -92,6 +94,7 @@ interface Reading extends ExportVerification {
   readonly checkpoints: LineReader<Checkpoint>;
   readonly records: Lookahead;
   readonly seals: ReturnType<typeof lateSeals>;
+  readonly approvals: ApprovalOrder;
 }
 
 /** @param verified called after each verified checkpoint, when its records have been read */
@@ -111,6 +114,8 @@ async function verify(reading: Reading, verified: (checkpoint: Checkpoint) => vo
     if ('fault' in covered) return covered.fault;
     endsInMonth = covered.months.has(header.month);
     first ??= next;
+    const disorder = orderFault(reading, covered.ofApprovals, first);
+    if (disorder !== undefined) return disorder;
     last = next;
     verified(next);
     progress?.(records.taken(), header.records);
@@ -126,14 +131,20 @@ async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoi
   return verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
 }
 
+interface Covered {
+  readonly months: ReadonlySet<Month>;
+  readonly ofApprovals: readonly ArchivedRecord[];
+}
+
 /** Reads the records of a checkpoint's range and rebuilds its root. */
 async function sealedRecords(
   { records, header, hash, seals }: Reading,
   checkpoint: Checkpoint,
-): Promise<{ readonly months: ReadonlySet<Month> } | { readonly fault: ExportFault }> {
+): Promise<Covered | { readonly fault: ExportFault }> {
   const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
   const tree = treeBuilder(hash);
   const months = new Set<Month>();
+  const ofApprovals: ArchivedRecord[] = [];
   let previous = firstSeq - 1;
   let oldest: Instant | undefined;
   for (
@@ -148,6 +159,7 @@ async function sealedRecords(
     if (month < header.month) return { fault: { kind: 'wrong_month', month: header.month } };
     months.add(month);
     if (oldest === undefined || record.at < oldest) oldest = record.at;
+    if (record.event.startsWith('approval.')) ofApprovals.push(record);
     tree.add(leafHash(hash, canonicalRecord(record)));
     previous = seq;
   }
@@ -156,7 +168,20 @@ async function sealedRecords(
   }
   if (toHex(tree.root()) !== rootHash) return { fault: { kind: 'root_mismatch', checkpointId } };
   seals.sealed(checkpoint, oldest);
-  return { months };
+  return { months, ofApprovals };
+}
+
+/** @param first checkpoint of the export. Unless it is that of the ledger, the records before it may have the request. */
+function orderFault(
+  { approvals }: Reading,
+  records: readonly ArchivedRecord[],
+  first: Checkpoint,
+): ExportFault | undefined {
+  for (const record of records) {
+    const fault = approvals.fault(record, first.checkpointId > 1);
+    if (fault !== undefined) return { kind: 'approval_order', seq: record.seq, ...fault };
+  }
+  return undefined;
 }
 
 async function countFault(records: Lookahead, header: ArchiveHeader): Promise<ExportFault | undefined> {

@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { storedExport } from '../../../adapters/platform/export-folder.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { type ExportVerification, verifyExport } from '../../../application/ledger/verify-export.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
 import type { ExportFault } from '../../../domain/ledger/verification.ts';
 import {
   at,
@@ -27,7 +28,16 @@ import {
   withRecord,
 } from '../../support/ledger/altered-export.ts';
 import { makeSealingKey, type SealingKey } from '../../support/ledger/sealing-key.ts';
+import {
+  APPROVAL_ID,
+  type ApprovalStep,
+  approvalEntries,
+  CONTRADICTORY,
+  ORDERLY,
+  WITHOUT_REQUEST,
+} from '../../support/log/approval-records.ts';
 
+const TASK = makeTaskId('01M31S7W68TMK7WDX8YKPSYTES');
 const OTHER_ROOT = 'ab'.repeat(32);
 
 describe('verifying an export without the database', () => {
@@ -84,6 +94,40 @@ describe('verifying an export without the database', () => {
       'late.first.checkpointId': 1,
     });
     expect(await verdictOn(through(sound, 1, 2), { interval: 60 })).not.to.have.property('late');
+  });
+
+  describe('with records of one approval, as an owner of the database can have them sealed', () => {
+    const entries = (steps: readonly ApprovalStep[]) => approvalEntries(steps, { taskId: TASK });
+    /** The first records, from a number on, in an export that the key of the service signed. */
+    const sealed = (from: number, steps: readonly ApprovalStep[], base = sound) =>
+      signed(
+        rebuilt(
+          entries(steps).reduce((one, { event, taskId, agentId, sponsor, audience, detail }, nth) => {
+            return withRecord(one, from + nth, { event, taskId, agentId, sponsor, audience, detail });
+          }, base),
+        ),
+        key,
+      );
+
+    it('accepts each order that the service records', async () => {
+      for (const steps of ORDERLY) expect((await verdictOn(await sealed(2, steps))).kind).to.equal('intact');
+    });
+
+    for (const [name, [steps, problem, nth]] of Object.entries(CONTRADICTORY)) {
+      it(`refuses ${name}`, async () => {
+        const fault = { kind: 'approval_order', seq: 2 + nth, approvalId: APPROVAL_ID, problem };
+        expect((await faultOf(await sealed(2, steps)))[0]).to.deep.equal(fault);
+      });
+    }
+
+    it('refuses an answer without a question only if the export begins with the first checkpoint', async () => {
+      for (const steps of WITHOUT_REQUEST) {
+        const [fault] = await faultOf(await sealed(5, steps));
+        expect(fault).to.deep.equal({ kind: 'approval_order', seq: 5, approvalId: APPROVAL_ID, problem: 'no_request' });
+        const later = through(await sealed(5, steps), 2, 3);
+        expect((await verdictOn(later)).kind).to.equal('intact');
+      }
+    });
   });
 
   for (const altered of [1, 2, 3]) {
