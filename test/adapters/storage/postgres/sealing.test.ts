@@ -181,8 +181,13 @@ describe('sealing while others append, on Postgres', () => {
       const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
       // A decision may do other work between the number and the lock, which this sleep simulates.
       const late = `perform pg_sleep(0.005); ${fence} end $function$`;
-      const wrong = definition.replace(fence, '').replace(/\bend \$function\$/, late);
-      expect(wrong.split(fence)).to.have.length(2);
+      // Without the refusal of numbers that are sealed already, which would stop some of these appends.
+      const refusal = /raise exception 'ledger_seq was set back.*?;/.exec(definition)?.[0] ?? 'no refusal';
+      const wrong = definition
+        .replace(fence, '')
+        .replace(refusal, 'null;')
+        .replace(/\bend \$function\$/, late);
+      expect([wrong.split(fence), wrong.split(refusal)].map(({ length }) => length)).to.deep.equal([2, 1]);
       await owner.sql(wrong);
       await owner.close();
       const faults = await faultsWith(async () => void (await seal(storage.checkpoints)), 3);
