@@ -30,6 +30,7 @@ import { recordDenials } from '../application/ledger/record-denial.ts';
 import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
+import { describeUsedTwice } from '../application/ports/storage.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
 import { introspectToken } from '../application/token/introspect.ts';
 import { listOpener } from '../application/token/open-listed-task.ts';
@@ -296,10 +297,13 @@ function sealingReadiness(chain: TrustedChain): ReadinessCheck {
   return {
     name: 'sealing',
     async check() {
-      const { known, distrust, unsealable } = chain.state();
+      const { known, distrust, twice } = chain.state();
       if (distrust !== undefined)
         return { status: 'Degraded', detail: `Nothing is sealed. ${distrust} ${BEFORE_A_RESTART}` };
-      if (unsealable !== undefined) return { status: 'Degraded', detail: `Nothing is sealed. ${unsealable}` };
+      if (twice !== undefined) {
+        const sentence = describeUsedTwice(twice);
+        return { status: 'Degraded', detail: twice.isSealed ? sentence : `Nothing is sealed. ${sentence}` };
+      }
       const detail = known === undefined ? 'This process has seen no checkpoint yet.' : CONTINUED;
       return { status: 'Healthy', detail };
     },

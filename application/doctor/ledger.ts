@@ -9,6 +9,7 @@ import { describeDifference, settled } from '../../domain/ledger/compared.ts';
 import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import { visibleText } from '../../domain/visible.ts';
+import type { Checkpoints, UsedTwice } from '../ports/checkpoints.ts';
 import {
   type BesideCondition,
   describeUsedTwice,
@@ -18,8 +19,9 @@ import {
   type Numbering,
   type OutboxCondition,
   type SealingCondition,
+  type StorageCondition,
 } from '../ports/storage.ts';
-import { ago, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
+import { ago, describeCode, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
 
 /** Judges whether the ledger, its checkpoints and every partition refuse changes. */
 export function judgeGuards({ tables, missing }: GuardCondition): Finding {
@@ -47,7 +49,23 @@ export function judgePartitions(months: readonly Month[] | undefined, now: Insta
   return failed(`${sentence} Nothing can be recorded now, and so nothing decided.`, remedy);
 }
 
-export function judgeNumbering(numbering: Numbering): Finding {
+/** What is known of the numbers. `unexamined`: why the look for a number that two records have failed. */
+type Numbers = Numbering | { readonly usedTwice: UsedTwice } | { readonly unexamined: unknown };
+
+export async function readNumbers(
+  condition: Pick<StorageCondition, 'numbering'> & { readonly checkpoints: Pick<Checkpoints, 'usedTwice'> },
+): Promise<Numbers> {
+  const numbering = await condition.numbering();
+  if (numbering !== 'ok') return numbering;
+  try {
+    const usedTwice = await condition.checkpoints.usedTwice();
+    return usedTwice === undefined ? 'ok' : { usedTwice };
+  } catch (unexamined) {
+    return { unexamined };
+  }
+}
+
+export function judgeNumbering(numbering: Numbers): Finding {
   if (numbering === 'beyond') {
     return failed(
       NUMBERS_BEYOND,
@@ -59,6 +77,12 @@ export function judgeNumbering(numbering: Numbering): Finding {
     return failed(
       'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded with one of them, and nothing is sealed.',
       'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
+    );
+  }
+  if ('unexamined' in numbering) {
+    return warning(
+      `Whether two records have one number could not be examined${describeCode(numbering.unexamined)}.`,
+      'See that `schema` above is ok: without the unique index of a month all its records are read. `mandate audit-verify` names such a number.',
     );
   }
   return failed(
@@ -105,12 +129,12 @@ export function judgeArchives(listed: readonly ListedExport[], part: ArchivedPar
 const SEALING_INTERVALS = 3;
 
 /**
- * @param numbering if it is not ok, nothing is sealed, however young the unsealed records are
+ * @param numbering if it stops the sealing, this fails however young the unsealed records are
  * @param interval `Service:Audit:Checkpoint:Interval`, in seconds
  */
 export function judgeSealing(
   { oldestUnsealedAt, unsealed, newestCheckpoint }: SealingCondition,
-  numbering: Numbering,
+  numbering: Numbers,
   now: Instant,
   interval: number,
 ): Finding {
@@ -122,7 +146,7 @@ export function judgeSealing(
     return ok(newestCheckpoint === undefined ? 'There is no record yet.' : `Every record is sealed; ${newest}.`);
   }
   const waiting = `${unsealed} ${unsealed === 1 ? 'record is' : 'records are'} not sealed`;
-  if (numbering !== 'ok') {
+  if (stopsSealing(numbering)) {
     return failed(`${waiting}, and cannot be; ${newest}.`, 'See `ledger numbering` above.');
   }
   if (secondsBetween(oldestUnsealedAt, now) <= SEALING_INTERVALS * interval) return ok(`${waiting} yet; ${newest}.`);
@@ -130,6 +154,11 @@ export function judgeSealing(
     `${waiting}, the oldest from ${ago(oldestUnsealedAt, now)}; ${newest}.`,
     'See that a replica runs, and in its log why it does not seal. The records are there, but an unsealed record cannot be verified.',
   );
+}
+
+function stopsSealing(numbering: Numbers): boolean {
+  if (typeof numbering === 'string') return numbering !== 'ok';
+  return 'usedTwice' in numbering && !numbering.usedTwice.isSealed;
 }
 
 const KEPT = 'Compare with the key set that you kept (`mandate keys show --json`)';

@@ -4,7 +4,7 @@
  */
 
 import type { ReadinessStatus } from '../ports/runtime.ts';
-import { DECISIONS_FAIL } from '../ports/storage.ts';
+import { DECISIONS_FAIL, SEE_USED_TWICE } from '../ports/storage.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 
 export interface ReadinessReport {
@@ -32,7 +32,8 @@ function judgeReadiness(reports: readonly ReadinessReport[] | undefined): Findin
   const isFailed = faulty.some(
     (report) => report.status === 'Unhealthy' || OF_THE_LEDGER.includes(report.name) || cannotDecide(report),
   );
-  const remedy = faulty.some(({ name }) => OF_THE_LEDGER.includes(name))
+  const ofTheLedger = faulty.filter(({ name }) => OF_THE_LEDGER.includes(name));
+  const remedy = ofTheLedger.some(({ detail }) => !detail.endsWith(SEE_USED_TWICE))
     ? 'Do not restart before you have compared the ledger with what was kept: a restart forgets. See docs/operating.md ("Sealing stopped").'
     : 'See the log of the replica that answered, and docs/operating.md.';
   return isFailed ? failed(sentence, remedy) : warning(sentence, remedy);

@@ -37,6 +37,7 @@ import {
   judgePartitions,
   judgeSealing,
   judgeSigners,
+  readNumbers,
 } from './ledger.ts';
 import { judgeLogouts } from './logouts.ts';
 import type { KeyFile } from './signing.ts';
@@ -141,12 +142,12 @@ function ledgerExaminations(inSchema: InSchema, dependencies: StorageDependencie
     inSchema('ledger partitions', async (condition) =>
       judgePartitions(await condition.months(), clock.now(), monthsAhead),
     ),
-    inSchema('ledger numbering', async (condition) => judgeNumbering(await condition.numbering())),
+    inSchema('ledger numbering', async (condition) => judgeNumbering(await readNumbers(condition))),
     inSchema(
       'ledger sealing',
       async (condition) =>
         judgeArchives(await condition.listedExports(), await archivedPart(condition.checkpoints)) ??
-        judgeSealing(await condition.sealing(), await condition.numbering(), clock.now(), checkpointInterval),
+        judgeSealing(await condition.sealing(), await readNumbers(condition), clock.now(), checkpointInterval),
     ),
     inSchema('checkpoint keys', async (condition) => {
       const configured = await kids();

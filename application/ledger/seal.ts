@@ -21,7 +21,7 @@ import { type Examined, isSameCheckpoint, type TrustedChain } from './trusted-ch
 export interface LedgerSealing {
   readonly checkpoints: Pick<Checkpoints, 'unsealed' | 'records' | 'add'>;
   /** What this process knows of the chain. */
-  readonly chain: Pick<TrustedChain, 'examine' | 'sealed' | 'foundTwice'>;
+  readonly chain: Pick<TrustedChain, 'examine' | 'lookForTwice' | 'sealed' | 'foundTwice'>;
   readonly signer: CheckpointSigner;
   readonly hash: Hash;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export type SealOutcome =
   | { readonly kind: 'nothing_unsealed' }
   /** Another instance sealed these records first. The next pass seals later ones. */
   | { readonly kind: 'overtaken' }
-  /** Two records have this number: no checkpoint can tell them apart, so neither is sealed. */
+  /** Two records have this number, which is not sealed: no checkpoint can tell them apart, so neither is sealed. */
   | { readonly kind: 'used_twice'; readonly seq: number }
   /** The checkpoints cannot be trusted, so nothing is sealed over them. */
   | Extract<Examined, { kind: 'untrusted' }>;
@@ -47,18 +47,24 @@ export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
   const examined = await chain.examine();
   if (examined.kind === 'untrusted') return examined;
 
-  // 2. Find the unsealed range. It is final: no later append can commit into it.
+  // 2. Look for a number that two records have. A sealed one does not stop the sealing of later records.
+  const twice = await chain.lookForTwice();
+  if (twice?.isSealed === false) return { kind: 'used_twice', seq: twice.seq };
+
+  // 3. Find the unsealed range. It is final: no later append can commit into it.
   const unsealed = await checkpoints.unsealed();
   if (unsealed === undefined) return { kind: 'nothing_unsealed' };
   const { previous, firstSeq, lastSeq } = unsealed;
   if (!isSameCheckpoint(previous, examined.newest)) return { kind: 'overtaken' };
 
-  // 3. Compute the root of its records.
+  // 4. Compute the root of its records. A look that failed, or came before, may have missed two of one number.
   const { treeSize, rootHash, usedTwice } = await rebuild(service, unsealed);
-  chain.foundTwice(usedTwice);
-  if (usedTwice !== undefined) return { kind: 'used_twice', seq: usedTwice };
+  if (usedTwice !== undefined) {
+    chain.foundTwice({ seq: usedTwice, isSealed: false });
+    return { kind: 'used_twice', seq: usedTwice };
+  }
 
-  // 4. Link to the previous checkpoint, and sign.
+  // 5. Link to the previous checkpoint, and sign.
   const unsigned: UnsignedCheckpoint = {
     checkpointId: (previous?.checkpointId ?? 0) + 1,
     firstSeq,
@@ -71,7 +77,7 @@ export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
   };
   const checkpoint = { ...unsigned, signature: await service.signer.sign(canonicalCheckpoint(unsigned)) };
 
-  // 5. Add the checkpoint. Of concurrent instances the first one wins.
+  // 6. Add the checkpoint. Of concurrent instances the first one wins.
   if ((await checkpoints.add(checkpoint)) === 'overtaken') return { kind: 'overtaken' };
   chain.sealed(checkpoint);
   return { kind: 'sealed', checkpoint };

@@ -11,7 +11,7 @@ import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { continuityFault, type Distrust, describeDistrust } from '../../domain/ledger/distrust.ts';
 import { chainFault } from '../../domain/ledger/verification.ts';
-import type { Checkpoints } from '../ports/checkpoints.ts';
+import type { Checkpoints, UsedTwice } from '../ports/checkpoints.ts';
 import { StorageUnavailable } from '../ports/decisions.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
@@ -28,18 +28,23 @@ export interface TrustedChain {
    * checkpoint is in the place of the known one.
    */
   linked(ids: readonly number[]): Promise<ReadonlyMap<number, Checkpoint>>;
-  /** Remembers a checkpoint that this process added. */
-  sealed(checkpoint: Checkpoint): void;
-  /** Remembers the number that two unsealed records have; `undefined` if a pass found none. */
-  foundTwice(seq: number | undefined): void;
   /**
-   * The newest known checkpoint, and two sentences: why the last examination did not trust the ledger (`distrust`), and why the
-   * last pass could not seal the records after it (`unsealable`).
+   * Looks for a number that two records have, and remembers it. A look that fails is logged, and finds nothing: sealing does
+   * not depend on it.
+   */
+  lookForTwice(): Promise<UsedTwice | undefined>;
+  /** Remembers a number that two records have, and that the look did not find. */
+  foundTwice(twice: UsedTwice): void;
+  /** Remembers a checkpoint that this process added. No two records have an unsealed number that it covers. */
+  sealed(checkpoint: Checkpoint): void;
+  /**
+   * The newest known checkpoint, a sentence why the last examination did not trust the ledger (`distrust`), and the number that two
+   * records had at the last pass.
    */
   state(): {
     readonly known: Checkpoint | undefined;
     readonly distrust: string | undefined;
-    readonly unsealable: string | undefined;
+    readonly twice: UsedTwice | undefined;
   };
 }
 
@@ -50,7 +55,7 @@ export type Examined =
 export type SignatureFault = Extract<Distrust, { kind: 'unknown_key' | 'invalid_signature' }>;
 
 interface ChainReading {
-  readonly checkpoints: Pick<Checkpoints, 'newest' | 'page'>;
+  readonly checkpoints: Pick<Checkpoints, 'newest' | 'page' | 'usedTwice'>;
   /** Verifies with the configured keys. */
   readonly verifier: CheckpointVerifier;
   /**
@@ -70,7 +75,8 @@ export function trustedChain(service: ChainReading): TrustedChain {
   const { log } = service;
   let known: Checkpoint | undefined;
   let distrust: string | undefined;
-  let twice: number | undefined;
+  let twice: UsedTwice | undefined;
+  let hasLooked = true;
   /** The last state, as its kinds of faults. */
   let logged = '';
 
@@ -91,6 +97,16 @@ export function trustedChain(service: ChainReading): TrustedChain {
     logged = state;
   }
 
+  /** Logs each number once, and again once it is sealed or not. */
+  function remember(found: UsedTwice | undefined): void {
+    if (found !== undefined && (found.seq !== twice?.seq || found.isSealed !== twice.isSealed)) {
+      const problem = describeUsedTwice(found);
+      log.error(found.isSealed ? USED_TWICE : `nothing is sealed: ${USED_TWICE}`, new Error(problem), { problem });
+    }
+    if (found === undefined && twice !== undefined) log.info('no two records have one number any more');
+    twice = found;
+  }
+
   return {
     async examine() {
       // Before the read: a concurrent pass may adopt a newer checkpoint than this pass reads.
@@ -103,19 +119,28 @@ export function trustedChain(service: ChainReading): TrustedChain {
     },
     signatureFault: (checkpoint) => signatureFault(service, checkpoint),
     linked: (ids) => linked(service, known, ids),
-    sealed: adopt,
-    foundTwice(seq) {
-      if (seq !== twice && seq !== undefined) {
-        const problem = describeUsedTwice(seq);
-        log.error('nothing is sealed: two records have one number', new Error(problem), { problem });
+    async lookForTwice() {
+      try {
+        const found = await service.checkpoints.usedTwice();
+        remember(found);
+        hasLooked = true;
+        return found;
+      } catch (error) {
+        if (hasLooked) log.error('whether two records have one number could not be examined', error);
+        hasLooked = false;
+        return undefined;
       }
-      if (seq === undefined && twice !== undefined)
-        log.info('no two records have one number any more: sealing goes on');
-      twice = seq;
     },
-    state: () => ({ known, distrust, unsealable: twice === undefined ? undefined : describeUsedTwice(twice) }),
+    foundTwice: remember,
+    sealed(checkpoint) {
+      adopt(checkpoint);
+      if (twice?.isSealed === false && twice.seq <= checkpoint.lastSeq) remember(undefined);
+    },
+    state: () => ({ known, distrust, twice }),
   };
 }
+
+const USED_TWICE = 'two records have one number';
 
 async function read(
   service: ChainReading,

@@ -15,6 +15,13 @@ export interface Unsealed extends SeqRange {
   readonly previous: Checkpoint | undefined;
 }
 
+/** A number that two records have, or more. */
+export interface UsedTwice {
+  readonly seq: number;
+  /** Whether a checkpoint covers the number. */
+  readonly isSealed: boolean;
+}
+
 /** Whether a sequence number is sealed. */
 export type Sealing =
   /** No checkpoint covers the number. */
@@ -60,6 +67,13 @@ export interface Checkpoints {
    * not read. Only tampering can store one. `undefined` in every other ledger.
    */
   outside(): Promise<string | undefined>;
+
+  /**
+   * The lowest unsealed number that two records have. If there is none, the lowest sealed one; `undefined` if no two records
+   * have one number. Only an owner of the database can make them. Cheap for a ledger of any size that only the service wrote,
+   * so each sealing pass asks.
+   */
+  usedTwice(): Promise<UsedTwice | undefined>;
 
   /** Whether a number is sealed, and by which checkpoint. */
   sealing(seq: number): Promise<Sealing>;

@@ -5,7 +5,7 @@ import type { Difference } from '../../domain/ledger/compared.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { Agents } from './agents.ts';
-import type { Checkpoints } from './checkpoints.ts';
+import type { Checkpoints, UsedTwice } from './checkpoints.ts';
 import type { DatabaseFault } from './decisions.ts';
 import type { Sponsors } from './sponsors.ts';
 import type { StatusLists } from './status-lists.ts';
@@ -93,19 +93,24 @@ export interface DatabaseLine {
 export const NUMBERS_BEYOND =
   'The ledger holds a record with a number beyond 2^53 - 1, or its next number is one: nothing more is recorded or sealed.';
 
-/** What the log, `/readyz` and `mandate doctor` say of two unsealed records with one number. */
-export function describeUsedTwice(seq: number): string {
-  return `Two records have the number ${seq}, so no record from there on can be sealed: the sequence ledger_seq was set back, or records were inserted. See docs/operating.md ("Two records have one number").`;
+/** The page about it, for each sentence that names a number that two records have. */
+export const SEE_USED_TWICE = 'See docs/operating.md ("Two records have one number").';
+
+/** What the log, `/readyz`, `mandate doctor` and `mandate after-restore` say of two records with one number. */
+export function describeUsedTwice({ seq, isSealed }: UsedTwice): string {
+  const sealing = isSealed
+    ? 'A checkpoint has sealed this number, so `mandate audit-verify` finds the ledger not intact. Later records are sealed'
+    : 'No record from there on can be sealed';
+  return `Two records have the number ${seq}. ${sealing}. The owner of the database, or a tool, inserted one of them. ${SEE_USED_TWICE}`;
 }
 
 /** How `/readyz` begins its sentence about a database that answers, but in which no decision succeeds. */
 export const DECISIONS_FAIL = 'Decisions fail:';
 
 /**
- * The numbers of the ledger. `set_back`: the numbers of new records would be taken ones. `beyond`: they, or a stored one, are beyond
- * the safe integers. Else a number that two unsealed records have.
+ * The numbers of new records. `set_back`: they would be taken ones. `beyond`: they, or a stored one, are beyond the safe integers.
  */
-export type Numbering = 'ok' | 'set_back' | 'beyond' | { readonly usedTwice: number };
+export type Numbering = 'ok' | 'set_back' | 'beyond';
 
 /** A session that holds a lock for which decisions wait, or that waits for one ahead of them. */
 export interface LockHolder {
@@ -193,8 +198,8 @@ export interface StorageCondition {
   sealing(): Promise<SealingCondition>;
   /** Oldest month first. */
   listedExports(): Promise<readonly ListedExport[]>;
-  /** To prove the record that says what was archived (application/ledger/find-archived-part.ts). */
-  readonly checkpoints: Pick<Checkpoints, 'archivings' | 'sealing' | 'records'>;
+  /** Also to prove the record that says what was archived (application/ledger/find-archived-part.ts). */
+  readonly checkpoints: Pick<Checkpoints, 'archivings' | 'sealing' | 'records' | 'usedTwice'>;
   outbox(): Promise<OutboxCondition>;
   /** The state of the transparency log; `undefined` before its first start. */
   log(): Promise<LogState | undefined>;
@@ -248,11 +253,11 @@ export interface RestoreRequest {
 }
 
 /**
- * `beyond`: `above` is too far from the ledger, or a million further from the safe integers. `used_twice`: two unsealed records have
- * this number, and a checkpoint over the range that the move leaves would seal both. Both times nothing was changed.
+ * `beyond`: `above` is too far from the ledger, or a million further from the safe integers. `used_twice`: two records have this
+ * number, and a checkpoint over the range that the move leaves would seal both if it is not sealed. Both times nothing was changed.
  */
 export type RestoreOutcome =
   /** The last number taken before, and the last one that is passed over. */
   | { readonly kind: 'moved'; readonly from: number; readonly to: number }
   | { readonly kind: 'beyond' }
-  | { readonly kind: 'used_twice'; readonly seq: number };
+  | { readonly kind: 'used_twice'; readonly twice: UsedTwice };

@@ -134,7 +134,7 @@ export async function afterRestore(
       const outcome = await storage.afterRestore({ at, latest, above });
       if (outcome.kind === 'beyond') throw new StartupError([BEYOND]);
       if (outcome.kind === 'used_twice') {
-        throw new StartupError([`${describeUsedTwice(outcome.seq)} Nothing was changed.`]);
+        throw new StartupError([`${describeUsedTwice(outcome.twice)} Nothing was changed.`]);
       }
       const isLogOn = (await storage.transparencyLog.state()) !== undefined;
       process.stdout.write(renderRestore({ ...outcome, latest, sink, isLogOn }));

@@ -13,7 +13,7 @@ import { runCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { seal } from '../support/ledger/fill.ts';
-import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
+import { startTampering, type Tampering, unkeyLedger } from '../support/ledger/tampering.ts';
 import { newKeys } from '../support/ledger-fixture.ts';
 import type { Storage } from '../support/storage.ts';
 import { anEntry, ledgerOf } from './storage-fixtures.ts';
@@ -111,15 +111,8 @@ for (const database of databases) {
     });
 
     it('or with the number of another one, at the end of a page, is found as well', async () => {
-      if (database.engine === 'sqlite') {
-        const [made] = await owner.sql("select sql from sqlite_master where name = 'ledger'");
-        await tampering.sql(
-          String(made?.sql).replace('ledger', 'unkeyed').replace('integer primary key autoincrement', 'integer'),
-          'insert into unkeyed select * from ledger',
-          'drop table ledger',
-          'alter table unkeyed rename to ledger',
-        );
-      } else
+      if (database.engine === 'sqlite') await unkeyLedger(owner);
+      else
         await owner.sql(
           "create table ledger_2026_08 partition of ledger for values from ('2026-08-01Z') to ('2026-09-01Z')",
         );

@@ -7,6 +7,7 @@ import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-r
 import { postgresAsk } from './ask.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
+import { usedTwice } from './used-twice.ts';
 
 /** Without a previous checkpoint its columns are null. */
 const selectUnsealed = {
@@ -28,7 +29,7 @@ const addCheckpoint = {
 type UnsealedRow = (CheckpointRow | { readonly checkpoint_id: null }) & { readonly highest: number | null };
 
 export function postgresCheckpoints(connections: Connections): Checkpoints {
-  const { run, transact } = connections;
+  const { run, transact, readTogether } = connections;
   return {
     ...storedCheckpoints(postgresAsk(connections)),
 
@@ -44,6 +45,8 @@ export function postgresCheckpoints(connections: Connections): Checkpoints {
       const { rows } = await run<LedgerRow>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit]);
       return rows.map(toLedgerRecord);
     },
+
+    usedTwice: () => readTogether(usedTwice),
 
     async add(checkpoint) {
       const values = checkpointValues(checkpoint, bindInstant);

@@ -17,7 +17,6 @@ import { logoutEndedNothing } from '../queries/ledger.ts';
 import { listProblems, logState } from '../queries/log.ts';
 import { findBlocks } from '../queries/sponsors.ts';
 import { statusListUsage } from '../queries/status-lists.ts';
-import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { SchemaItem } from '../rows/schema-items.ts';
 import { postgresAsk } from './ask.ts';
@@ -47,7 +46,6 @@ const partitions = {
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
     where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
 };
-const usedTwice = { name: 'condition_used_twice', text: SELECT_USED_TWICE };
 
 /** Of several hosts it examines the primary, and the first one if none is found; `server` then throws the reason. */
 export async function openPostgresCondition(uri: string, log: Log): Promise<StorageCondition> {
@@ -77,8 +75,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       if ((await run<{ beyond: boolean }>(isBeyond)).rows[0]?.beyond === true) return 'beyond';
       const { rows } = await run<{ set_back: boolean | null }>(isSetBack);
       if (rows[0]?.set_back === true) return 'set_back';
-      const [twice] = (await run<{ seq: number }>(usedTwice)).rows;
-      return twice === undefined ? 'ok' : { usedTwice: twice.seq };
+      return 'ok';
     },
     writing: () => writingCondition(connections),
     async sealing(): Promise<SealingCondition> {

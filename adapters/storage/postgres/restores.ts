@@ -9,13 +9,13 @@ import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
 import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
-import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { appendEntries } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
 import { primaryOf } from './find-primary.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
+import { usedTwice } from './used-twice.ts';
 
 /** Every append holds it shared: none takes a number until this transaction ends. */
 const takeFence = { name: 'restore_fence', text: `select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)` };
@@ -24,7 +24,6 @@ const highest = {
   text: `select greatest((select case when is_called then last_value else last_value - 1 end from ledger_seq),
     (select pg_catalog.max(seq) from ledger), (select pg_catalog.max(last_seq) from checkpoints), 0) as seq`,
 };
-const usedTwice = { name: 'restore_used_twice', text: SELECT_USED_TWICE };
 const moveSequence = {
   name: 'restore_sequence',
   text: `select pg_catalog.setval('ledger_seq'::regclass, $1::bigint)`,
@@ -51,8 +50,8 @@ export async function afterRestore(
   try {
     return await connections.transact(async (run): Promise<RestoreOutcome> => {
       await run(takeFence);
-      const [twice] = (await run<{ seq: number }>(usedTwice)).rows;
-      if (twice !== undefined) return { kind: 'used_twice', seq: twice.seq };
+      const twice = await usedTwice(run);
+      if (twice !== undefined) return { kind: 'used_twice', twice };
       const from = (await run<{ seq: number }>(highest)).rows[0]?.seq ?? 0;
       const to = movedOn(from, above);
       if (to === undefined) return { kind: 'beyond' };

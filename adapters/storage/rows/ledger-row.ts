@@ -1,5 +1,6 @@
 /** Converts between ledger entries or records and rows of the `ledger` table. */
 
+import type { UsedTwice } from '../../../application/ports/checkpoints.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
@@ -15,9 +16,23 @@ export function selectBeyond(last: string): string {
   return `select coalesce((${last}) >= ${LARGEST} or (select max(seq) from ledger) > ${LARGEST}, false) as beyond`;
 }
 
-/** Selects the lowest number that two unsealed records have. */
-export const SELECT_USED_TWICE = `select seq from ledger where seq > coalesce((select max(last_seq) from checkpoints), 0)
-  group by seq having count(*) > 1 order by seq limit 1`;
+/** @param twice selects the numbers that two records have, as `seq`. */
+export function selectUsedTwice(twice: string): string {
+  const unsealed = 'min(seq) filter (where seq > last_sealed)';
+  return `select coalesce(${unsealed}, min(seq)) as seq, ${unsealed} is null as is_sealed
+    from (${twice}) twice, (select coalesce(max(last_seq), 0) as last_sealed from checkpoints) sealed`;
+}
+
+/** `seq` is null if no two records have one number. SQLite has no booleans. */
+export interface UsedTwiceRow {
+  readonly seq: number | null;
+  readonly is_sealed: boolean | number;
+}
+
+export function readUsedTwice([row]: readonly UsedTwiceRow[]): UsedTwice | undefined {
+  if (row === undefined || row.seq === null) return undefined;
+  return { seq: row.seq, isSealed: Boolean(row.is_sealed) };
+}
 
 export interface LedgerRow {
   readonly seq: number;

@@ -12,6 +12,7 @@ import { BEYOND, type LedgerValues, RECORD_COLUMNS, readLedgerValues } from '../
 import { answer } from './answer.ts';
 import { sqliteAsk } from './ask.ts';
 import { bindInstant, type Connection } from './connection.ts';
+import { usedTwice } from './used-twice.ts';
 
 const selectHighest = `select max(seq) as highest, max(seq) > ${Number.MAX_SAFE_INTEGER} as beyond from ledger where seq > ?`;
 
@@ -52,6 +53,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
         const ofLast = run<LedgerValues>(selectNumbered, [last], 'list').rows.map(readLedgerValues);
         return [...records.filter(({ seq }) => seq < last), ...ofLast];
       }),
+
+    usedTwice: () => read(usedTwice),
 
     add: (checkpoint) =>
       write((run) => {

@@ -6,7 +6,6 @@ import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { besideLedger } from '../queries/beside-ledger.ts';
 import { listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
-import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';
 import { isBeyond } from './append.ts';
@@ -65,13 +64,8 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
         ],
       };
     },
-    // AUTOINCREMENT never reuses a number, but the owner can make the table without it.
-    numbering: () =>
-      read((run): Numbering => {
-        if (isBeyond(run)) return 'beyond';
-        const [twice] = run<{ seq: number }>(SELECT_USED_TWICE).rows;
-        return twice === undefined ? 'ok' : { usedTwice: twice.seq };
-      }),
+    // AUTOINCREMENT never reuses a number.
+    numbering: () => read((run): Numbering => (isBeyond(run) ? 'beyond' : 'ok')),
     async sealing() {
       const backlog = await sealingBacklog(ask);
       return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };

@@ -5,9 +5,9 @@ import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
 import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
-import { SELECT_USED_TWICE } from '../rows/ledger-row.ts';
 import { appendEntries, lastNumber } from './append.ts';
 import type { Connection } from './connection.ts';
+import { usedTwice } from './used-twice.ts';
 
 const highest = `select max(coalesce((select max(seq) from ledger), 0),
   coalesce((select max(last_seq) from checkpoints), 0)) as seq`;
@@ -19,8 +19,8 @@ const refuseEarlier = `insert into spent_assertions (agent_id, jti, forget_at) v
 
 export function afterRestore(connection: Connection, { at, latest, above }: RestoreRequest): Promise<RestoreOutcome> {
   return connection.write((run): RestoreOutcome => {
-    const [twice] = run<{ seq: number }>(SELECT_USED_TWICE).rows;
-    if (twice !== undefined) return { kind: 'used_twice', seq: twice.seq };
+    const twice = usedTwice(run);
+    if (twice !== undefined) return { kind: 'used_twice', twice };
     const from = Math.max(lastNumber(run), run<{ seq: number }>(highest).rows[0]?.seq ?? 0);
     const to = movedOn(from, above);
     if (to === undefined) return { kind: 'beyond' };

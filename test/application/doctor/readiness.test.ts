@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { type ReadinessReport, readinessExamination } from '../../../application/doctor/readiness.ts';
 import { type OpenedStorage, storageExaminations } from '../../../application/doctor/storage.ts';
-import { DECISIONS_FAIL, type StorageCondition, type WritingCondition } from '../../../application/ports/storage.ts';
+import {
+  DECISIONS_FAIL,
+  describeUsedTwice,
+  type StorageCondition,
+  type WritingCondition,
+} from '../../../application/ports/storage.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 describe('The readiness in the report of doctor', () => {
@@ -15,6 +20,21 @@ describe('The readiness in the report of doctor', () => {
       'warning',
     );
   });
+});
+
+describe('The sealing in the readiness of doctor', () => {
+  for (const [title, detail, remedy] of [
+    ['says that a restart forgets', 'Nothing is sealed. Checkpoint 1 is missing.', /^Do not restart/],
+    ['does not say so of a number', describeUsedTwice({ seq: 1, isSealed: true }), /^See the log/],
+    ['nor of an unsealed one', `Nothing is sealed. ${describeUsedTwice({ seq: 1, isSealed: false })}`, /^See the log/],
+  ] as const) {
+    it(title, async () => {
+      const report = { name: 'sealing', status: 'Degraded', detail } as const;
+      const finding = await readinessExamination(async () => [report]).examine();
+      expect(finding.status).to.equal('failed');
+      expect(finding.remedy).to.match(remedy);
+    });
+  }
 });
 
 describe('The writes to the database in the report of doctor', () => {

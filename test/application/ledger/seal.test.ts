@@ -246,6 +246,61 @@ describe('sealing', () => {
     expect(await checkpoints.page(0, 10)).to.deep.equal([]);
   });
 
+  it('goes on if the look for two records with one number fails, which is logged once, and keeps what it found before', async () => {
+    const { checkpoints } = fixture.storage;
+    const log = capturedLog();
+    const found = { seq: 1, isSealed: true };
+    const looks = [found, undefined, undefined, found, undefined];
+    const chain = chainOf(
+      {
+        ...checkpoints,
+        async usedTwice() {
+          const look = looks.shift();
+          if (look === undefined) throw new StorageUnavailable('The statement took too long');
+          return look;
+        },
+      },
+      checkpointVerifier(fixture.keys.published()),
+      log,
+    );
+    for (let pass = 1; pass <= 5; pass += 1) {
+      await fixture.append(2);
+      expect((await fixture.seal({ chain })).kind).to.equal('sealed');
+      expect(chain.state().twice).to.equal(found);
+    }
+    expect(log.lines.map((line) => JSON.parse(line).message)).to.deep.equal([
+      'two records have one number',
+      'whether two records have one number could not be examined',
+      'whether two records have one number could not be examined',
+    ]);
+  });
+
+  it('seals no unsealed number that two records have, also if the look fails or comes before the second', async () => {
+    const { checkpoints } = fixture.storage;
+    const looks = [async () => undefined, () => Promise.reject(new StorageUnavailable('The statement took too long'))];
+    await fixture.sealed(1);
+    await fixture.append(2);
+    for (const usedTwice of looks) {
+      const chain = chainOf({ ...checkpoints, usedTwice });
+      const records: typeof checkpoints.records = async (...asked) => {
+        const page = await checkpoints.records(...asked);
+        return [...page.slice(0, 1), ...page];
+      };
+      const twice = { seq: 2, isSealed: false };
+      expect(await fixture.seal({ chain, checkpoints: { ...checkpoints, records } })).to.deep.equal({
+        kind: 'used_twice',
+        seq: 2,
+      });
+      expect(chain.state().twice).to.deep.equal(twice);
+      expect(await checkpoints.page(1, 10)).to.deep.equal([]);
+    }
+    // The second one is out again, and the look still fails.
+    const chain = chainOf({ ...checkpoints, usedTwice: looks[1] as typeof checkpoints.usedTwice });
+    chain.foundTwice({ seq: 2, isSealed: false });
+    expect((await fixture.seal({ chain })).kind).to.equal('sealed');
+    expect(chain.state().twice).to.equal(undefined);
+  });
+
   it('of a large range does not block the event loop, and does not keep all records in memory', async function () {
     this.timeout(120_000);
     await fixture.append(60_000);

@@ -113,6 +113,7 @@ describe('verifying the ledger', () => {
         checkpoints: { ...checkpoints, unsealed: async () => unsealed && { ...unsealed, previous } },
         chain: {
           examine: async () => ({ kind: 'trusted', newest: previous }),
+          lookForTwice: async () => undefined,
           sealed: () => undefined,
           foundTwice: () => undefined,
         },

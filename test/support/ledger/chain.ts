@@ -7,7 +7,7 @@ import { capturedLog } from '../captured-log.ts';
 
 /** The memory of a process that starts now. Without a verifier it trusts every signature of the ledger that it finds. */
 export function chainOf(
-  checkpoints: Pick<Checkpoints, 'newest' | 'page'>,
+  checkpoints: Pick<Checkpoints, 'newest' | 'page' | 'usedTwice'>,
   verifier: CheckpointVerifier = { verify: async () => 'verified' },
   log = capturedLog(),
 ): TrustedChain {

@@ -47,6 +47,25 @@ async function sqliteGuards(outside: OutsideConnection): Promise<readonly string
   return ['pragma ignore_check_constraints = on', ...rows.map(({ name }) => `drop trigger ${name}`)];
 }
 
+/**
+ * Rebuilds the ledger of a SQLite file, so that two records can have one number. Its triggers are gone.
+ * @param key of the new table
+ */
+export async function unkeyLedger(outside: OutsideConnection, key?: string): Promise<void> {
+  const [made] = await outside.sql("select sql from sqlite_master where name = 'ledger'");
+  const unkeyed = String(made?.sql)
+    .replace('ledger', 'unkeyed')
+    .replace('integer primary key autoincrement', 'integer')
+    .replace(/\)[^)]*$/, (end) => (key === undefined ? end : `, ${key}${end}`));
+  for (const statement of [
+    unkeyed,
+    'insert into unkeyed select * from ledger',
+    'drop table ledger',
+    'alter table unkeyed rename to ledger',
+  ])
+    await outside.sql(statement);
+}
+
 /** A random number generator. The same seed gives the same numbers, so that a failed edit can be repeated. */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0;
