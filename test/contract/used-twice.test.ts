@@ -91,6 +91,17 @@ for (const database of databases) {
         expect(await storage.checkpoints.usedTwice()).to.equal(undefined);
       });
 
+      for (const bounds of ['default', "for values from ('2040-01-01Z') to (maxvalue)"]) {
+        it(`names it in a partition that no migration makes, with and without an index: ${bounds}`, async () => {
+          await owner.sql(`create table ledger_other partition of ledger ${bounds}`);
+          await insert(2, 12 * 40, 0);
+          expect(await storage.checkpoints.usedTwice()).to.deep.equal(found(2));
+          await owner.sql('create unique index other on ledger_other (seq)');
+          expect(await storage.checkpoints.usedTwice()).to.deep.equal(found(2));
+          await owner.sql('drop table ledger_other');
+        });
+      }
+
       describe('in a month without its index', () => {
         before(() => owner.sql(`drop index ${month}_by_seq`));
         after(() => owner.sql(`create unique index ${month}_by_seq on ${month} (seq)`));
