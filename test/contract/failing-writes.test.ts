@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { catalogue } from '../../application/decisions/catalogue.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { connectOutside, type OutsideConnection } from '../support/databases.ts';
+import { byLength } from '../support/length.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { everyDecision } from './every-decision.ts';
 import {
@@ -31,6 +32,8 @@ describe('The decisions of the matrices', () => {
 onEveryDatabase('a decision whose write fails', ({ storage, database, kind }) => {
   const written = new Set<string>();
   const tried = new Set<string>();
+  /** Each write of each decision. Otherwise, on Postgres, each write once: on both engines all decisions run in the same way. */
+  const isWhole = byLength({ short: kind.engine === 'sqlite', full: true });
   let sql: OutsideConnection;
   before(async () => {
     await storage().outbox.setQueueing(true);
@@ -56,8 +59,9 @@ onEveryDatabase('a decision whose write fails', ({ storage, database, kind }) =>
         : [];
       for (const fault of [...writes, ...swallowed]) {
         const what = `${decision.name} ${JSON.stringify(fault)}`;
-        if (tried.has(what)) continue;
-        tried.add(what);
+        const once = isWhole ? what : JSON.stringify(fault);
+        if (tried.has(once)) continue;
+        tried.add(once);
         const { decide, before, anonymous } = await prepared();
         const failure = await whileWritesFail(kind, sql, fault, () => thrownBy(decide()));
         expect(failure, what).to.be.instanceOf(fault.swallowed ? StorageUnavailable : Error);
