@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { byLength } from '../support/length.ts';
 import { startRegistry } from '../support/local-registry.ts';
 import { libraries, npm, root, service } from '../support/packed-packages.ts';
 import { pages } from '../support/pages/page.ts';
@@ -106,8 +107,11 @@ describe('The commands of the pages', () => {
       await chmod(join(ours, 'node_modules/mandate/run.js'), 0o755);
       await symlink('../mandate/run.js', join(ours, 'node_modules/.bin/mandate'));
       await registry.stop();
-      expect((await npx('npx --no mandate doctor --json', ours)).stdout).to.equal('ran doctor --json\n');
-      expect((await npx('npx --no -- mandate --help', ours)).stdout).to.equal('ran --help\n');
+      const forms = ['npx --no -- mandate doctor --json', 'npx --no mandate doctor --json'];
+      // The pages write the last one.
+      for (const form of byLength({ short: forms.slice(1), full: forms })) {
+        expect((await npx(form, ours)).stdout).to.equal('ran doctor --json\n');
+      }
     } finally {
       await registry.stop();
       await rm(folder, { recursive: true });
