@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { byLength } from '../support/length.ts';
 
 /** A temporary project whose only package is a local folder, so that npm installs it without the registry. */
 function project(engine = '>=20.19') {
@@ -67,12 +68,12 @@ describe('ensure-installed', () => {
     expect(existsSync(join(root, '.mandate/installing'))).to.equal(false);
 
     // It installs again if the lock file has changed, or if the stamp is from another machine.
-    lockWith({ license: 'Apache-2.0' });
-    writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
-    expect(run(root).stderr).to.contain('npm ci');
-    writeFileSync(stampOf(root), 'another');
-    writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
-    expect(run(root).stderr).to.contain('npm ci');
+    const changes = [() => lockWith({ license: 'Apache-2.0' }), () => writeFileSync(stampOf(root), 'another')];
+    for (const change of byLength({ short: changes.slice(0, 1), full: changes })) {
+      change();
+      writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
+      expect(run(root).stderr).to.contain('npm ci');
+    }
     expect(run(root).stderr).to.equal('');
   });
 
