@@ -1,7 +1,7 @@
 /** Public test vectors in `../shared/vectors/public`, outside this checkout. Without them their suites are skipped. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { sampleByLength } from './length.ts';
+import { byLength } from './length.ts';
 
 const FOLDER = new URL('../../../shared/vectors/public/', import.meta.url);
 
@@ -42,12 +42,13 @@ export function describeForeignJws(
 /** Requests at once: enough to keep the service busy, and few enough sockets. */
 const CONCURRENCY = 24;
 
-/** Tries every vector at full length, otherwise every tenth, several at once. */
+/** Tries every vector at full length, otherwise every thirtieth, several at once. */
 export async function tryEach<Vector>(
   vectors: readonly Vector[],
   attempt: (vector: Vector) => Promise<void>,
 ): Promise<void> {
-  const tried = sampleByLength(vectors);
+  const step = byLength({ short: 30, full: 1 });
+  const tried = vectors.filter((_, index) => index % step === 0);
   for (let at = 0; at < tried.length; at += CONCURRENCY) {
     await Promise.all(tried.slice(at, at + CONCURRENCY).map(attempt));
   }

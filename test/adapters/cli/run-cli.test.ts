@@ -7,6 +7,7 @@ import { migrateCommand } from '../../../composition/commands/migrate.ts';
 import { COMMANDS } from '../../../composition/commands/run-line.ts';
 import { serveCommand } from '../../../composition/commands/serve.ts';
 import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
+import { byLength } from '../../support/length.ts';
 import { anchorsOf } from '../../support/pages/page.ts';
 
 /** Returns the outputs, and for each command that ran its name and settings. */
@@ -209,9 +210,11 @@ describe('The command line', () => {
     }
   });
 
-  for (const columns of [20, 40, 80, 110, 250]) {
+  let whole: ReadonlyMap<string, string>;
+  for (const columns of byLength({ short: [20, 250], full: [20, 40, 80, 110, 250] })) {
     it(`fits every help into a terminal of ${columns} columns, and cuts no word`, async () => {
-      const [whole, fitted] = [await everyHelp(40), await everyHelp(columns)];
+      whole ??= await everyHelp(40);
+      const fitted = await everyHelp(columns);
       for (const [words, help] of fitted) {
         const tooLong = help.split('\n').filter((line) => line.length > columns && line.trim().includes(' '));
         expect(tooLong, words).to.deep.equal([]);

@@ -236,9 +236,10 @@ describe('A SQLite file that is written to while it is open', () => {
     },
   };
 
-  for (const [kind, change] of Object.entries(HONEST)) {
+  for (const [nth, [kind, change]] of Object.entries(HONEST).entries()) {
     it(`is served on after another process ${kind}`, async () => {
-      for (let round = 0; round < byLength({ short: 2, full: 3 }); round++) {
+      // Otherwise with the log moved before it, or not, in turn.
+      for (const round of byLength({ short: [nth % 2], full: [0, 1, 2] })) {
         if (round === 1) moveLog();
         change();
         if (kind.includes('commits') || kind.includes('again')) outside.exec("delete from kept where name like 'e%'");
@@ -254,7 +255,7 @@ describe('A SQLite file that is written to while it is open', () => {
     this.timeout(60_000);
     const program = `${opening(path)} d.pragma('synchronous = off'); console.log('begun');
       for (;;) d.pragma('wal_checkpoint(passive)');`;
-    for (let round = 0; round < byLength({ short: 3, full: 8 }); round++) {
+    for (let round = 0; round < byLength({ short: 2, full: 8 }); round++) {
       const other = spawn(process.execPath, ['-e', program]);
       const over = once(other, 'exit');
       await once(other.stdout, 'data');

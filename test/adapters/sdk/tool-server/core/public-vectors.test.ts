@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import type { ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { sampleByLength } from '../../../../support/length.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { describeVectors } from '../../../../support/public-vectors.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
@@ -65,7 +66,7 @@ describe('A tool server that gets public test vectors of', () => {
       it(`refuses each naughty string as ${name}`, async () => {
         const toolServer = server();
         await ask(toolServer, fixture.plane.token());
-        for (const value of strings) {
+        for (const value of sampleByLength(strings)) {
           const access = await ask(toolServer, fixture.plane.token({}, { [name]: value }));
           expect(access.kind === 'refused' && access.status, JSON.stringify(value)).to.equal(401);
         }
