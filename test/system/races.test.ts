@@ -5,6 +5,7 @@ import { databases, type TestDatabase } from '../support/databases.ts';
 import { byLength } from '../support/length.ts';
 import type { RegisteredAgent } from '../support/mandate.ts';
 import { type Replicas, startReplicas } from '../support/replicas/replicas.ts';
+import { ORDERS } from '../support/replicas/request-pairs.ts';
 import { nothingIsActiveAfterwards } from './races/afterwards.ts';
 import { exchangesThatRaceWithEndings } from './races/exchanges.ts';
 import { forcedOrders } from './races/forced-orders.ts';
@@ -12,15 +13,14 @@ import type { RaceSetup } from './races/race-setup.ts';
 import { renewalsThatRace } from './races/renewals.ts';
 import { writesThatRace } from './races/writes.ts';
 
-/** With fewer rounds, some order of the two decisions may not occur. */
-const FEWEST = 15;
-const ROUNDS = Math.max(FEWEST, repetitions(FEWEST, 200));
+/** With fewer rounds, a pair of requests would not be sent in every order. */
+const ROUNDS = Math.max(ORDERS, repetitions(ORDERS, 200));
 /** Two processes block each other's writes to one SQLite file, so each round takes longer. */
-const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
-/** Each of the 18 ways to end a task has its turn twice in the short run: a task takes ten trials. */
-const TRIALS = byLength({ short: 400, full: 10_000 });
+const ROUNDS_ON_ONE_FILE = Math.max(ORDERS, Math.ceil(ROUNDS / 4));
+/** Each of the 18 ways to end a task has its turn in the short run: a task takes ten trials. */
+const TRIALS = byLength({ short: 180, full: 10_000 });
 /** Few of them, since the processes share only the file. */
-const TRIALS_ON_ONE_FILE = byLength({ short: 100, full: 1000 });
+const TRIALS_ON_ONE_FILE = byLength({ short: 50, full: 1000 });
 /** Starting Postgres and the processes takes longer than the time limit of a test. */
 const PREPARATION_LIMIT_MS = 120_000;
 const ROUND_LIMIT_MS = 1_000;
@@ -35,13 +35,14 @@ for (const database of databases) {
     });
     continue;
   }
-  describe(`Races within one process on ${database.name}:`, () => {
-    everyRace(onReplicas(database, 1, ROUNDS));
-  });
-  describe(`Races between two processes on ${database.name}:`, () => {
-    const setup = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
-    everyRace(setup);
-    nothingIsActiveAfterwards(setup, TRIALS_ON_ONE_FILE);
+  describe(`Races on ${database.name}:`, () => {
+    const setup = onReplicas(database, 2, ROUNDS);
+    describe('within one process', () => everyRace({ ...setup, replicas: () => firstOf(setup.replicas()) }));
+    describe('between two processes', () => {
+      const between = { ...setup, rounds: ROUNDS_ON_ONE_FILE };
+      everyRace(between);
+      nothingIsActiveAfterwards(between, TRIALS_ON_ONE_FILE);
+    });
   });
 }
 
@@ -49,6 +50,12 @@ function everyRace(setup: RaceSetup): void {
   exchangesThatRaceWithEndings(setup);
   renewalsThatRace(setup);
   writesThatRace(setup);
+}
+
+/** Sends every request to one process. */
+function firstOf(replicas: Replicas): Replicas {
+  const first = replicas.at(0);
+  return { ...replicas, count: 1, at: () => first, each: async (ask) => [await ask(first)] };
 }
 
 function onReplicas(kind: TestDatabase, processes: number, times: number): RaceSetup {

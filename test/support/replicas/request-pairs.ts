@@ -20,10 +20,13 @@ export interface Pair {
 /** About as long as a decision takes under load. */
 const MOMENT_MS = 8;
 
+/** In how many orders `sendPair` sends two requests. */
+export const ORDERS = 5;
+
 /** @param nth selects the order: both at once, one slightly earlier, or one after the other */
 export async function sendPair(nth: number, one: () => Promise<Answer>, other: () => Promise<Answer>): Promise<Pair> {
   const moment = () => pause(Math.random() * MOMENT_MS);
-  switch (nth % 5) {
+  switch (nth % ORDERS) {
     case 0:
       return inOrder(Promise.all([timed(one), timed(other)]));
     case 1:

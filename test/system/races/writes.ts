@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
 import { endings, provisioned } from '../../support/replicas/endings.ts';
-import { type Pair, sendPair } from '../../support/replicas/request-pairs.ts';
+import { ORDERS, type Pair, sendPair } from '../../support/replicas/request-pairs.ts';
 import { aTarget, inBrief, introspect, linesOf, newTask, type Target } from '../../support/replicas/targets.ts';
 import { patch, USER_SCHEMA } from '../../support/scim-client.ts';
 import { type RaceSetup, runRounds } from './race-setup.ts';
@@ -15,7 +15,8 @@ export function writesThatRace(setup: RaceSetup): void {
   });
 
   it('concurrent SCIM writes to one active user take effect one after another', async () => {
-    const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareWrites(setup, nth));
+    const times = Math.max(setup.rounds, RIVALS.length * ORDERS);
+    const { rounds, ledger } = await runRounds(setup, times, (nth) => prepareWrites(setup, nth));
     const outcomes = rounds.map((round) => checkWrites(round, ledger));
     expect(new Set(outcomes)).to.include.keys(
       'turned off once',
