@@ -61,10 +61,11 @@ export async function partitions(owner: OutsideConnection): Promise<readonly unk
   return rows.map(({ relname }) => relname);
 }
 
-/** The ledgers are closed after each test of the surrounding suite. */
+/** The ledgers are closed after each test of the surrounding suite, except those that are kept. */
 export function archivesOfSuite() {
   let key: SealingKey;
   const open: Fixture[] = [];
+  const lasting: Fixture[] = [];
 
   before(async () => {
     key = await makeSealingKey();
@@ -73,6 +74,16 @@ export function archivesOfSuite() {
   afterEach(async () => {
     for (const fixture of open.splice(0)) await fixture.close();
   });
+
+  after(async () => {
+    for (const fixture of lasting.splice(0)) await fixture.close();
+  });
+
+  /** Keeps a ledger for several tests that do not change it. */
+  function keep(made: Fixture): Fixture {
+    lasting.push(...open.splice(open.indexOf(made), 1));
+    return made;
+  }
 
   async function emptyScene(): Promise<Fixture> {
     const database = await freshDatabase('postgres');
@@ -168,6 +179,7 @@ export function archivesOfSuite() {
     },
     emptyScene,
     fixture,
+    keep,
     whileSealing,
     ageDrafts,
     expectAllArchived,

@@ -14,13 +14,19 @@ import type { Archives } from './archives.ts';
 import { FILES, type Fixture, partitions, THIS_MONTH } from './archives.ts';
 
 /** The times at which runs are killed, relative to the duration of a run that archives nothing. */
-const KILLED_AT = byLength({ short: [0.9, 1.1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
+const KILLED_AT = byLength({ short: [1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
+
+type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'record' | 'remove' | 'exported';
+/** In the short run, only after the steps that leave something behind. */
+const FAILED_AFTER = byLength<readonly Step[]>({
+  short: ['draft', 'remove'],
+  full: ['prepare', 'find', 'draft', 'publish', 'record', 'remove', 'exported'],
+});
 
 export function testInterruptions(suite: Archives): void {
-  const { fixture, whileSealing, ageDrafts, expectAllArchived } = suite;
+  const { fixture, keep, whileSealing, ageDrafts, expectAllArchived } = suite;
 
   describe('after an interruption', () => {
-    type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'sha256' | 'record' | 'remove' | 'exported';
     class Interrupted extends Error {}
 
     /** Lets call number `nth` of a step fail, before or after it has its effect. */
@@ -63,6 +69,7 @@ export function testInterruptions(suite: Archives): void {
 
     for (const step of ['prepare', 'find', 'draft', 'publish', 'record', 'remove', 'exported'] as const) {
       for (const when of ['before', 'after'] as const) {
+        if (when === 'after' && !FAILED_AFTER.includes(step)) continue;
         it(`archives every record once if earlier runs failed ${when} the step "${step}"`, async () => {
           const made = await fixture();
           for (const nth of [1, 2]) {
@@ -138,9 +145,14 @@ export function testInterruptions(suite: Archives): void {
       ['has no checkpoint', () => gzipSync('service-archive\t1\t2026-09\t0\t0\n')],
       ['has bytes after its end', (text) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
     ];
+    let kept: Awaited<ReturnType<typeof standing>> | undefined;
     for (const [title, alter] of alterations) {
       it(`refuses an existing file that ${title}, names its path and drops no partition`, async () => {
-        const { made, path, text } = await standing();
+        if (kept === undefined) {
+          kept = await standing();
+          keep(kept.made);
+        }
+        const { made, path, text } = kept;
         const altered = alter(text);
         writeFileSync(path, altered);
         const { months, stop } = await archive(THIS_MONTH, made.archiving);

@@ -27,9 +27,16 @@ async function tamper(owner: OutsideConnection, statement: string): Promise<void
 }
 
 export function testRefusals(suite: Archives): void {
-  const { emptyScene, fixture, ageDrafts, expectAllArchived } = suite;
+  const { emptyScene, fixture, keep, ageDrafts, expectAllArchived } = suite;
 
   describe('refuses', () => {
+    let kept: Fixture | undefined;
+    /** For refusals that leave the ledger as it is, which each refusal expects. */
+    async function unchanged(): Promise<Fixture> {
+      kept ??= keep(await fixture());
+      return kept;
+    }
+
     async function refusal(made: Fixture, before: Month, changes: Partial<Archiving> = {}) {
       const partitionsBefore = await partitions(made.owner);
       const { stop } = await archive(before, { ...made.archiving, ...changes });
@@ -38,12 +45,12 @@ export function testRefusals(suite: Archives): void {
     }
 
     it('a cutoff later than the current month', async () => {
-      expect(await refusal(await fixture(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
+      expect(await refusal(await unchanged(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
     });
 
     for (const ahead of [31, -31]) {
       it(`any month while the database's clock is ${ahead} seconds ahead`, async () => {
-        const made = await fixture();
+        const made = await unchanged();
         const time = plusSeconds(NOW, ahead);
         const stop = await refusal(made, THIS_MONTH, {
           archives: { ...made.archiving.archives, databaseTime: async () => time },
@@ -56,7 +63,7 @@ export function testRefusals(suite: Archives): void {
     }
 
     it('the month that has just begun by this clock, but not by the database’s', async () => {
-      const made = await fixture();
+      const made = await unchanged();
       const clock = { now: () => plusSeconds(NOVEMBER, 10) };
       const archives = { ...made.archiving.archives, databaseTime: async () => plusSeconds(NOVEMBER, -10) };
       const stop = await refusal(made, THIS_MONTH, { clock, archives });
@@ -178,7 +185,7 @@ export function testRefusals(suite: Archives): void {
     }
 
     it('a run while another audit-archive runs', async () => {
-      const made = await fixture();
+      const made = await unchanged();
       const other = await openPostgresArchives(
         made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
         capturedLog(),
@@ -196,7 +203,7 @@ export function testRefusals(suite: Archives): void {
     });
 
     it('a directory that does not exist, and a file in place of a directory', async () => {
-      const made = await fixture();
+      const made = await unchanged();
       for (const [path, problem] of [
         [join(made.directory, 'none'), 'missing'],
         [join(made.directory, 'file'), 'not_a_directory'],
