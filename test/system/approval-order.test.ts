@@ -27,8 +27,8 @@ import { type Evidence, evidence } from '../support/log/evidence.ts';
 import { verifyOnPage } from '../support/log/evidence-page.ts';
 
 /**
- * The cases that every command judges: in `npm test`, one of each problem. The commands share the rule of `audit-verify`,
- * which judges all cases, as the programs that verify a bundle do.
+ * The cases that every command judges: in `npm test`, one of each problem. The commands share the rule of
+ * test/domain/approvals/approval-order.test.ts, which has all cases. The programs that verify a bundle judge all cases.
  */
 const JUDGED_BY_EVERY_COMMAND = byLength<readonly string[]>({
   short: ['used without a yes', 'a use of another digest'],
@@ -84,6 +84,7 @@ for (const database of databasesByLength) {
     });
 
     for (const [name, [steps, , nth]] of Object.entries(CONTRADICTORY)) {
+      if (!JUDGED_BY_EVERY_COMMAND.includes(name)) continue;
       it(`is not intact, and gives no bundle: ${name}`, async () => {
         const { ledger, taskId, run } = await sealed(steps);
         const checked = await run('audit-verify');
@@ -99,13 +100,31 @@ for (const database of databasesByLength) {
         )[nth];
         expect(Number(seq)).to.equal(offending?.seq);
         const text = await uncheckedBundle(ledger, taskId);
-        const line = text.split('\n').findIndex((each) => each.startsWith('"completeness"')) + 1;
-        for (const verify of [verifyBundle, verifyOnPage]) {
-          expect(await verify(text)).to.include({ verified: false, fault: 'approval_order', line });
-        }
-        if (JUDGED_BY_EVERY_COMMAND.includes(name)) await judgeByCommands(run, taskId, Number(seq), text);
+        await expectUnverified(text);
+        await judgeByCommands(run, taskId, Number(seq), text);
         await ledger.close();
       });
+    }
+
+    it('is not intact in a bundle of any other contradiction', async () => {
+      const others = Object.entries(CONTRADICTORY).filter(([name]) => !JUDGED_BY_EVERY_COMMAND.includes(name));
+      const ledger = await evidence(database, { hasLog: false });
+      const taskIds: TaskId[] = [];
+      for (const [at, [, [steps]]] of others.entries()) {
+        const taskId = await ledger.task(20 + at, 1);
+        for (const { at: _, ...entry } of approvalEntries(steps, { taskId })) await ledger.append(entry);
+        taskIds.push(taskId);
+      }
+      await ledger.publish();
+      for (const taskId of taskIds) await expectUnverified(await uncheckedBundle(ledger, taskId));
+      await ledger.close();
+    });
+
+    async function expectUnverified(text: string): Promise<void> {
+      const line = text.split('\n').findIndex((each) => each.startsWith('"completeness"')) + 1;
+      for (const verify of [verifyBundle, verifyOnPage]) {
+        expect(await verify(text)).to.include({ verified: false, fault: 'approval_order', line });
+      }
     }
 
     /** What the other commands say of the ledger, and of a bundle of it. */
