@@ -15,3 +15,8 @@ export function sampleByLength<Item>(items: readonly Item[]): readonly Item[] {
   const step = byLength({ short: 10, full: 1 });
   return items.filter((_, index) => index % step === 0);
 }
+
+/** All items at full length, otherwise a third of them. Three numbers that follow each other select all items. */
+export function thirdByLength<Item>(items: readonly Item[], nth: number): readonly Item[] {
+  return byLength({ short: items.filter((_, index) => index % 3 === nth % 3), full: items });
+}

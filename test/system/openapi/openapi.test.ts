@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { databasesByLength } from '../../support/databases.ts';
+import { thirdByLength } from '../../support/length.ts';
 import { anyPathResponses, examplesOf, operationOf, operations, served } from '../../support/openapi/api-document.ts';
 import { confirm, wasSeen } from '../../support/openapi/confirm.ts';
 import { type Changes, sendExample, wasSent } from '../../support/openapi/send-example.ts';
@@ -34,13 +35,15 @@ for (const database of databasesByLength) {
     // The other tests do not depend on the database.
     if (database.engine !== 'sqlite') return;
 
-    for (const operation of served) {
+    for (const [nth, operation] of served.entries()) {
       it(`answers every malformed ${operation.id} with a status in the document`, async () => {
         const bodies = ['', '{', 'null', 'a=1&a=2', '%', `{"a":"${'x'.repeat(70_000)}"}`, '{"a":1,"a":2}', '\u0000'];
         const types = ['text/plain', 'application/json; charset=latin1', 'application/x-www-form-urlencoded'];
         const tries: Changes[] = [
-          ...(operation.body === undefined ? [] : bodies.map((text) => ({ text }))),
-          ...(operation.body === undefined ? [] : types.map((type) => ({ headers: { 'content-type': type } }))),
+          ...(operation.body === undefined ? [] : thirdByLength(bodies, nth).map((text) => ({ text }))),
+          ...(operation.body === undefined
+            ? []
+            : thirdByLength(types, nth).map((type) => ({ headers: { 'content-type': type } }))),
           ...(operation.body === undefined ? [] : [{ headers: { 'content-encoding': 'gzip' } }]),
           { query: { limit: '-1', count: 'many', unknown: 'x' } },
           { path: { agent_id: 'UPPER', sponsor_key: '%20', task_id: 'x', seq: 'x', id: 'x' } },
