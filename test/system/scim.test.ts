@@ -1,7 +1,7 @@
 /** The SCIM endpoint: credentials, limits and error responses. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databases, databasesByLength } from '../support/databases.ts';
 import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { ADMIN_KEY, fieldsOf, withService } from '../support/mandate.ts';
 import { PREVIOUS_SCIM_TOKEN, patch, SCIM_TOKEN, scimClient } from '../support/scim-client.ts';
@@ -11,7 +11,7 @@ import { directoryOn, expectError } from './scim/directory.ts';
 
 const UNKNOWN = '/Users/user_01M31S7W68TMK7WDX8YKPSYTES';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The SCIM endpoint on ${database.name}`, () => {
     const directory = directoryOn(database);
     const { aBody } = directory;
@@ -216,14 +216,21 @@ for (const database of databases) {
       });
     }
 
+    testChanges(directory);
+    testBodies(directory);
+  });
+}
+
+// On both at every push: Postgres refuses such text as a parameter.
+for (const database of databases) {
+  describe(`The SCIM endpoint with a text that no database stores, on ${database.name}`, () => {
+    const directory = directoryOn(database);
+
     it('finds no user by a filter with a NUL character', async () => {
       const { scim } = directory;
       const answer = await scim.send('GET', `/Users?filter=${encodeURIComponent('userName eq "a\\u0000b"')}`);
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body).to.include({ totalResults: 0 });
     });
-
-    testChanges(directory);
-    testBodies(directory);
   });
 }

@@ -2,14 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { fieldsOf, withService } from '../support/mandate.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 import { testRefusedEvents } from './shared-signals/refused.ts';
 import { RISC, SESSION_REVOKED, streamOn } from './shared-signals/stream.ts';
 import { testSubjects } from './shared-signals/subjects.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Shared Signals on ${database.name}`, function () {
     this.timeout(60_000);
     const stream = streamOn(database);
