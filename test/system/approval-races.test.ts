@@ -15,10 +15,10 @@ import {
   digestOf,
 } from '../support/tool-server/approval-request.ts';
 
-const ROUNDS = repetitions(10, 200);
+const ROUNDS = repetitions(4, 200);
 /** Each has ten times the uses of the other rounds. */
-const ROUNDS_OF_TWENTY = repetitions(3, 200);
-const HISTORIES = repetitions(10, 100);
+const ROUNDS_OF_TWENTY = repetitions(2, 200);
+const HISTORIES = repetitions(4, 100);
 
 for (const database of databases) {
   describe(`Approvals of two instances on ${database.name}`, function () {

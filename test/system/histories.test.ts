@@ -105,7 +105,7 @@ for (const database of databasesByLength) {
           await play.compareLedger();
         }),
         // Does not shrink a failed history, which takes minutes. The printed seed repeats it.
-        { numRuns: repetitions(2, 12), endOnFailure: true },
+        { numRuns: repetitions(1, 12), endOnFailure: true },
       );
     });
 

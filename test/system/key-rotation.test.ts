@@ -35,7 +35,7 @@ const TOKEN_SECONDS = 5;
 const MARGIN_MS = 2000;
 /** How long step 2 waits for caches: ten minutes in tool servers, and five in an HTTP cache. */
 const KEY_SET_AGE = 900;
-const BETWEEN_REQUESTS_MS = 40;
+const BETWEEN_REQUESTS_MS = byLength({ short: 120, full: 40 });
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -26,7 +26,7 @@ import { environmentOf } from '../support/mandate.ts';
 import type { Storage } from '../support/storage.ts';
 
 /** With an archived month a third of them. */
-const ROUNDS = { sqlite: byLength({ short: 8, full: 3000 }), postgres: byLength({ short: 8, full: 500 }) };
+const ROUNDS = { sqlite: byLength({ short: 4, full: 3000 }), postgres: byLength({ short: 4, full: 500 }) };
 const SEED = 20_261_128;
 /** Bundles take most of the time. */
 const BUNDLES = byLength({ short: false, full: true });

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { CONNECTIONS_PER_PROCESS } from '../../../adapters/storage/postgres/limits.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
-import { runCommand, startCommand } from '../../support/command-process.ts';
+import { runMandate } from '../../support/cli-run.ts';
+import { startCommand } from '../../support/command-process.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { connectOutside } from '../../support/databases.ts';
 import { append } from '../../support/ledger/fill.ts';
@@ -68,7 +69,7 @@ export function testDatabase(examined: Examined, kind: TestDatabase): void {
     await outside.sql('alter table sessions rename column sid to session');
     await outside.close();
     const found = (await complaints({ ...examined.good, ...fresh.settings })).find(({ check }) => check === 'schema');
-    const { code, out, err } = await runCommand(['migrate'], fresh.settings);
+    const { code, out, err } = await runMandate(['migrate'], fresh.settings);
     await fresh.drop();
     expect(found?.status).to.equal('failed');
     for (const difference of [

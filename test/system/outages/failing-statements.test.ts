@@ -36,6 +36,9 @@ const REFUSED: readonly Fault[] = [
 
 /** Each statement of a longer decision fails with only one of these errors, unless ALL_FAULTS is set. */
 const MANY_STATEMENTS = byLength({ short: 0, full: 4 });
+/** Both at full length, otherwise in turn. */
+const againFor = (nth: number): readonly Fault[] =>
+  byLength({ short: DECIDED_AGAIN.filter((_, way) => way === nth % DECIDED_AGAIN.length), full: DECIDED_AGAIN });
 /** Every statement at full length, otherwise every third one. */
 const STEP = byLength({ short: 3, full: 1 });
 const waysFor = (statements: number, nth: number): readonly Fault[] =>
@@ -129,7 +132,7 @@ describe('A Postgres statement that fails', () => {
       expect(whole.statements).to.be.greaterThan(0);
 
       for (let nth = 1; nth <= whole.statements; nth += STEP) {
-        for (const fault of DECIDED_AGAIN) {
+        for (const fault of againFor(nth)) {
           const outcome = await asked(await decision.about(fixture), nth, fault);
           expect(outcome.answer.status, `${nth} ${fault.sqlState} ${outcome.answer.text}`).to.equal(decision.status);
           expect(outcome.records, `${nth} ${fault.sqlState}`).to.deep.equal(decision.records);
