@@ -19,6 +19,7 @@ import {
 } from '../../support/console/operators-browser.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import type { Person } from '../../support/identity-provider/people.ts';
+import { byLength } from '../../support/length.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
 
 const DESKTOP: BrowserContextOptions = { ...devices.desktop };
@@ -148,16 +149,18 @@ for (const database of databasesByLength) {
         ['light', { ...DESKTOP, colorScheme: 'light' }],
       ] as const)) {
         const page = await signedIn(operators.both, options);
-        for (const [name, path] of [
+        const all = [
+          ['blocked person', '/people?sponsor=grace'],
+          ['kill an agent', `/stop?agent_id=${agent.id}`],
+          ['malformed', '/people?source=x'],
           ['now', '/'],
           ['people', '/people'],
           ['person', '/people?sponsor=ada'],
-          ['blocked person', '/people?sponsor=grace'],
           ['kill switch', '/stop'],
           ['kill a person', '/stop?sponsor=ada'],
-          ['kill an agent', `/stop?agent_id=${agent.id}`],
-          ['malformed', '/people?source=x'],
-        ] as const) {
+        ] as const;
+        // At every push sizes-browser.test.ts scans the others, and console-pictures.test.ts sees whether screens fit a phone.
+        for (const [name, path] of byLength({ short: all.slice(0, 3), full: [...all] })) {
           await page.goto(`${running.origin}${path}`);
           expect(await accessibilityFaults(page), `${name}, ${look}`).to.deep.equal([]);
           const [width = 0, seen = 0] = await page.evaluate<number[]>(

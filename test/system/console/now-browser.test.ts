@@ -7,11 +7,14 @@ import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '
 import { type ConsoleService, startConsole } from '../../support/console/console-service.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
+import { byLength } from '../../support/length.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 
 const RENEWAL_MS = 15_000;
 /** The page waits for an answer for this long. */
 const ANSWER_MS = 10_000;
+/** Ways to fail whose page axe looks at: all show the same words. */
+const SCANNED = byLength({ short: ['refused'], full: ['refused', 'failing', 'silent'] });
 
 for (const database of databasesByLength) {
   describe(`the screen Now, left open in a browser, on ${database.name}`, function () {
@@ -157,7 +160,7 @@ for (const database of databasesByLength) {
         await page.clock.fastForward(ANSWER_MS);
         await offline.waitFor();
         expect(await offline.innerText()).to.include('could not be renewed');
-        expect(await accessibilityFaults(page)).to.deep.equal([]);
+        if (SCANNED.includes(how)) expect(await accessibilityFaults(page)).to.deep.equal([]);
         await screenshot(page, `${database.name} console now offline`);
         await page.unroute('**/now');
         await page.clock.fastForward(RENEWAL_MS);

@@ -11,6 +11,7 @@ import {
 } from '../../support/browser.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
 import { databasesByLength } from '../../support/databases.ts';
+import { byLength } from '../../support/length.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 
 const START_LIMIT_MS = 120_000;
@@ -79,7 +80,9 @@ for (const database of databasesByLength) {
     ] as const)) {
       it(`have no fault that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
         const page = await open('/agents', { ...options, isMobile: false, colorScheme });
-        for (const [name, path] of Object.entries(paths())) {
+        // At every push sizes-browser.test.ts scans the others, and console-pictures.test.ts sees whether screens fit a phone.
+        const all = Object.entries(paths());
+        for (const [name, path] of byLength({ short: all.slice(0, 3), full: all })) {
           await page.goto(`${service.origin}${path}`);
           expect(await accessibilityFaults(page), name).to.deep.equal([]);
           const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');

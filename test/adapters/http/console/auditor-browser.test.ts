@@ -48,13 +48,28 @@ for (const database of databasesByLength) {
       await ledger.close();
     });
 
-    const open = async (path: string, options: BrowserContextOptions = { ...devices.desktop }): Promise<Page> => {
+    const openAnother = async (
+      path: string,
+      options: BrowserContextOptions = { ...devices.desktop },
+    ): Promise<Page> => {
       const page = await (await browse(options)).newPage();
       page.on('pageerror', (error) => {
         throw error;
       });
       await page.goto(`${served.origin}${path}`);
       return page;
+    };
+    let kept: Page | undefined;
+    /** Opens it in a window that all tests share: a new one is dear. */
+    const open = async (path: string): Promise<Page> => {
+      if (kept === undefined) kept = await openAnother(path);
+      else await kept.goto(`${served.origin}${path}`);
+      return kept;
+    };
+    /** Leaves the page as a new window begins: without kept keys, and without a stream. */
+    const leave = async (page: Page) => {
+      await page.evaluate('sessionStorage.clear()');
+      await page.goto('about:blank');
     };
     const openPanel = async (page: Page, keys = ledger.jwks()) => {
       await page.getByText('Verify in this browser').click();
@@ -73,7 +88,7 @@ for (const database of databasesByLength) {
 
     for (const [look, options] of looksByLength(Object.entries(looks))) {
       it(`are accessible and fit the width: ${look}`, async () => {
-        const page = await open('/ledger', options);
+        const page = await openAnother('/ledger', options);
         await openPanel(page);
         expect(await verdict(page, RECORDS)).to.match(/^16 records verified/);
         await page.locator('#record-3 > summary').click();
@@ -110,7 +125,7 @@ for (const database of databasesByLength) {
       expect(await verdict(page, CHAIN))
         .to.match(/^All 2 checkpoints verified/)
         .and.match(/2:[0-9a-f]{64}/);
-      await page.context().close();
+      await leave(page);
     });
 
     it('refuses other keys, and marks that the ledger contradicts', async () => {
@@ -127,7 +142,7 @@ for (const database of databasesByLength) {
       expect(await verdict(page, CHAIN))
         .to.match(/NOT intact/)
         .and.include('another root than the mark says');
-      await page.context().close();
+      await leave(page);
     });
 
     it('finds records whose signed checkpoints belong to another history than the chain', async () => {
@@ -194,7 +209,7 @@ for (const database of databasesByLength) {
       });
       afterEach(async () => {
         await tampering.undo();
-        await page.context().close();
+        await leave(page);
       });
 
       const edits: Readonly<Record<string, string>> = {
@@ -242,7 +257,7 @@ for (const database of databasesByLength) {
       await lines(page, 7);
       await page.getByRole('link', { name: 'First page' }).click();
       await lines(page, 10);
-      await page.context().close();
+      await leave(page);
     });
 
     it('answers a search that it cannot read with 400, and names the field', async () => {
@@ -316,7 +331,7 @@ for (const database of databasesByLength) {
         expect(served.uses()).to.equal(before);
         expect(await accessibilityFaults(page)).to.deep.equal([]);
         await screenshot(page, `console ${database.name} stream`);
-        await page.context().close();
+        await leave(page);
       });
 
       it('continues at another replica when one dies, and loses and repeats no record', async () => {
@@ -333,7 +348,7 @@ for (const database of databasesByLength) {
         await write(1);
         await shows(page, 26, 1);
         expect(await state(page)).to.equal('Live');
-        await page.context().close();
+        await leave(page);
       });
 
       it('pauses by its button and while the page is hidden, and then shows what it missed', async () => {
@@ -352,7 +367,7 @@ for (const database of databasesByLength) {
         await write(2);
         await see('visible');
         await shows(page, 30, 7);
-        await page.context().close();
+        await leave(page);
       });
 
       it('begins again with the newest twenty after more than five minutes, without the older lines', async () => {
@@ -372,7 +387,7 @@ for (const database of databasesByLength) {
       it('stops in the oldest of six windows, and goes on there by its button', async () => {
         const pages: Page[] = [];
         for (let nth = 0; nth <= LISTENERS_OF_A_PERSON; nth++) {
-          const page = await open('/');
+          const page = await openAnother('/');
           pages.push(page);
           await page.getByText('Live', { exact: true }).waitFor();
         }
@@ -400,7 +415,7 @@ for (const database of databasesByLength) {
           await page.getByText('Live', { exact: true }).waitFor();
           served.roles = roles;
           await eventually(async () => (await state(page)) === words);
-          await page.context().close();
+          await leave(page);
         }
       });
     });

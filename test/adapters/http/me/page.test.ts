@@ -19,6 +19,7 @@ import {
   turnedAround,
 } from '../../../support/browser.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
+import { byLength } from '../../../support/length.ts';
 import {
   aBusyView,
   aCrowdedView,
@@ -40,6 +41,8 @@ import { type ServedPage, servePage } from './served-page.ts';
 const RIGHT_TO_LEFT = '\u202e';
 /** POP DIRECTIONAL ISOLATE. */
 const CLOSING = '\u2069';
+/** Whether axe looks at names of every length. */
+const isScanned = byLength({ short: false, full: true });
 const SECOND = makeApprovalId('01JDCK00000000000000000TWO');
 
 describe("The person's page", () => {
@@ -183,7 +186,7 @@ describe("The person's page", () => {
     }
   });
 
-  for (const device of ['phone', 'desktop'] as const) {
+  for (const device of looksByLength(['phone', 'desktop'] as const)) {
     it(`gives the two choices of a resume one size: ${device}`, async () => {
       const page = await open(renderResume(aView(), 'de'), devices[device]);
       const sizes = await page
@@ -303,7 +306,8 @@ describe("The person's page", () => {
           .locator('button:visible')
           .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
         expect(Math.max(...rights)).to.be.at.most(width);
-        expect(await accessibilityFaults(page)).to.deep.equal([]);
+        // The test of markup as text scans names of such lengths at every push.
+        if (isScanned) expect(await accessibilityFaults(page)).to.deep.equal([]);
         await screenshot(page, `me long names ${more} ${width} ${colorScheme}`);
       }
       await page.context().close();

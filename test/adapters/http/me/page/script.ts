@@ -6,6 +6,7 @@ import { renderMe } from '../../../../../adapters/http/me/page.ts';
 import { type ApprovalId, makeApprovalId, makeTaskId } from '../../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../../domain/instant.ts';
 import { browse } from '../../../../support/browser.ts';
+import { byLength } from '../../../../support/length.ts';
 import { aCrowdedView, agentsOf, anApproval, aTask, aView, now } from '../fixtures.ts';
 
 const FIRST = makeApprovalId('01JDCK0000000000000000FRST');
@@ -61,12 +62,13 @@ export function testScript(serve: (document: string) => string): void {
     const page = await (await browse()).newPage();
     await page.clock.install({ time: now / 1000 - 1000 });
     await page.clock.pauseAt(now / 1000);
-    for (const [role, agent] of [
+    const focused = [
       ['link', first],
+      ['button', second],
       ['button', first],
       ['link', second],
-      ['button', second],
-    ] as const) {
+    ] as const;
+    for (const [role, agent] of byLength({ short: focused.slice(0, 2), full: [...focused] })) {
       await page.goto(serve(renderMe(crowd, 'en')));
       await page.getByRole(role, { name: agent.displayName ?? '' }).focus();
       serve(renderMe(moved, 'en'));
