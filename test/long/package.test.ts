@@ -23,7 +23,7 @@ const LIMITS: Readonly<Record<string, readonly [packages: number, megabytes: num
   '@mandate/agent': [3, 1],
   // The guard reads YAML, and the package for that is larger than all the rest.
   '@mandate/tool-server': [3, 2],
-  '@mandate/audit': [1, 0.23],
+  '@mandate/audit': [1, 0.25],
   mandate: [170, 40],
 };
 
