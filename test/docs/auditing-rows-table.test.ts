@@ -30,6 +30,8 @@ import {
 
 const page = await readFile(new URL('../../docs/auditing.md', import.meta.url), 'utf8');
 const ME = 'https://mandate.test/me';
+/** The default of `Service:StatusLists:Ttl`, in seconds: so long a list is served as it was read. */
+const TTL = 5;
 
 /** The cells of a table, by the change in the first column. */
 function rowsOfPage(title: string): ReadonlyMap<string, string> {
@@ -67,7 +69,13 @@ for (const database of databasesByLength) {
       fresh = await database.fresh();
       jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
       const me = { 'Service:Me:Audience': ME, 'Service:Me:ClientId': 'the-page', 'Service:Tasks:Purpose': 'accept' };
-      const settings = { ...signing, ...me, 'Service:StatusLists:Enabled': 'true', ...approvalSettings(jira) };
+      const settings = {
+        ...signing,
+        ...me,
+        'Service:StatusLists:Enabled': 'true',
+
+        ...approvalSettings(jira),
+      };
       service = await startConsole({ ...database, fresh: async () => fresh }, settings);
       mandate = service.mandate;
       olga = await service.signedIn('auditor');
@@ -284,6 +292,24 @@ for (const database of databasesByLength) {
         await mandate.sql(`delete from approvals where approval_id = '${first.approval_id}'`);
         const again = await ask();
         return `the yes is gone: ${again.approval_id === first.approval_id ? 'the same' : 'another'} question is ${again.state}`;
+      },
+      async 'A row of `revoked_tokens` deleted'() {
+        const { access_token: token } = (await agent.exchangeFor({ sub: `ada-${Math.random()}` })).body;
+        await agent.revoke(String(token));
+        const before = (await mandate.introspect(String(token))).active;
+        await mandate.sql('delete from revoked_tokens');
+        const after = (await mandate.introspect(String(token))).active;
+        return `a revoked token: ${before ? 'active' : 'inactive'}, then ${after ? 'active' : 'inactive'}`;
+      },
+      async 'A row of `status_lists` deleted'() {
+        const { access_token: token } = (await agent.exchangeFor({ sub: `ada-${Math.random()}` })).body;
+        const { uri } = JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString()).status
+          .status_list;
+        await mandate.sql(`delete from status_lists where list_id = '${new URL(uri).pathname.split('/').at(-1)}'`);
+        mandate.clock.advance(TTL);
+        const { status } = await mandate.get(new URL(uri).pathname);
+        const { active } = await mandate.introspect(String(token));
+        return `the list answers ${status}; its tokens are ${active ? 'active' : 'inactive'} at introspection`;
       },
     };
     const onSecond = rowsOfPage('Done to a row that no record describes');
