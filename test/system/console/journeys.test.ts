@@ -159,7 +159,8 @@ for (const database of databasesByLength) {
           ['kill switch', '/stop'],
           ['kill a person', '/stop?sponsor=ada'],
         ] as const;
-        // At every push sizes-browser.test.ts scans the others, and console-pictures.test.ts sees whether screens fit a phone.
+        // At every push sizes-browser.test.ts scans the others, and test/docs/console-pictures.test.ts sees whether screens fit
+        // a phone.
         for (const [name, path] of byLength({ short: all.slice(0, 3), full: [...all] })) {
           await page.goto(`${running.origin}${path}`);
           expect(await accessibilityFaults(page), `${name}, ${look}`).to.deep.equal([]);

@@ -80,7 +80,8 @@ for (const database of databasesByLength) {
     ] as const)) {
       it(`have no fault that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
         const page = await open('/agents', { ...options, isMobile: false, colorScheme });
-        // At every push sizes-browser.test.ts scans the others, and console-pictures.test.ts sees whether screens fit a phone.
+        // At every push sizes-browser.test.ts scans the others, and test/docs/console-pictures.test.ts sees whether screens fit
+        // a phone.
         const all = Object.entries(paths());
         for (const [name, path] of byLength({ short: all.slice(0, 3), full: all })) {
           await page.goto(`${service.origin}${path}`);
