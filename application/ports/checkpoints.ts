@@ -69,9 +69,9 @@ export interface Checkpoints {
   outside(): Promise<string | undefined>;
 
   /**
-   * The lowest unsealed number that two records have. If there is none, the lowest sealed one; `undefined` if no two records
-   * have one number. Only an owner of the database can make them. Cheap for a ledger of any size that only the service wrote,
-   * so each sealing pass asks.
+   * The lowest unsealed number that two records have, else the lowest sealed one. `undefined` if each number has one record.
+   * Only an owner of the database can store two. Each sealing pass asks: in a ledger that only the service wrote, the look-up
+   * is cheap at any size.
    */
   usedTwice(): Promise<UsedTwice | undefined>;
 

@@ -60,7 +60,7 @@ export function auditBundleCommand(run = auditBundle): Command {
       [exitCode.failed]: 'no bundle was made: the last line on standard error says why',
       [exitCode.usage]: 'an argument is malformed',
       [INCOMPLETE]:
-        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed; or there is none, because the records of an approval contradict each other',
+        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed; or no bundle was made, because the records of an approval contradict each other',
     },
     options: (parser) =>
       parser

@@ -36,7 +36,7 @@ export interface ArchivedPart {
   readonly record: ArchivingRecord;
   /** From checkpoint 1, without a gap. */
   readonly months: readonly DepartedMonth[];
-  /** The last checkpoint that was exported, with the last number of its range; 0 if there is none. */
+  /** The last checkpoint that was exported, with the last number of its range; 0 if no checkpoint was. */
   readonly lastCheckpoint: number;
   readonly lastSeq: number;
   /** The start of the first month that stays. */

@@ -24,9 +24,10 @@ export interface Difference {
   readonly what: 'approval' | 'purpose' | 'reason' | 'scope' | 'task';
   /** The key of the row. */
   readonly id: string;
-  readonly how: /** The ledger has no record of the row. */
+  /** `no_record`: the ledger has no record of the row. */
+  readonly how:
     | 'no_record'
-    /** So it is if the month of the record was archived, as a proved record says (`settled`): it was not compared. */
+    /** The month of the record was archived, as a proved record says (`settled`), so the row was not compared. */
     | 'archived'
     /** The text has another hash. */
     | 'text'

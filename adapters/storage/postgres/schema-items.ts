@@ -126,7 +126,7 @@ export function postgresDifferences(
   );
 }
 
-/** What `create_ledger_partitions` makes for a month: the constraints and triggers of the ledger, and an index of its own. */
+/** What `create_ledger_partitions` makes for a month: the constraints and triggers of the ledger, and a unique index of the numbers. */
 function itemsOf(month: string): readonly SchemaItem[] {
   const name = `${month}_by_seq`;
   const index = `CREATE UNIQUE INDEX ${name} ON ${month} USING btree (seq)`;

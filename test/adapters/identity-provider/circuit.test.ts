@@ -21,7 +21,7 @@ describe('The circuit breaker of the identity provider', () => {
   const fail = (times: number, ...people: string[]) => {
     for (let time = 0; time < times; time += 1) ask(people[time % people.length]).failed();
   };
-  const isOpen = () => gate.enter('nobody-else') === undefined;
+  const isOpen = () => gate.enter('another-person') === undefined;
 
   it('opens after five consecutive failures, not after four', () => {
     fail(4);
