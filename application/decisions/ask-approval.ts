@@ -184,6 +184,18 @@ function hasNoPlace(
   return ofTask >= maxPendingPerTask || ofAgent >= maxPendingPerAgent || ofPerson >= maxPendingPerPerson;
 }
 
+/** The hour that the agent's questions to the person count in. It begins with the first question. */
+function currentHour(counted: AskedQuestions | undefined, now: Instant): AskedQuestions {
+  // A later end is of a clock that was ahead: it would count for a year.
+  const latestEnd = plusSeconds(now, 2 * HOUR_SECONDS);
+  if (counted !== undefined && counted.forgetAt > now && counted.forgetAt <= latestEnd) return counted;
+  return { asked: 0, isRefused: false, forgetAt: plusSeconds(now, HOUR_SECONDS) };
+}
+
+function tooManyQuestionsEntry(about: ApprovalSubject, at: Instant): LedgerEntry {
+  return { ...about, at, event: 'token.denied', decision: 'deny', reason: 'too_many_questions' };
+}
+
 /** @param before the end of the last approval, if it was still open */
 function openApproval(
   { about, request, opening, rules, times }: ApprovalAsking,
@@ -192,16 +204,10 @@ function openApproval(
 ): AskJudgement {
   if (hasNoPlace(pending, rules)) return { ...before, verdict: { kind: 'too_many_pending' } };
   if (task === undefined || sponsorKey === undefined) throw new Error('a live task is not stored');
-  const { agentId } = about;
-  // A later end is of a clock that was ahead: it would count for a year.
-  const latestEnd = plusSeconds(times.earliest, 2 * HOUR_SECONDS);
-  const hour =
-    counted !== undefined && counted.forgetAt > times.earliest && counted.forgetAt <= latestEnd
-      ? counted
-      : { asked: 0, isRefused: false, forgetAt: plusSeconds(times.earliest, HOUR_SECONDS) };
+  const hour = currentHour(counted, times.earliest);
   const count = (changes: Partial<AskedQuestions>): Effect => ({
     effect: 'put_asked_questions',
-    agentId,
+    agentId: about.agentId,
     sponsorKey,
     ...hour,
     ...changes,
@@ -211,17 +217,10 @@ function openApproval(
     const retryAfter = Math.max(1, Math.ceil(secondsBetween(times.earliest, hour.forgetAt)));
     const verdict = { kind: 'too_many_questions', retryAfter, isRecorded: !isRefused } as const;
     if (isRefused) return { ...before, verdict };
-    const entry: LedgerEntry = {
-      ...about,
-      at: request.at,
-      event: 'token.denied',
-      decision: 'deny',
-      reason: 'too_many_questions',
-    };
     return {
       verdict,
       effects: [...before.effects, count({ isRefused: true })],
-      entries: [...before.entries, entry],
+      entries: [...before.entries, tooManyQuestionsEntry(about, request.at)],
     };
   }
   const { approvalId } = opening;
