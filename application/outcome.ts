@@ -10,9 +10,11 @@
  */
 
 import type { DenialReason } from '../domain/denial.ts';
-import type { AgentId, SponsorKey, TaskId } from '../domain/identifiers.ts';
+import type { SponsorKey } from '../domain/identifiers.ts';
+import type { LedgerEntry } from '../domain/ledger/record.ts';
 import type { GrantHash } from '../domain/tasks/task.ts';
 import type { SpentAssertion } from './decisions/assertion.ts';
+import type { Refusal } from './decisions/refuse.ts';
 
 export type Outcome<T> = Allowed<T> | Denied;
 
@@ -36,23 +38,25 @@ export interface Denial {
   readonly detail?: string | undefined;
   /** The agent, person and task that the record names. Empty until an assertion's signature has verified. */
   readonly about?: DenialSubject | undefined;
-  /** The verified assertion this refusal uses up. */
+  /** The verified assertion that this refusal uses up; `undefined` if the client may send it again. */
   readonly assertion?: SpentAssertion | undefined;
   /** Set if the person passed all other checks: the transaction that records the denial checks for a new block. */
   readonly sponsorKey?: SponsorKey | undefined;
+  /**
+   * Set at a refresh of a task that its person started. Its end is then answered as `invalid_grant` with its reason: the clients
+   * of people ask the person again after that error alone.
+   */
+  readonly isOfPersonsStart?: boolean | undefined;
   /** Set if a plain read did not find this grant of the agent: the transaction that records the denial looks again. */
   readonly unknownGrant?: GrantHash | undefined;
+  /** Set if a code was presented that fits: the transaction that records the denial spends it. */
+  readonly spentCode?: Refusal['spentCode'];
+  /** Set if a used code or an older grant was presented: the transaction that records the denial ends its task. */
+  readonly misusedTask?: Refusal['misusedTask'];
 }
 
-export interface DenialSubject {
-  readonly agentId?: AgentId | undefined;
-  readonly taskId?: TaskId | undefined;
-  readonly sponsor?: string | undefined;
-  /** The audience that the request names. */
-  readonly audience?: string | undefined;
-  /** The scopes that the request names. */
-  readonly scope?: string | undefined;
-}
+/** The audience and the scopes are those that the request names, or those of the code that it has. */
+export type DenialSubject = Pick<LedgerEntry, 'agentId' | 'taskId' | 'sponsor' | 'audience' | 'scope' | 'detail'>;
 
 export function allowed<T>(value: T): Allowed<T> {
   return { kind: 'allowed', value };

@@ -1,6 +1,6 @@
-/** Hashes a text for the ledger. The text itself is kept beside the ledger. */
+/** Hashes a text for the ledger: a purpose, a reason, the words of an approval. The text itself is kept beside the ledger. */
 
-import { hashOfText, type SealedText } from '../domain/ledger/sealed-text.ts';
+import type { SealedText } from '../domain/ledger/sealed-text.ts';
 import type { Digest, Randomness } from './ports/runtime.ts';
 
 export interface Sealing {
@@ -9,9 +9,10 @@ export interface Sealing {
 }
 
 /** 256 bits, so that a deleted text cannot be guessed. */
-export const SALT_BYTES = 32;
+const SALT_BYTES = 32;
 
-export function sealText({ randomness, digest }: Sealing, text: string): SealedText {
+/** @param committed what is hashed: the text with its salt */
+export function sealText({ randomness, digest }: Sealing, committed: (salt: string) => string): SealedText {
   const salt = randomness.secret(SALT_BYTES);
-  return { salt, hash: hashOfText(digest, salt, text) };
+  return { salt, hash: digest(committed(salt)) };
 }

@@ -13,6 +13,7 @@ import { agentKeys } from '../adapters/jose/agent-keys.ts';
 import { approvalKeys } from '../adapters/jose/approval-keys.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
+import { clientDocuments } from '../adapters/outbound/client-documents.ts';
 import { httpNotices } from '../adapters/outbound/http-notices.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
@@ -52,6 +53,11 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
     clockWatch({ clock, monotonic, databaseTime, log }),
   agentKeys: ({ settings, network, clock, log }) =>
     agentKeys(network, clock, log, { blockPrivateNetworks: settings['Service:AgentKeys:BlockPrivateNetworks'] }),
+  clientDocuments: ({ settings, network, clock, log }) =>
+    clientDocuments(network, clock, log, {
+      issuer: settings['Service:Issuer'],
+      publicOnly: settings['Service:AgentKeys:BlockPrivateNetworks'],
+    }),
   approvalKeys: ({ settings, network, clock, log }) => {
     const chosen = approvalsChoice(settings);
     return chosen && approvalKeys(chosen.resources, network, clock, log);
@@ -135,6 +141,7 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
   operators,
   receivers,
   me: (parts) => parts.openMe?.(parts),
+  authorize: (parts) => parts.openAuthorize?.(parts),
   surfaces: httpSurfaces,
   console: (parts) => parts.openConsole?.(parts),
   jobs,

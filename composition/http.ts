@@ -5,7 +5,11 @@ import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import { workLimiters } from '../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
+import { type ApprovalSurface, approvalPath } from '../adapters/http/oauth/endpoints.ts';
+import { registrationPath } from '../adapters/http/oauth/register.ts';
 import { REVOCATION_PATH, TOKEN_PATH } from '../adapters/http/public/documents.ts';
+import { type StatusListSurface, statusListPath } from '../adapters/http/public/status-lists.ts';
+import type { OptionalPath } from '../adapters/http/routes.ts';
 import { manyWait, strangersWait } from '../adapters/jose/key-waits.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { retryPause } from '../adapters/platform/system-clock.ts';
@@ -24,21 +28,28 @@ import { stopTasks } from '../application/admin/stop-tasks.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
 import { askForApproval } from '../application/approvals/ask.ts';
 import { agentCache } from '../application/authentication/agent-cache.ts';
+import type { AuthorizationClients } from '../application/authentication/authenticate-agent.ts';
+import { registerClient } from '../application/authorization/register-client.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
 import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
+import { denied } from '../application/outcome.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { describeUsedTwice } from '../application/ports/storage.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
 import { introspectToken } from '../application/token/introspect.ts';
 import { listOpener } from '../application/token/open-listed-task.ts';
+import { redeemCode } from '../application/token/redeem.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
 import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
 import type { Parts } from './parts.ts';
+import { personChecks } from './person-checks.ts';
+import { authorizeChoice } from './settings/alternatives.ts';
+import { optionalParameters } from './settings/optional-parameters.ts';
 import { registrationRules } from './settings/registration-rules.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 
@@ -51,6 +62,7 @@ export function httpSurfaces(parts: Parts): HttpSurfaces {
     refuse: async (reason, trace) => parts.anonymousDenials.record({ event: 'admin.denied', reason }, trace),
     operators: named?.access,
   };
+  const [agents, lists, asking] = [oauth(parts), statusLists(parts), approvals(parts)];
   return {
     admission: {
       ...parts.admission,
@@ -58,6 +70,7 @@ export function httpSurfaces(parts: Parts): HttpSurfaces {
       clock,
       log,
       notAdmitted: measurements?.notAdmitted,
+      pages: { authorize: parts.authorize?.refusalPages },
     },
     issuer: settings['Service:Issuer'],
     signingKeys,
@@ -65,19 +78,20 @@ export function httpSurfaces(parts: Parts): HttpSurfaces {
     randomness,
     measurements,
     tracing,
-    oauth: oauth(parts),
+    oauth: agents,
     admin: admin(parts, access, named),
     audit: audit(parts, access),
     me: parts.me,
+    authorizing: authorizeChoice(settings),
     agentKeys: { find: (agentId) => parts.storage.agents.find(agentId), log },
-    statusLists: statusLists(parts),
-    transparencyLog: transparencyLog && {
-      ...access,
-      log,
-      reader: transparencyLog.reader,
-      isPublic: settings['Service:Audit:Log:Public'],
-      router: transparencyLog.router,
-    },
+    // The most frequent first: Express compares a path with them in this order.
+    optional: [
+      lists && statusListPath(lists, log),
+      asking && approvalPath(agents, asking),
+      parts.authorize?.path,
+      transparencyLog?.path(access),
+      clientRegistration(parts),
+    ].filter((path) => path !== undefined),
     ...parts.receivers,
     readiness: [
       parts.storage.readiness,
@@ -94,31 +108,20 @@ export function httpSurfaces(parts: Parts): HttpSurfaces {
 type Access = Pick<HttpSurfaces['audit'], 'apiKey' | 'refuse' | 'operators'>;
 
 function oauth(parts: Parts): HttpSurfaces['oauth'] {
-  const { settings, signingKeys, agentKeys, providerKeys, directory, clock, clockWatch, log, randomness } = parts;
+  const { settings, signingKeys, agentKeys, providerKeys, clock, log, randomness } = parts;
   const { measurements } = parts;
   const issuer = settings['Service:Issuer'];
   const entries = settings['Service:StatusLists:Entries'];
   const tokenService = {
-    clock,
-    sharedTime: clockWatch,
+    ...personChecks(parts),
     randomness,
     signingKeys,
     // An agent whose keys are fetched is a stranger until then. Who presents a person's token was authenticated before.
     agentKeys: agentKeys.at(strangersWait()),
     providerKeys: providerKeys.at(manyWait()),
-    issuer,
     agentCache: agentCache(parts.sharedStorage.agents),
-    directory,
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
-    audience: settings['Service:UpstreamIdp:Audience'],
-    // A token that is also for `/me` would let the agent, which gets it here, act there as the person.
-    foreignAudience: settings['Service:Me:Audience'],
-    sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
-    refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
-    scopeClaim: settings['Service:UpstreamIdp:ScopeClaim'],
-    refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
-    mayAct: settings['Service:UpstreamIdp:MayAct'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
@@ -132,8 +135,19 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
       : undefined,
   };
   const { storage } = parts;
-  const { agents, tasks, sponsors } = storage;
-  const service = { ...tokenService, decisions: storage, agents, tasks, sponsors, measurements };
+  const { agents, tasks, sponsors, authorizations } = storage;
+  const clients = authorizationClients(parts);
+  const service = {
+    ...tokenService,
+    decisions: storage,
+    agents,
+    tasks,
+    sponsors,
+    authorizations,
+    clients,
+    measurements,
+  };
+  const redemption = clients && { ...service, clients };
   const revocation = {
     ...service,
     agentKeys: agentKeys.at(strangersWait()),
@@ -142,20 +156,35 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
   return {
     exchange: (request, trace, permit) => exchangeToken(service, request, trace, permit),
     refresh: (request, trace, permit) => refreshToken(service, request, trace, permit),
+    redeem: async (request, trace, permit) =>
+      redemption === undefined ? denied('unsupported_grant_type') : redeemCode(redemption, request, trace, permit),
     introspect: (token) => introspectToken(service, token),
     revoke: (request, trace, permit) => revokeToken(revocation, request, trace, permit),
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
-    optionalParameters: {
-      clientIsActor: settings['Service:Exchange:ClientIsActor'],
-      audienceParameter: settings['Service:Exchange:AudienceParameter'],
-      purpose: settings['Service:Tasks:Purpose'],
-    },
-    approvals: approvals(parts),
+    optionalParameters: optionalParameters(settings),
     log,
   };
 }
 
-function approvals(parts: Parts): HttpSurfaces['oauth']['approvals'] {
+function authorizationClients({ settings, storage, clientDocuments }: Parts): AuthorizationClients | undefined {
+  if (settings['Service:Authorize:ClientId'] === undefined) return undefined;
+  return {
+    documents: clientDocuments,
+    findByDocument: (uri) => storage.agents.findByDocument(uri),
+    publicClients: settings['Service:Authorize:PublicClients'],
+  };
+}
+
+function clientRegistration({ settings, storage: { agents }, anonymousDenials, log }: Parts): OptionalPath | undefined {
+  if (authorizeChoice(settings)?.answersRegistration !== true) return undefined;
+  return registrationPath({
+    register: (request) => registerClient({ agents }, request),
+    refuse: async (reason, trace) => anonymousDenials.record({ event: 'authorization.denied', reason }, trace),
+    log,
+  });
+}
+
+function approvals(parts: Parts): ApprovalSurface | undefined {
   const { settings, signingKeys, approvalKeys, clock, clockWatch: sharedTime, randomness, measurements, log } = parts;
   if (approvalKeys === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
@@ -200,7 +229,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
     return {
       ...access,
       issuer,
-      knowsMayActNames: rules.knowsMayActNames,
+      knows: rules.knows,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),
@@ -216,6 +245,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
       presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
+      presentsAuthorizations: authorizeChoice(settings) !== undefined,
       listBlocks: (question) => listBlocks(reading, question),
       log,
     };
@@ -257,8 +287,8 @@ function audit(parts: Parts, access: Access): HttpSurfaces['audit'] {
   };
 }
 
-/** Requests share the read of a list, so it is in no trace. */
-function statusLists({ settings, storage, signingKeys, clock, measurements }: Parts): HttpSurfaces['statusLists'] {
+/** Requests share the read of a list. Its span is in the trace of the first of them. */
+function statusLists({ settings, storage, signingKeys, clock, measurements }: Parts): StatusListSurface | undefined {
   if (!settings['Service:StatusLists:Enabled']) return undefined;
   const issuer = settings['Service:Issuer'];
   const ttl = settings['Service:StatusLists:Ttl'];

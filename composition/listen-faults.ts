@@ -9,12 +9,14 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
 /** The system's errors for an address. */
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'is not an address of this machine',
+  EAFNOSUPPORT: 'is an IPv6 address, and this machine has no IPv6',
+  EINVAL: 'is a link-local address without its zone, such as %eth0',
   ENOTFOUND: 'is a name that does not resolve',
   EAI_AGAIN: 'is a name that does not resolve now',
 };
 
 /** @param setting the setting with the port @returns a sentence; `undefined` for an error that is not about the port */
-export function describePortFault(
+function describePortFault(
   error: unknown,
   port: number,
   host: string,

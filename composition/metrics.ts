@@ -5,7 +5,7 @@ import { timeLimit } from '../adapters/platform/system-clock.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { type Surface, surfaces } from '../application/ports/telemetry.ts';
-import { describePortFault } from './listen-faults.ts';
+import { describeListenFault } from './listen-faults.ts';
 import type { Parts } from './parts.ts';
 import { consoleChoice, isMeOpen, logChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
@@ -20,7 +20,9 @@ export async function openMetrics(settings: Settings): Promise<ServiceMetrics | 
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
   const { serviceMetrics } = await import('../adapters/telemetry/service-metrics.ts');
   const isServed: Partial<Record<Surface, boolean>> = {
+    approval: settings['Service:Approvals:Enabled'],
     me: isMeOpen(settings),
+    authorize: settings['Service:Authorize:ClientId'] !== undefined,
     console: consoleChoice(settings) !== undefined,
     status_lists: settings['Service:StatusLists:Enabled'],
     log: logChoice(settings) !== undefined,
@@ -31,7 +33,7 @@ export async function openMetrics(settings: Settings): Promise<ServiceMetrics | 
   );
 }
 
-/** On a separate port. @throws StartupError if it cannot listen there; a wrong HOST is also reported for PORT */
+/** On a separate port. @throws StartupError if it cannot listen there */
 export async function publishOnPort(
   settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
   { text }: Pick<ServiceMetrics, 'text'>,
@@ -41,23 +43,27 @@ export async function publishOnPort(
   try {
     return await listenForScrapes({ host, port }, text);
   } catch (error) {
-    const problem =
-      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is not an address of this machine.';
-    throw new StartupError([describePortFault(error, port, host, 'Service:Metrics:Port') ?? problem]);
+    const reason = describeListenFault(error, { host, port }, { host: 'HOST', port: 'Service:Metrics:Port' });
+    throw reason === undefined ? error : new StartupError([reason]);
   }
 }
 
+/** Counting stops here, as for the other gauges. */
+const MOST_WAITING = 100_000;
+
 /** The values that the gauges read at a scrape. */
 export function observed(parts: Parts): Observed {
-  const { storage, signingKeys, providerKeys, transmitterKeys, circuit, clock } = parts;
+  const { storage, signingKeys, providerKeys, transmitterKeys, circuit, clock, clockWatch } = parts;
   const { limiters } = parts.admission;
   return {
     version: packageVersion(),
     now: () => clock.now(),
-    aheadOfDatabase: () => parts.clockWatch.aheadOfDatabase(),
+    aheadOfDatabase: () => clockWatch.aheadOfDatabase(),
     permits: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),
+    waitingApprovals: async () =>
+      storage.approvals.countWaiting({ now: await clockWatch.latest(), most: MOST_WAITING }),
     decisionsFail: () => storage.decisionsFail(),
     statusLists: () => storage.statusLists.usage(),
     isCircuitOpen: () => circuit?.isOpen(),

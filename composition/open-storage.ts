@@ -15,6 +15,8 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_database: 'a file that cannot be opened as a database',
 };
 
+const UNOPENED_FILE = 'the database file could not be opened';
+
 /** Opening a missing SQLite file would create an empty one, even for a mistyped path. @throws StartupError */
 export function refuseMissingFile(settings: SettingsSection<'Service:Database'>): void {
   const path = settings['Service:Database:Path'];
@@ -65,13 +67,16 @@ export async function openStorage(settings: StorageSettings, surroundings: Stora
   return open(surroundings);
 }
 
+/** @returns one sentence. It says everything unless the cause is unknown: then the log has the error, with its stack */
 async function unopenedStorage(path: string, error: unknown, { log }: StorageSurroundings): Promise<StartupError> {
   const { driverFault } = await import('../adapters/storage/sqlite/driver-fault.ts');
   const fault = driverFault(error);
-  // The file is not the problem then, and the sentence says everything.
-  if (fault !== 'driver_not_installed') log.error('the database file could not be opened', error);
-  if (fault !== undefined) return new StartupError([DRIVER_FAULTS[fault]]);
+  if (fault !== undefined) {
+    if (fault === 'driver_not_loaded') log.error(UNOPENED_FILE, error);
+    return new StartupError([DRIVER_FAULTS[fault]]);
+  }
   const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
-  const problem = UNOPENED[await unopenedFile(path, error)];
-  return new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);
+  const problem = await unopenedFile(path, error);
+  if (problem === 'no_database') log.error(UNOPENED_FILE, error);
+  return new StartupError([`Service:Database:Path (Service__Database__Path) names ${UNOPENED[problem]}.`]);
 }

@@ -1,8 +1,11 @@
 /** The names and types of a running service's parts: those given to the wiring, and those that it creates. */
 
+import type { AdminAccess } from '../adapters/http/admin/operator-router.ts';
 import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
+import type { AuthorizePath } from '../adapters/http/authorize/authorize-path.ts';
+import type { OptionalPath } from '../adapters/http/routes.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { FetchedAgentKeys } from '../adapters/jose/agent-keys.ts';
 import type { FetchedApprovalKeys } from '../adapters/jose/approval-keys.ts';
@@ -16,8 +19,8 @@ import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { LogProofOutcome } from '../application/log/prove-in-log.ts';
-import type { LogReader } from '../application/log/read-log.ts';
 import type { NoticeReceiver } from '../application/ports/approvals.ts';
+import type { ClientDocuments } from '../application/ports/client-documents.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
 import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
@@ -51,6 +54,7 @@ export interface Given {
   readonly openLog: ((parts: Parts) => LogParts | undefined) | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
   readonly openMe: ((parts: Parts) => HttpSurfaces['me']) | undefined;
+  readonly openAuthorize: ((parts: Parts) => AuthorizePath) | undefined;
   /** Makes the console; `undefined` if it is not configured. */
   readonly openConsole: ((parts: Parts) => HttpApp) | undefined;
 }
@@ -64,8 +68,8 @@ export interface Operators {
 
 /** The transparency log of a running service. */
 export interface LogParts {
-  readonly reader: LogReader;
-  readonly router: NonNullable<HttpSurfaces['transparencyLog']>['router'];
+  /** Its path for readers. */
+  path(access: AdminAccess): OptionalPath;
   readonly readiness: ReadinessCheck;
   /** @param stored the log, or the log whose calls are spans of a trace */
   prove(stored: Pick<TransparencyLog, 'tiles'>, checkpoint: Checkpoint): Promise<LogProofOutcome>;
@@ -83,9 +87,11 @@ export interface LogParts {
 export interface Made {
   /** Counts its refusals if metrics are published. */
   readonly storage: Storage;
-  /** The same storage for what several requests share: its calls are in no trace. */
+  /** The same storage for caches that outlast requests: its calls are in no trace. */
   readonly sharedStorage: Storage;
   readonly agentKeys: FetchedAgentKeys;
+  /** The documents of clients of `/oauth2/authorize`. */
+  readonly clientDocuments: ClientDocuments;
   /** `undefined` without `Service:Approvals:Enabled`. */
   readonly approvalKeys: FetchedApprovalKeys | undefined;
   readonly providerMetadata: ProviderMetadata;
@@ -116,6 +122,8 @@ export interface Made {
   readonly operators: Operators | undefined;
   readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
   readonly me: HttpSurfaces['me'];
+  /** `undefined` without `Service:Authorize:ClientId`. */
+  readonly authorize: AuthorizePath | undefined;
   readonly surfaces: HttpSurfaces;
   /** The console, if it is configured. */
   readonly console: HttpApp | undefined;

@@ -16,7 +16,7 @@ export function receivers(parts: Parts): Parts['receivers'] {
 }
 
 function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'] {
-  const { settings, anonymousDenials: anonymous, providerKeys, clock, clockWatch, log } = parts;
+  const { settings, anonymousDenials: anonymous, providerKeys, clock, clockWatch, log, measurements } = parts;
   const clients = logoutClients(settings);
   const waits = manyWait();
   const operators = operatorsLogout(parts, waits);
@@ -28,6 +28,7 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
     clock,
     sharedTime: clockWatch,
     log,
+    measurements,
     providerKeys: providerKeys.at(waits),
     clients,
     operators,
@@ -41,19 +42,22 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
   };
 }
 
-/** Tasks and the page may have one client, tasks and the console too. Page and console have two (settings/rules.ts). */
+/**
+ * Tasks and the page may have one client, tasks and the console too. The page, the console and `/oauth2/authorize` have one
+ * each (settings/rules.ts).
+ */
 function logoutClients(settings: Settings): readonly LogoutClient[] {
   const tasks = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
-  const page = settings['Service:Me:ClientId'];
+  const [page, door] = [settings['Service:Me:ClientId'], settings['Service:Authorize:ClientId']];
   const chosen = operatorsChoice(settings);
   const console = chosen?.issuer === undefined ? settings['Service:Operators:ClientId'] : undefined;
-  return [...new Set([tasks, page, console])].flatMap((audience): readonly LogoutClient[] =>
+  return [...new Set([tasks, door, page, console])].flatMap((audience): readonly LogoutClient[] =>
     audience === undefined
       ? []
       : [
           {
             audience,
-            endsTasks: audience === tasks,
+            endsTasks: audience === tasks || audience === door,
             closesSessions: audience === page ? 'me' : audience === console ? 'operator' : undefined,
           },
         ],
@@ -71,7 +75,7 @@ function operatorsLogout(parts: Parts, waits: KeyWaits) {
 }
 
 function events(parts: Parts): Parts['receivers']['events'] {
-  const { settings, anonymousDenials: anonymous, transmitterKeys, clock, clockWatch, log } = parts;
+  const { settings, anonymousDenials: anonymous, transmitterKeys, clock, clockWatch, log, measurements } = parts;
   const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
@@ -81,6 +85,7 @@ function events(parts: Parts): Parts['receivers']['events'] {
     clock,
     sharedTime: clockWatch,
     log,
+    measurements,
     transmitterKeys: transmitterKeys.at(waits),
     audience,
     upstreamIssuers: upstreamIssuers(parts, waits),

@@ -20,7 +20,7 @@ export interface RecurringPass {
   run(shouldContinue: () => boolean): Promise<void>;
 }
 
-export type Follower = Pick<RecurringPass, 'name' | 'run' | 'follower'>;
+type Follower = Pick<RecurringPass, 'name' | 'run' | 'follower'>;
 
 /** Each job is safe at any time, on any number of instances, and concurrently with itself. */
 export interface Jobs {

@@ -6,7 +6,7 @@ import type { Log } from '../application/ports/telemetry.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
 import { ambiguousAudiences } from './settings/audiences.ts';
 import { plainHttpIssuer, repeatedSecrets } from './settings/rules.ts';
-import type { Settings } from './settings/settings.ts';
+import { isDevelopmentHost, type Settings } from './settings/settings.ts';
 import { StartupError } from './settings/startup-error.ts';
 
 /** @throws StartupError for a proxy that cannot be used */
@@ -57,14 +57,27 @@ function warnOfEventSubjects(settings: Settings, log: Log): void {
   );
 }
 
-/** @throws StartupError for a proxy that cannot be used: every request to the identity provider would fail */
+/**
+ * With a provider in https every request to it would fail. With one in plain http only others would, such as those to the
+ * sink and for agents' keys: on a development host there may be none, and a warning is enough.
+ *
+ * @throws StartupError for variables with which no proxy can be used
+ */
 function announceProxy(settings: Settings, log: Log): void {
   const provider = settings['Service:UpstreamIdp:Issuer'] ?? settings['Service:UpstreamIdp:MetadataUrl'];
   if (provider === undefined) return;
+  const address = new URL(provider);
+  const isAskedOverTls = address.protocol === 'https:';
+  // Requests to http URLs never go through a proxy.
+  address.protocol = 'https:';
   try {
-    const proxy = proxyFromEnvironment(new URL(provider));
-    if (proxy !== undefined) log.info('the identity provider is asked through a proxy', { proxy: proxy.host });
+    const proxy = proxyFromEnvironment(address);
+    if (proxy !== undefined && isAskedOverTls) {
+      log.info('the identity provider is asked through a proxy', { proxy: proxy.host });
+    }
   } catch (error) {
-    throw error instanceof NetworkFailure ? new StartupError([error.message]) : error;
+    if (!(error instanceof NetworkFailure)) throw error;
+    if (isAskedOverTls || !isDevelopmentHost(settings)) throw new StartupError([error.message]);
+    log.warn('requests to https addresses will fail', { problem: error.message });
   }
 }

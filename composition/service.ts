@@ -9,7 +9,7 @@
  */
 
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
-import type { HttpServer, HttpServerOptions, TimeLimits } from '../adapters/http/server/server.ts';
+import type { HttpServer, HttpServerOptions, ServerLimits } from '../adapters/http/server/server.ts';
 import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
@@ -26,7 +26,7 @@ import { describeOldSchema } from './database-refusals.ts';
 import { loadClientSecret } from './files/client-secret.ts';
 import { sharedKeyFiles } from './files/key-files.ts';
 import { loadNoteSigner, loadSigningKeys } from './files/signing.ts';
-import { listen } from './listen.ts';
+import { hostToListenOn, listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { loadStorage, type OpenStorage, refuseMissingFile } from './open-storage.ts';
 import type { Parts } from './parts.ts';
@@ -51,7 +51,7 @@ interface Surroundings {
    */
   readonly lingerMs?: number;
   /** Time limits for clients. */
-  readonly timeLimits?: TimeLimits;
+  readonly timeLimits?: Partial<ServerLimits>;
 }
 
 interface Service {
@@ -94,7 +94,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   loading.catch(() => undefined);
   const { opened, isThere } = await opening;
   try {
-    const { wire, httpApp, me, consolePages, transparencyLog: openLog } = await loading;
+    const { wire, httpApp, me, authorize, consolePages, transparencyLog: openLog } = await loading;
     const metrics = await openMetrics(settings);
     const parts = wire({
       settings,
@@ -110,6 +110,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
       noteSigner,
       openLog,
       openMe: me && ((needed) => me.openMe(needed, files)),
+      openAuthorize: authorize && ((needed) => authorize.openAuthorize(needed, files)),
       openConsole: consolePages && ((needed) => consolePages.openConsole(needed, files.consoleSecret)),
     });
     return await run(parts, { httpApp, metrics, isThere, lingerMs, timeLimits });
@@ -127,11 +128,12 @@ interface Running {
   /** Whether the database has answered. */
   readonly isThere: boolean;
   readonly lingerMs: number;
-  readonly timeLimits: TimeLimits | undefined;
+  readonly timeLimits: Partial<ServerLimits> | undefined;
 }
 
 async function run(parts: Parts, { httpApp, metrics, isThere, lingerMs, timeLimits }: Running): Promise<Service> {
-  const { settings, log, opened, jobs, trustedChain, transparencyLog, recordStream, console: consoleApp } = parts;
+  const { log, opened, jobs, trustedChain, transparencyLog, recordStream, console: consoleApp } = parts;
+  const settings = { ...parts.settings, HOST: await hostToListenOn(parts.settings.HOST, log) };
   const keySets = [parts.providerKeys, parts.transmitterKeys, parts.operatorKeys];
   // Fetch the keys while the database is examined. A slow or unreachable provider delays readiness, not the start.
   for (const keys of keySets) void keys?.start();
@@ -159,6 +161,13 @@ async function run(parts: Parts, { httpApp, metrics, isThere, lingerMs, timeLimi
   const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
   const { host = settings.HOST, port = settings.PORT } = servers[0]?.address ?? {};
   log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
+  const [, consoleServer] = servers;
+  if (consoleServer !== undefined) {
+    log.info('the console is listening', { ...consoleServer.address, origin: settings['Service:Console:Origin'] });
+  }
+  if (published !== undefined) {
+    log.info('metrics are listening', { host: settings.HOST, port: settings['Service:Metrics:Port'] });
+  }
   return {
     host,
     port,
@@ -191,23 +200,25 @@ async function loadFiles(settings: Settings, log: Log) {
   const signingKeys = await loadSigningKeys(settings, log);
   const noteSigner = await loadNoteSigner(settings, signingKeys);
   const clientSecret = await loadClientSecret(settings, 'Service:Me:ClientSecret:Path');
+  const authorizeSecret = await loadClientSecret(settings, 'Service:Authorize:ClientSecret:Path');
   const consoleSecret = await loadClientSecret(settings, 'Service:Operators:ClientSecret:Path');
   const words = settings['Service:Me:ScopeDescriptions'];
   const scopeWords =
     words === undefined ? new Map() : await (await import('./files/scope-words.ts')).loadScopeWords(words);
-  return { signingKeys, noteSigner, clientSecret, consoleSecret, scopeWords };
+  return { signingKeys, noteSigner, clientSecret, authorizeSecret, consoleSecret, scopeWords };
 }
 
 /** The code of a surface is loaded only if it is configured. */
 async function loadCode(settings: Settings) {
-  const [{ wire }, { httpApp }, me, consolePages, log] = await Promise.all([
+  const [{ wire }, { httpApp }, me, authorize, consolePages, log] = await Promise.all([
     import('./container.ts'),
     import('../adapters/http/app.ts'),
     isMeOpen(settings) ? import('./pages/me.ts') : undefined,
+    settings['Service:Authorize:ClientId'] === undefined ? undefined : import('./pages/authorize.ts'),
     consoleChoice(settings) === undefined ? undefined : import('./pages/console.ts'),
     logChoice(settings) === undefined ? undefined : import('./transparency-log.ts'),
   ]);
-  return { wire, httpApp, me, consolePages, transparencyLog: log?.transparencyLog };
+  return { wire, httpApp, me, authorize, consolePages, transparencyLog: log?.transparencyLog };
 }
 
 /** @throws StartupError for a schema that is not current */

@@ -1,6 +1,6 @@
 /** The transparency log (`Service:Audit:Log`): its growth, its state and its paths. It is loaded only if it is configured. */
 
-import { logRouter } from '../adapters/http/public/log.ts';
+import { logPath } from '../adapters/http/public/log.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { verifyEd25519 } from '../adapters/jose/log-key.ts';
 import { jwkThumbprint } from '../adapters/jose/signing-key.ts';
@@ -64,8 +64,7 @@ export function transparencyLog(parts: Parts): LogParts | undefined {
   };
 
   return {
-    reader: served,
-    router: logRouter,
+    path: (access) => logPath({ ...access, log, reader: served, isPublic: settings['Service:Audit:Log:Public'] }),
     async prove(log, checkpoint) {
       const published = (await served.state())?.published;
       return proveInLog({ log, hash: sha256Bytes }, checkpoint, published);

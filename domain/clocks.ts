@@ -10,13 +10,13 @@ import { type Instant, instantFromMicros, MICROS_PER_SECOND, plusSeconds, second
 export const MOST_DIFFERENCE_SECONDS = 30;
 
 /** Time services slew a clock, or step it by less. */
-export const JUMP_SECONDS = 5;
+const JUMP_SECONDS = 5;
 
 /** The sentence of readiness checks and logs about a clock that was set. */
 export const JUMPED = `The clock of this machine was set by more than ${JUMP_SECONDS} seconds within the last minute.`;
 
 /** A clock that was set is trusted again after this time without another jump. */
-export const STEADY_AFTER_SECONDS = 60;
+const STEADY_AFTER_SECONDS = 60;
 
 const MICROS_PER_MILLI = 1000;
 

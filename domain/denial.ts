@@ -8,7 +8,10 @@
  * `actor_unknown_agent` and `actor_invalid_signature` share a sentence, so that ids can't be enumerated.
  */
 
-/** Codes of RFC 6749 §5.2, RFC 8693 §2.2.2, RFC 8707 §2 and RFC 7009 §2.2.1, and two that the specification adds. */
+/**
+ * Codes of RFC 6749 §4.1.2.1 and §5.2, RFC 8693 §2.2.2, RFC 8707 §2, RFC 7009 §2.2.1 and OpenID Connect Core §3.1.2.6, and two
+ * that the specification adds.
+ */
 export type OAuthError =
   | 'invalid_request'
   | 'invalid_client'
@@ -19,7 +22,14 @@ export type OAuthError =
   | 'access_denied'
   | 'unsupported_token_type'
   | 'temporarily_unavailable'
-  | 'slow_down';
+  | 'slow_down'
+  // In the browser only.
+  | 'unauthorized_client'
+  | 'unsupported_response_type'
+  | 'server_error'
+  | 'interaction_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported';
 
 interface Entry {
   readonly error: OAuthError;
@@ -31,6 +41,7 @@ const entry = <E extends OAuthError>(error: E, sentence: string) => ({ error, se
 const CLIENT = 'Client authentication failed.';
 const SUBJECT = 'The subject token is not acceptable.';
 const APPROVAL_REQUEST = 'The approval request is not acceptable.';
+const CODE = 'The authorization code is unknown, has expired, was used before, or belongs to another client.';
 const GRANT = 'The task grant is unknown, was revoked, or belongs to another agent.';
 
 const catalogue = {
@@ -171,6 +182,27 @@ const catalogue = {
   ),
   too_many_pending: entry('slow_down', 'Too many approvals wait for this person. Retry the request later.'),
   too_many_questions: entry('slow_down', 'The agent has asked this person too often. Retry the request later.'),
+
+  // The request at /oauth2/authorize, which a person answers, and its code (RFC 6749 §4.1).
+  client_unknown: entry('invalid_request', 'No agent is registered under this client_id.'),
+  redirect_uri_not_registered: entry('invalid_grant', 'The redirect_uri is not registered for this client.'),
+  client_not_public: entry(
+    'invalid_client',
+    'This client must authenticate with a key: a client_id alone is not accepted.',
+  ),
+  unsupported_response_type: entry('unsupported_response_type', 'The response_type must be code.'),
+  request_not_supported: entry('request_not_supported', 'The parameter request is not supported.'),
+  request_uri_not_supported: entry('request_uri_not_supported', 'The parameter request_uri is not supported.'),
+  interaction_required: entry('interaction_required', 'The person must answer at a page, so prompt cannot be none.'),
+  code_challenge_missing: entry('invalid_request', 'A code_challenge with the method S256 is required.'),
+  sign_in_other_person: entry('access_denied', 'The sign-in and the access token name two people.'),
+  consent_refused: entry('access_denied', 'The person refused.'),
+  request_expired: entry('access_denied', 'The request has expired. Start again.'),
+  code_unknown: entry('invalid_grant', CODE),
+  code_expired: entry('invalid_grant', CODE),
+  code_replayed: entry('invalid_grant', CODE),
+  code_verifier_mismatch: entry('invalid_grant', 'The code_verifier does not fit the code_challenge of the request.'),
+  grant_superseded: entry('invalid_grant', GRANT),
 } as const satisfies Record<string, Entry>;
 
 /** A machine-readable reason: a fixed snake_case word that never contains request data. */
@@ -181,6 +213,7 @@ export type ConflictReason =
   | 'agent_already_exists'
   | 'agent_has_tasks'
   | 'may_act_name_taken'
+  | 'client_id_document_taken'
   | 'sponsor_block_not_owned'
   | 'sign_in_too_old'
   | 'pause_not_liftable'
@@ -188,6 +221,9 @@ export type ConflictReason =
   | 'approval_refused'
   | 'operator_is_sponsor'
   | 'operator_role_missing';
+
+/** A sign-in for which the provider demands a proof of a key (DPoP). No metadata of a provider has that demand. */
+export type SignInDemand = 'sign_in_dpop_demanded';
 
 /** The OAuth error and the public sentence of a reason. */
 export function describeDenial(reason: DenialReason): Entry {

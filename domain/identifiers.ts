@@ -20,6 +20,9 @@ export type UserId = Branded<'UserId'>;
 /** An approval of one action of a task. */
 export type ApprovalId = Branded<'ApprovalId'>;
 
+/** A request of a client at `/oauth2/authorize`, from the person's return from the provider on. */
+export type RequestId = Branded<'RequestId'>;
+
 /** 1 to 128 lowercase letters, digits, `-`, `_`, `.`, starting with a letter or digit. */
 const AGENT_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/;
 
@@ -47,6 +50,7 @@ const ULID = '[0-9A-HJKMNP-TV-Z]{26}';
 const TASK_ID = new RegExp(`^task_${ULID}$`);
 const TOKEN_ID = new RegExp(`^tok_${ULID}$`);
 const APPROVAL_ID = new RegExp(`^approval_${ULID}$`);
+const REQUEST_ID = new RegExp(`^areq_${ULID}$`);
 const USER_ID = new RegExp(`^user_${ULID}$`);
 
 export function makeTaskId(ulid: string): TaskId {
@@ -87,6 +91,14 @@ export function makeApprovalId(ulid: string): ApprovalId {
 
 export function parseApprovalId(text: string): ApprovalId | undefined {
   return APPROVAL_ID.test(text) ? (text as ApprovalId) : undefined;
+}
+
+export function makeRequestId(ulid: string): RequestId {
+  return `areq_${ulid}` as RequestId;
+}
+
+export function parseRequestId(text: string): RequestId | undefined {
+  return REQUEST_ID.test(text) ? (text as RequestId) : undefined;
 }
 
 export function makeUserId(ulid: string): UserId {

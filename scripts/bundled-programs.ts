@@ -17,9 +17,10 @@ const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
 /** The database thread, and the process that checks pages: where a program that opens SQLite looks for them. */
 const WORKERS = { 'worker/main': workerOf('main'), 'worker/check-pages': workerOf('check-pages') };
 /** Modules that pages load. Their code looks for them in the folder beside it. */
-const ASSETS = ['me', 'browser', 'console'].map((folder) =>
-  fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
-);
+const PAGES = fileURLToPath(new URL('../adapters/http', import.meta.url));
+const ASSETS = readdirSync(PAGES)
+  .map((folder) => join(PAGES, folder, 'assets'))
+  .filter((assets) => existsSync(assets));
 /** Packages that are not bundled: native addons, and drivers that Knex supports but that are not installed. */
 const STAYS_OUTSIDE = [
   ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],

@@ -2,8 +2,8 @@
 
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { renderMe } from '../adapters/http/me/page.ts';
-import type { Language, MeView } from '../adapters/http/me/view.ts';
+import type { Language } from '../adapters/http/browser/language.ts';
+import { type MeView, renderMe } from '../adapters/http/me/pages/tasks.ts';
 import { plusSeconds } from '../domain/instant.ts';
 import {
   aBusyView,

@@ -101,7 +101,7 @@ export interface ApprovalRequests {
   answerApproval(sub: string, approval: string, answer: PersonsAnswer): HttpRequest;
 }
 
-export interface PersonsAnswer {
+interface PersonsAnswer {
   readonly decision: 'approve' | 'refuse';
   readonly commitment: string;
 }

@@ -119,6 +119,11 @@ describe('The lint of the architecture', function () {
     ['adapters/http', '/etc/passwd.js'],
     ['adapters/storage/sql', 'express/lib/router'],
     ['adapters/storage/sql', 'tsyringe'],
+    ['adapters/storage/postgres', './pool/hosts.ts'],
+    ['adapters/storage/postgres', '../sqlite/list.json'],
+    ['adapters/http', './list.json'],
+    ['adapters/storage/sqlite', '../postgres/pool/primary.ts'],
+    ['composition', '../adapters/storage/postgres/pool/hosts.ts'],
     ['composition', 'express'],
     ['composition', '../scripts/bench/main.ts'],
     ['composition', '../test/support/mandate.ts'],
@@ -154,6 +159,10 @@ describe('The lint of the architecture', function () {
     ['adapters/http/oauth', 'express'],
     ['adapters/http/oauth', 'node:http'],
     ['adapters/storage/postgres', 'pg/lib/x'],
+    ['adapters/storage/postgres', './pool/pool.ts'],
+    ['adapters/storage/postgres', './list.json'],
+    ['adapters/storage/postgres/pool', './hosts.ts'],
+    ['adapters/storage/postgres/pool', '../limits.ts'],
     ['adapters/storage/postgres/migrations', '../../rows/a.ts'],
     ['adapters/jose', 'lru-cache'],
     ['composition', '../adapters/http/app.ts'],
@@ -275,6 +284,18 @@ describe('The lint of the architecture', function () {
   const values = "new Date(0); clock.now(); a.process(); const b = { fetch: 1 }; const c = 'process'; // Date.now()";
   const valued = add('domain', 'values', values);
   it('allows names in the domain that only look like such access', () => expectNone([valued]));
+
+  const decoders = ['domain', 'application/token', 'adapters/sdk', 'composition'].flatMap((at) =>
+    ["new TextDecoder('utf-8', { fatal: true });", 'const Decoder = TextDecoder;'].map((source) =>
+      add(at, 'text', source),
+    ),
+  );
+  const [reader, namesake] = ['domain/tokens/strict-utf8.ts', 'adapters/http/strict-utf8.ts'] as const;
+  for (const path of [reader, namesake]) files.set(path, 'export const decoder = new TextDecoder();');
+  it('reports a decoder of text outside of the strict reader', () => {
+    expectFound([...decoders, namesake]);
+    expectNone([reader]);
+  });
 
   const undecorated = ['domain', 'application/token', 'adapters/http'].map((at) => add(at, 'decorated', decorated));
   const wired = [add('composition', 'decorated', decorated), add('domain', 'marks', "const at = '@'; // @deprecated")];

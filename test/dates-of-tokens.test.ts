@@ -169,6 +169,7 @@ describe('The dates of a token', () => {
             signedOutUri: `${HERE}/me/signed-out`,
             sponsorKeyClaim: 'sub',
             assertionAudience: 'issuer',
+            pushedAuthorization: 'auto',
           },
           {
             metadata: { document: async () => document, cachedDocument: () => document, isPlain: false },
@@ -202,6 +203,7 @@ describe('The dates of a token', () => {
           refuseLoggedOut: false,
           endTasksWithoutSession: false,
           log: { warn: () => undefined },
+          measurements: undefined,
         };
         return told(await acceptLogout(service, token));
       },
@@ -217,8 +219,9 @@ describe('The dates of a token', () => {
         events: { 'https://schemas.openid.net/secevent/risc/event-type/account-enabled': {} },
       },
       read: async (token) => {
-        const log = { info: () => undefined };
-        const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, sharedTime, log, audience: HERE };
+        const log = { info: () => undefined, warn: () => undefined };
+        const own = { log, measurements: undefined, audience: HERE };
+        const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, sharedTime, ...own };
         const upstreamIssuers = async () => ({ known: [IDP], isComplete: true });
         return told(await acceptSecurityEvent({ ...service, upstreamIssuers }, token));
       },

@@ -6,7 +6,7 @@
 import { travelsInTheClear } from '../../domain/address.ts';
 
 /** Parses an option, and refuses a repeated one, which yargs would turn into a list. */
-export function once<Value>(name: string, read: (text: string) => Value): (given: unknown) => Value | undefined {
+function once<Value>(name: string, read: (text: string) => Value): (given: unknown) => Value | undefined {
   return (given) => {
     if (given === undefined) return undefined;
     if (typeof given !== 'string') throw new Error(`${name} can be given once only.`);
@@ -14,6 +14,27 @@ export function once<Value>(name: string, read: (text: string) => Value): (given
     return read(given);
   };
 }
+
+/** An option with a value, which a line gives at most once. @param name what a refusal calls it */
+export function value<Value>(name: string, read: (text: string) => Value) {
+  return { type: 'string', coerce: once(name, read) } as const;
+}
+
+export function textValue(name: string) {
+  return value(name, (text) => text);
+}
+
+/** Reads a value with the parser of the domain. The reader throws an Error with the sentence as its message. */
+export function readAs<Value>(parse: (text: string) => Value | undefined, sentence: string): (text: string) => Value {
+  return (text) => {
+    const read = parse(text);
+    if (read === undefined) throw new Error(sentence);
+    return read;
+  };
+}
+
+/** An option that a line may repeat, with one value each time. */
+export const texts = { type: 'string', array: true, nargs: 1 } as const;
 
 /** An option without a value. Without `nargs` yargs would accept a value, and any value but `true` would mean no. */
 export const flag = { type: 'boolean', nargs: 0, default: false } as const;
@@ -28,7 +49,7 @@ export function trustedUrl(text: string): URL | undefined {
   return /^https?:$/.test(url.protocol) && !travelsInTheClear(url) ? url : undefined;
 }
 
-/** Where an auditor gets the published keys: from a file, or from an address that is protected in transit. */
+/** Where an auditor gets the published keys, or a note of the log: a file, or an address that is protected in transit. */
 export type KeySource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string };
@@ -47,10 +68,9 @@ export function readKeySource(text: string): KeySource {
 
 /** The address of a running service, without a trailing slash. */
 export const SERVER = {
-  type: 'string',
+  ...value('--server', readServer),
   demandOption: true,
   describe: 'The address of the service: an https URL, or an http one of this machine',
-  coerce: once('--server', readServer),
 } as const;
 
 function readServer(text: string): string {

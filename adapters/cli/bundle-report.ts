@@ -4,6 +4,7 @@ import type { BelievedKey } from '../../domain/log/bundle-log.ts';
 import { type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verdict.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
 import { counted } from './command.ts';
+import { describeQuestion } from './question-line.ts';
 
 export type Verified = BundleVerdict & { readonly verified: true };
 
@@ -11,7 +12,7 @@ export type Verified = BundleVerdict & { readonly verified: true };
 export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
   if (json) return `${visibleJson(JSON.stringify(asJson(verdict, hasPolicy)))}\n`;
   const text = verdict.verified
-    ? [...verified(verdict, hasPolicy), ...keyLines(verdict, hasPolicy)]
+    ? [...verified(verdict, hasPolicy), ...questionLines(verdict), ...keyLines(verdict, hasPolicy)]
     : [
         verdict.fault === 'policy'
           ? 'The bundle agrees with itself, but does not meet the policy.'
@@ -67,6 +68,14 @@ function verified(verdict: Verified, hasPolicy: boolean): readonly string[] {
   ];
 }
 
+/** Each quotes its words, so that no word of a tool server looks like another part of the line. */
+function questionLines({ questions, further }: Verified): readonly string[] {
+  if (questions.length === 0) return [];
+  const more = further === 0 ? [] : [`  and ${counted(further, 'more question')}`];
+  const asked = questions.map((question) => `  ${describeQuestion(question)}`);
+  return ['What people were asked, in the words of the tool servers (UTC):', ...asked, ...more];
+}
+
 function keyLines({ keys }: Verified, hasPolicy: boolean): readonly string[] {
   return [
     hasPolicy
@@ -97,11 +106,12 @@ function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unkn
     if (fault === 'policy') return { intact: null, policy: 'not_met', sentence: message };
     return { intact: false, fault: { kind: fault, line, sentence: message } };
   }
-  const { selection, completeness, checkpoints, log = null, keys } = verdict;
+  const { selection, completeness, checkpoints, log = null, keys, questions, further } = verdict;
   const said = keys.map(keyMembers);
   // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.
   const found = hasPolicy
     ? { intact: true, policy: 'met' }
     : { intact: null, policy: null, verified_with: 'bundle_keys' };
-  return { ...found, selection, ...completeness, checkpoints, log, keys: said };
+  const asked = questions.length === 0 ? {} : { questions, further_questions: further };
+  return { ...found, selection, ...completeness, checkpoints, log, keys: said, ...asked };
 }

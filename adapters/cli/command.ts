@@ -1,6 +1,7 @@
 /** A command of the command line: its help, its options and its action. Each command has its own file. */
 
 import type { ArgumentsCamelCase, Argv } from 'yargs';
+import { exitCode } from './exit-code.ts';
 import type { SettingArgument } from './setting-arguments.ts';
 
 /** Runs the command and resolves with the exit code. */
@@ -32,7 +33,7 @@ export interface NamedCommand {
 
 interface CommandDescription<Options> {
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
-  /** The meaning of every possible exit code. */
+  /** The meaning of every possible exit code; of `exitCode.usage`, if it is another than usual. */
   readonly exitCodes: Readonly<Record<number, string>>;
   /** Declares options and arguments. Settings are accepted without a declaration. */
   readonly options: (parser: Argv) => Argv<Options>;
@@ -51,7 +52,9 @@ export function command<Options>(description: CommandDescription<Options>): Comm
 
 function withHelp<Options>(parser: Argv, { examples, exitCodes }: CommandDescription<Options>): Argv {
   for (const { line, meaning } of examples) parser.example(`$0 ${line}`, meaning);
-  const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`);
+  const codes = Object.entries({ [exitCode.usage]: 'an argument is malformed', ...exitCodes }).map(
+    ([code, meaning]) => `  ${code}  ${meaning}`,
+  );
   return parser.epilogue(`Exit codes:\n${codes.join('\n')}\n`);
 }
 

@@ -8,7 +8,7 @@ interface Terminal {
   readonly stderr: Writable;
 }
 
-/** `no_terminal`: standard input cannot be asked. @returns `no` unless the answer is y or yes */
+/** `no_terminal`: standard input cannot be asked. @returns `no` unless the answer is `yes`, the word that the question asks for */
 export async function confirm(question: string, { stdin, stderr }: Terminal): Promise<'yes' | 'no' | 'no_terminal'> {
   if (stdin.isTTY !== true) return 'no_terminal';
   const lines = createInterface({ input: stdin, output: stderr });
@@ -16,7 +16,7 @@ export async function confirm(question: string, { stdin, stderr }: Terminal): Pr
     // The input may end instead of answering.
     const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
     const answer = await Promise.race([lines.question(`${question} Type yes to go on: `), ended]);
-    return /^y(es)?$/i.test(answer.trim()) ? 'yes' : 'no';
+    return answer.trim().toLowerCase() === 'yes' ? 'yes' : 'no';
   } finally {
     lines.close();
   }

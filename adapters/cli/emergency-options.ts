@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { parseAgentId, parseSponsorKey, parseTaskId } from '../../domain/identifiers.ts';
 import { parseReason, REASON_SENTENCE } from '../../domain/operators/reason.ts';
 import { withoutKeyOption } from './admin-key.ts';
-import { flag, once, SERVER } from './argument.ts';
+import { flag, readAs, SERVER, textValue, value } from './argument.ts';
 
 export interface Emergency {
   /** The address of the service, without a trailing slash. */
@@ -27,15 +27,13 @@ export function emergencyOptions<Options>(parser: Argv<Options>): Argv<Options &
     parser
       .option('server', SERVER)
       .option('reason', {
-        type: 'string',
+        ...value('--reason', readAs(parseReason, `--reason is not usable. ${REASON_SENTENCE}`)),
         describe: "Why, in 3 to 200 characters; needed with an operator's token, not recorded with the admin key",
-        coerce: once('--reason', readReason),
       })
       .option('key-file', {
-        type: 'string',
+        ...textValue('--key-file'),
         describe:
           "A file with the admin key, or an operator's access token; without it MANDATE_ADMIN_KEY, MANDATE_OPERATOR_TOKEN or standard input",
-        coerce: once('--key-file', (path) => path),
       })
       .option('yes', { ...flag, describe: 'Do not ask' }),
   ) as unknown as Argv<Options & EmergencyOptions>;
@@ -45,13 +43,6 @@ export function emergencyOf({ server, reason, 'key-file': keyFile, yes }: Emerge
   return { server: server ?? '', reason, keyFile, yes };
 }
 
-function readReason(text: string): string {
-  const reason = parseReason(text);
-  if (reason === undefined) throw new Error(`--reason is not usable. ${REASON_SENTENCE}`);
-  return reason;
-}
-
-/** @throws Error with the refusal as its message, like the next two */
 export const readAgentArgument = readAs(
   parseAgentId,
   'An agent_id has 1 to 128 lowercase letters, digits, "-", "_", ".".',
@@ -64,16 +55,7 @@ export const readPersonArgument = readAs(
 
 /** The positional argument of the commands about one person. */
 export const PERSON = {
-  type: 'string',
-  demandOption: true,
+  ...value('person', readPersonArgument),
   describe: 'The sponsor key of the person',
-  coerce: once('person', readPersonArgument),
+  demandOption: true,
 } as const;
-
-function readAs<Value>(parse: (text: string) => Value | undefined, sentence: string): (text: string) => Value {
-  return (text) => {
-    const value = parse(text);
-    if (value === undefined) throw new Error(sentence);
-    return value;
-  };
-}

@@ -34,16 +34,14 @@ export interface RotationStep {
   readonly done: boolean;
   /** All signing settings after the step. */
   readonly settings: readonly SettingLine[];
-  /** Variables to unset. */
-  readonly unset: readonly string[];
   /** What must hold before the step. The first step has no conditions. */
-  readonly conditions: readonly string[];
+  readonly conditions?: readonly string[];
   /** What the operator must do besides changing the settings. */
-  readonly acts: readonly string[];
+  readonly acts?: readonly string[];
   /** How to check that the step has reached every replica. */
   readonly check: string;
   /** What may be done after the step. */
-  readonly afterwards: string | undefined;
+  readonly afterwards?: string;
 }
 
 interface Rotation {
@@ -96,13 +94,14 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
     return jsonLine({
       next_step: next ?? null,
       key: { ...presentKey(key), made },
-      steps: steps.map(({ number, purpose, done, settings, unset, conditions, acts, check, afterwards = null }) => ({
+      steps: steps.map(({ number, purpose, done, settings, conditions = [], acts = [], check, afterwards = null }) => ({
         step: number,
         purpose,
         done,
         settings: presentSettings(settings),
         unchanged: settings.flatMap(({ name, value }) => (value === undefined ? [name] : [])),
-        unset,
+        // No step unsets a variable. Programs may read the member.
+        unset: [],
         conditions,
         acts,
         afterwards,
@@ -125,13 +124,12 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
 }
 
 function stepLines(step: RotationStep): readonly string[] {
-  const { number, purpose, done, settings, unset, conditions, acts, check, afterwards } = step;
+  const { number, purpose, done, settings, conditions = [], acts = [], check, afterwards } = step;
   return [
     `Step ${number}${done ? ' (in the current settings)' : ''}: ${purpose}`,
     ...conditions.map((condition) => `  Before it: ${condition}`),
     ...acts.map((act) => `  Do: ${act}`),
     ...settings.map((line) => `  ${assignment(line)}`),
-    ...unset.map((name) => `  ${name}=                    (unset it)`),
     `  Then: ${check}`,
     ...(afterwards === undefined ? [] : [`  Afterwards: ${afterwards}`]),
   ];

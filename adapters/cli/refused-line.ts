@@ -27,6 +27,25 @@ export async function meantCommand(line: readonly string[], commands: readonly N
   return meant;
 }
 
+/**
+ * Finds the first word that should name a command, and names none. yargs does not refuse it, but shows the help of the command
+ * before it.
+ */
+export async function unknownCommand(
+  line: readonly string[],
+  commands: readonly NamedCommand[],
+): Promise<string | undefined> {
+  let next = commands;
+  for (const word of line) {
+    // `help` is another way to write --help.
+    if (word.startsWith('-') || word === 'help' || next.length === 0) return undefined;
+    const named = next.find((each) => nameOf(each) === word);
+    if (named === undefined) return word;
+    next = (await named.load()).commands;
+  }
+  return undefined;
+}
+
 interface RefusedLine {
   readonly line: readonly string[];
   readonly meant: MeantCommand;
@@ -45,7 +64,7 @@ interface Refusal {
  * Misspelt names of commands or options, which may be repeated. Other text may be a misplaced secret. The secrets of the
  * service have 32 characters or more.
  */
-const NAMES = /^[a-z][a-z0-9-]{1,30}(, [a-z][a-z0-9-]{1,30})*$/;
+const NAMES = /^(?:[a-z][a-z0-9-]{0,30}|[A-Z])(?:, (?:[a-z][a-z0-9-]{0,30}|[A-Z]))*$/;
 
 /** @param message yargs' message: `Unknown command: <names>`, or a sentence without a full stop */
 export async function describeRefusal(message: string, refused: RefusedLine): Promise<Refusal> {
@@ -65,8 +84,8 @@ export async function describeRefusal(message: string, refused: RefusedLine): Pr
     }
     case 'Unknown argument':
     case 'Unknown arguments': {
-      const given = names.map((name) => (isOption(name, line) ? `--${name}` : name));
-      const [near] = isOption(first, line) ? nearest(`--${first}`, await refused.options(), 1) : [];
+      const given = names.map((name) => asOption(name, line) ?? name);
+      const near = asOption(first, line) && optionNear(first, await refused.options(), nearest);
       const question = near === undefined ? '' : ` Did you mean ${near}?`;
       return { ...here, sentence: `${listed(what, given)}.${question}` };
     }
@@ -97,7 +116,9 @@ export async function describeRefusal(message: string, refused: RefusedLine): Pr
  */
 function namesIn(list: string, line: readonly string[]): readonly string[] {
   const words = list.split(', ');
-  if (NAMES.test(list)) return words;
+  // yargs splits a word such as -hunter2 into letters, which together would repeat it.
+  const isWhole = (word: string) => word.length > 1 || line.includes(`-${word}`) || line.includes(`--${word}`);
+  if (NAMES.test(list) && words.every(isWhole)) return words;
   return words.slice(0, 1).filter((word) => NAMES.test(word) && line.includes(word));
 }
 
@@ -105,8 +126,16 @@ function listed(what: string, names: readonly string[]): string {
   return names.length === 0 ? what : `${what}: ${names.join(', ')}`;
 }
 
-function isOption(name: string, line: readonly string[]): boolean {
-  return line.some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+/** How the line writes the option: `--name` or `-n`. @returns `undefined` if the line has no option of this name */
+function asOption(name: string, line: readonly string[]): string | undefined {
+  if (line.some((word) => word === `--${name}` || word.startsWith(`--${name}=`))) return `--${name}`;
+  return name.length === 1 && line.includes(`-${name}`) ? `-${name}` : undefined;
+}
+
+/** For a letter, the first option that begins with it. */
+function optionNear(name: string, options: readonly string[], nearest: Nearest): string | undefined {
+  if (name.length === 1) return options.find((option) => option.startsWith(`--${name.toLowerCase()}`));
+  return nearest(`--${name}`, options, 1)[0];
 }
 
 /** The first example that has what is missing. */

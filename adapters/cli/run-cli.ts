@@ -13,7 +13,7 @@ import { attachAll, documentedIn, type NamedCommand, type Run } from './command.
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
 import { exitCode } from './exit-code.ts';
 import { helpLayout } from './help-layout.ts';
-import { describeRefusal, meantCommand, type Nearest } from './refused-line.ts';
+import { describeRefusal, meantCommand, type Nearest, unknownCommand } from './refused-line.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';
 import { splitSettingArguments } from './setting-arguments.ts';
 import { OutputLost, REPORT_LOST } from './standard-output.ts';
@@ -65,6 +65,8 @@ async function readLine(line: readonly string[], commandLine: CommandLine, io: C
   let answer = '';
   try {
     answer = await answerOf(parser, line);
+    const unknown = answer === '' ? undefined : await unknownCommand(line, commandLine.commands);
+    if (unknown !== undefined) throw new Error(`Unknown command: ${unknown}`);
   } catch (error) {
     return { kind: 'refused', ...(await refusalOf(error, line, commandLine)) };
   }

@@ -1,84 +1,79 @@
-import { type ArchivedPart, type DepartedMonth, largestPart } from '../../domain/ledger/archived-part.ts';
+/** The reports of `audit-verify` about the ledger and about an export of it. */
+
+import type { VerifiedLedger } from '../../application/ledger/verify.ts';
+import type { ExportVerdict, IntactExport } from '../../application/ledger/verify-export.ts';
+import type { LogNote } from '../../application/log/open-log-note.ts';
+import type { LogState } from '../../application/ports/transparency-log.ts';
+import { type DepartedMonth, largestPart } from '../../domain/ledger/archived-part.ts';
 import { formatMark, type Mark } from '../../domain/ledger/checkpoint.ts';
 import { describeLogFault, isLogFault, type LogFault } from '../../domain/ledger/log-fault.ts';
 import { VERIFIED_WITH_RECORDED_KEYS } from '../../domain/ledger/recorded-keys.ts';
-import type { Month } from '../../domain/ledger/time-range.ts';
 import { describeExportFault, type ExportFault, type LateSeals } from '../../domain/ledger/verification.ts';
 import type { BelievedKey } from '../../domain/log/bundle-log.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
 import { keyLine, keyMembers } from './bundle-report.ts';
 import { counted } from './command.ts';
 
-export type VerificationReport =
-  | {
-      readonly kind: 'ledger';
-      readonly counts: {
-        readonly checkpoints: number;
-        readonly records: number;
-        /** Checkpoints whose records were archived, as a sealed record says, and not compared. */
-        readonly archived: number;
-        /** Records that no checkpoint covers yet. */
-        readonly unsealed: number;
-      };
-      /** The keys that are not published, and that the ledger itself names. If there is one, the seal is not "intact". */
-      readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
-      /** What verified records say of archived months. */
-      readonly departed: readonly ArchivedPart[];
-      readonly lastMark: Mark | undefined;
-      readonly late?: LateSeals | undefined;
-      /** The transparency log in the same database, which has the same checkpoints. Absent for a database without a log. */
-      readonly log?: {
-        readonly origin: string;
-        readonly size: number;
-        /** Why it signs no further tree. */
-        readonly halted: string | undefined;
-      };
-      /** A note of the log that agrees with the ledger. Absent without one. */
-      readonly note?: {
-        readonly origin: string;
-        readonly size: number;
-        /** The keys of the policy that signed the note; `undefined` if no policy names keys of the log. */
-        readonly keys: readonly BelievedKey[] | undefined;
-      };
-      /** The keys of the policy that verified the ledger and the note. Absent without a policy. */
-      readonly policyKeys?: readonly BelievedKey[];
-    }
-  /** No fault was found, but the policy is not met. */
-  | { readonly kind: 'policy'; readonly sentence: string }
-  | {
-      readonly kind: 'export';
-      readonly month: Month;
-      readonly checkpoints: number;
-      readonly records: number;
-      readonly firstCheckpoint: number | undefined;
-      readonly lastMark: Mark | undefined;
-      readonly late?: LateSeals | undefined;
-    }
-  | {
-      readonly kind: 'broken';
-      readonly fault: ExportFault | LogFault;
-      /** The verified part before the fault. */
-      readonly verified: {
-        readonly checkpoints: number;
-        readonly records: number;
-        /** Checkpoints whose records were not compared. An export has none. */
-        readonly archived?: number;
-        readonly lastMark: Mark | undefined;
-      };
-    };
-
-/** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
-export function renderReport(report: VerificationReport, json: boolean): string {
-  // A key id comes from the data that is verified.
-  return `${json ? visibleJson(JSON.stringify(asJson(report))) : asText(report).map(visibleText).join('\n')}\n`;
+/** The ledger with what is beside it. No fault was found. */
+interface IntactLedger extends Omit<VerifiedLedger, 'newest'> {
+  readonly kind: 'intact';
+  /** The transparency log in the same database, which has the same checkpoints. Absent for a database without a log. */
+  readonly log?: Pick<LogState, 'origin' | 'size' | 'halted'> | undefined;
+  /** A note of the log that agrees with the ledger. Absent without one. */
+  readonly note?: LogNote | undefined;
+  /** The keys of the policy that verified the ledger and the note. Absent without a policy. */
+  readonly policyKeys?: readonly BelievedKey[] | undefined;
 }
 
-function asText(report: VerificationReport): readonly string[] {
-  if (report.kind === 'broken') return brokenText(report);
-  if (report.kind === 'policy')
-    return ['The ledger agrees with itself, but does not meet the policy.', report.sentence];
-  const mark = report.lastMark === undefined ? [] : [formatMark(report.lastMark)];
-  return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...lateText(report.late), ...mark];
+/** The fault of a ledger or of an export, and the verified part before it. */
+interface BrokenSeal {
+  readonly kind: 'broken';
+  readonly fault: ExportFault | LogFault;
+  /** Checkpoints whose records were archived were not compared. An export has none. */
+  readonly counts: { readonly checkpoints: number; readonly records: number; readonly archived?: number };
+  readonly lastMark: Mark | undefined;
+}
+
+/** No fault was found, but the policy is not met. */
+interface UnmetPolicy {
+  readonly kind: 'policy';
+  readonly sentence: string;
+}
+
+export type LedgerReport = IntactLedger | BrokenSeal | UnmetPolicy;
+
+/** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
+export function renderLedgerReport(report: LedgerReport, json: boolean): string {
+  if (report.kind === 'broken') return renderBroken(report, json);
+  if (json) return renderJson(report.kind === 'policy' ? policyMembers(report) : ledgerMembers(report));
+  return renderLines(
+    report.kind === 'policy'
+      ? ['The ledger agrees with itself, but does not meet the policy.', report.sentence]
+      : [...ledgerText(report), ...lateText(report.late), ...markLine(report.lastMark)],
+  );
+}
+
+export function renderExportReport(verdict: ExportVerdict, json: boolean): string {
+  if (verdict.kind === 'broken') return renderBroken(verdict, json);
+  if (json) return renderJson(exportMembers(verdict));
+  return renderLines([...exportText(verdict), ...lateText(verdict.late), ...markLine(verdict.last)]);
+}
+
+function renderBroken(broken: BrokenSeal, json: boolean): string {
+  return json ? renderJson(brokenMembers(broken)) : renderLines(brokenText(broken));
+}
+
+/** A key id comes from the data that is verified. */
+function renderJson(members: Record<string, unknown>): string {
+  return `${visibleJson(JSON.stringify(members))}\n`;
+}
+
+function renderLines(lines: readonly string[]): string {
+  return `${lines.map(visibleText).join('\n')}\n`;
+}
+
+function markLine(mark: Mark | undefined): readonly string[] {
+  return mark === undefined ? [] : [formatMark(mark)];
 }
 
 function lateText(late: LateSeals | undefined): readonly string[] {
@@ -94,8 +89,8 @@ function lateSentence({ count, first: { checkpointId, seconds } }: LateSeals): s
 const SECONDS_PER_HOUR = 3600;
 
 /** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
-function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
-  const { checkpoints, records, archived = 0, lastMark } = verified;
+function brokenText({ fault, counts, lastMark }: BrokenSeal): readonly string[] {
+  const { checkpoints, records, archived = 0 } = counts;
   const text = [
     `${fault.kind === 'approval_order' ? CONTRADICTED : NOT_INTACT} ${describe(fault)}`,
     ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : []),
@@ -121,7 +116,7 @@ function describe(fault: ExportFault | LogFault): string {
 const FORMER_KEYS =
   'If it is a former or a new key of the service, give a key set that has it with --jwks; ask the operator on a second way.';
 
-function archivedText({ counts: { archived }, departed }: LedgerReport): readonly string[] {
+function archivedText({ counts: { archived }, departed }: IntactLedger): readonly string[] {
   const part = largestPart(departed);
   if (archived === 0 || part === undefined) return [];
   return [
@@ -135,9 +130,7 @@ function exportLine({ month, checkpoints, sha256 }: DepartedMonth): string {
   return `  ${month ?? 'before'}: ${range}, ${sha256 ?? 'whose SHA-256 is in records that were archived later'}`;
 }
 
-type LedgerReport = VerificationReport & { readonly kind: 'ledger' };
-
-function ledgerText(report: LedgerReport): readonly string[] {
+function ledgerText(report: IntactLedger): readonly string[] {
   const { counts, recorded, lastMark } = report;
   const { checkpoints, records, archived, unsealed } = counts;
   const what = verified(checkpoints, records);
@@ -153,12 +146,12 @@ function ledgerText(report: LedgerReport): readonly string[] {
   ];
 }
 
-function logText({ counts, log, note, policyKeys }: LedgerReport): readonly string[] {
+function logText({ counts, log, note, policyKeys }: IntactLedger): readonly string[] {
   const first = (size: number) => `the first ${size} of ${counted(counts.checkpoints, 'checkpoint')}`;
   return [
     ...(log === undefined ? [] : [`The log in the database, ${log.origin}, agrees with ${first(log.size)}.`]),
     ...(log?.halted === undefined ? [] : [`Warning: ${haltedSentence(log.halted)}`]),
-    ...(note === undefined ? [] : [`The note of ${note.origin} agrees with ${first(note.size)}.`]),
+    ...(note === undefined ? [] : [`The note of ${note.head.origin} agrees with ${first(note.head.size)}.`]),
     ...(note !== undefined && note.keys === undefined ? [UNSIGNED_NOTE] : []),
     ...(policyKeys === undefined ? [] : [counts.archived === 0 ? MEETS : SIGNED, ...policyKeys.map(keyLine)]),
   ];
@@ -186,14 +179,14 @@ function recordedText(recorded: readonly { readonly thumbprint: string }[], what
 /** Checkpoints removed at either end of an export are not noticed: the rest still verifies. */
 const WHOLE = 'Only its SHA-256 in the record audit.archived, or a mark, proves that nothing was cut off.';
 
-function exportText(report: VerificationReport & { readonly kind: 'export' }): readonly string[] {
-  const { month, checkpoints, records, firstCheckpoint: first } = report;
+function exportText({ header: { month, checkpoints, records }, first }: IntactExport): readonly string[] {
   if (first === undefined)
     return [`The export of ${month} is intact: by its own header there was nothing to export.`, WHOLE];
+  const { checkpointId: id } = first;
   return [
     `The export of ${month} is intact: ${verified(checkpoints, records)}.`,
-    ...(first > 1
-      ? [`It begins with checkpoint ${first}: only the ledger shows whether that links to checkpoint ${first - 1}.`]
+    ...(id > 1
+      ? [`It begins with checkpoint ${id}: only the ledger shows whether that links to checkpoint ${id - 1}.`]
       : []),
     WHOLE,
   ];
@@ -211,46 +204,54 @@ function countedBoth(checkpoints: number, records: number): string {
   return `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
 }
 
-function asJson(report: VerificationReport): Record<string, unknown> {
-  if (report.kind === 'broken') {
-    const { kind, ...about } = report.fault;
-    const members = Object.entries(about).map(([name, value]) => [snakeCase(name), value]);
-    const { checkpoints, records, archived, lastMark } = report.verified;
-    return {
-      intact: false,
-      fault: { kind, ...Object.fromEntries(members), sentence: describe(report.fault) },
-      checkpoints,
-      records,
-      ...(archived === undefined ? {} : { archived_checkpoints: archived }),
-      verified_through: lastMark === undefined ? null : formatMark(lastMark),
-    };
-  }
-  if (report.kind === 'policy') return { intact: null, policy: 'not_met', sentence: report.sentence };
-  const last = report.lastMark === undefined ? null : formatMark(report.lastMark);
-  const warnings = warningsOf(report.late, report.kind === 'ledger' ? report.log?.halted : undefined);
-  if (report.kind === 'ledger') {
-    const { checkpoints, records, archived, unsealed } = report.counts;
-    const { recorded } = report;
-    return {
-      // `null` is neither: no fault was found, but records were not compared, or the reader believed keys from the data.
-      intact: recorded.length === 0 && archived === 0 ? true : null,
-      ...(recorded.length === 0 ? {} : { verified_with: 'recorded_keys' }),
-      checkpoints,
-      records,
-      archived_checkpoints: archived,
-      ...exportMembers(report),
-      unsealed_records: unsealed,
-      ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
-      ...logMembers(report),
-      ...warnings,
-      last,
-    };
-  }
-  const { month, checkpoints, records, firstCheckpoint } = report;
-  return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, ...warnings, last };
+function brokenMembers({ fault: found, counts, lastMark }: BrokenSeal): Record<string, unknown> {
+  const { kind, ...about } = found;
+  const members = Object.entries(about).map(([name, value]) => [snakeCase(name), value]);
+  const { checkpoints, records, archived } = counts;
+  return {
+    intact: false,
+    fault: { kind, ...Object.fromEntries(members), sentence: describe(found) },
+    checkpoints,
+    records,
+    ...(archived === undefined ? {} : { archived_checkpoints: archived }),
+    verified_through: markMember(lastMark),
+  };
 }
 
-function exportMembers({ counts, departed }: LedgerReport): Record<string, unknown> {
+function policyMembers({ sentence }: UnmetPolicy): Record<string, unknown> {
+  return { intact: null, policy: 'not_met', sentence };
+}
+
+function ledgerMembers(report: IntactLedger): Record<string, unknown> {
+  const { recorded, lastMark, late, log } = report;
+  const { checkpoints, records, archived, unsealed } = report.counts;
+  return {
+    // `null` is neither: no fault was found, but records were not compared, or the reader believed keys from the data.
+    intact: recorded.length === 0 && archived === 0 ? true : null,
+    ...(recorded.length === 0 ? {} : { verified_with: 'recorded_keys' }),
+    checkpoints,
+    records,
+    archived_checkpoints: archived,
+    ...archivedMembers(report),
+    unsealed_records: unsealed,
+    ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
+    ...logMembers(report),
+    ...warningsOf(late, log?.halted),
+    last: markMember(lastMark),
+  };
+}
+
+function exportMembers({ header, first, last, late }: IntactExport): Record<string, unknown> {
+  const { month, checkpoints, records } = header;
+  const range = { month, checkpoints, records, first_checkpoint: first?.checkpointId ?? null };
+  return { intact: true, ...range, ...warningsOf(late), last: markMember(last) };
+}
+
+function markMember(mark: Mark | undefined): string | null {
+  return mark === undefined ? null : formatMark(mark);
+}
+
+function archivedMembers({ counts, departed }: IntactLedger): Record<string, unknown> {
   const part = counts.archived === 0 ? undefined : largestPart(departed);
   if (part === undefined) return {};
   const exports = part.months.map(({ month, checkpoints, sequence, sha256 }) => ({
@@ -262,19 +263,19 @@ function exportMembers({ counts, departed }: LedgerReport): Record<string, unkno
   return { archived_by: part.record.seq, exports };
 }
 
-function logMembers({ counts, log, note, policyKeys }: LedgerReport): Record<string, unknown> {
+function logMembers({ counts, log, note, policyKeys }: IntactLedger): Record<string, unknown> {
   return {
     ...(log === undefined ? {} : { log: { origin: log.origin, size: log.size } }),
     ...(note === undefined
       ? {}
-      : { note: { origin: note.origin, size: note.size, keys: note.keys?.map(keyMembers) ?? null } }),
+      : { note: { origin: note.head.origin, size: note.head.size, keys: note.keys?.map(keyMembers) ?? null } }),
     ...(policyKeys === undefined
       ? {}
       : { policy: counts.archived === 0 ? 'met' : null, keys: policyKeys.map(keyMembers) }),
   };
 }
 
-function warningsOf(late: LateSeals | undefined, halted: string | undefined): Record<string, unknown> {
+function warningsOf(late: LateSeals | undefined, halted?: string): Record<string, unknown> {
   const warnings = [
     ...(late === undefined ? [] : [lateWarning(late)]),
     ...(halted === undefined ? [] : [{ kind: 'log_halted', sentence: capitalized(haltedSentence(halted)) }]),

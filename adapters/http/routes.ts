@@ -5,13 +5,22 @@
  */
 
 import type { RequestListener } from 'node:http';
+import type { Router } from 'express';
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
-import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
 import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** The surface decides the format of a refusal. */
-export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'me' | 'console' | 'public';
+export type Surface =
+  | 'oauth'
+  | 'backchannel_logout'
+  | 'scim'
+  | 'events'
+  | 'admin'
+  | 'me'
+  | 'authorize'
+  | 'console'
+  | 'public';
 
 export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as const;
 export type Bucket = (typeof buckets)[number];
@@ -32,12 +41,38 @@ export interface Route {
   readonly isHealth: boolean;
 }
 
-/** Whether the instance has these paths. A path that it does not have is answered as an unknown one. */
-export interface OptionalPaths {
-  readonly approvals?: boolean | undefined;
-  readonly statusLists?: boolean | undefined;
-  readonly me?: boolean | undefined;
-  readonly log?: boolean | undefined;
+/** A path, and how the requests there are treated. */
+export interface PathRow {
+  readonly path: string;
+  /**
+   * Whether the row is for this path alone. Otherwise the path has one segment or two, and the row is for all paths below it too. That
+   * of two segments comes first.
+   */
+  readonly isExact?: boolean;
+  /** A function chooses by the whole path. */
+  readonly route: Route | ((path: string) => Route);
+}
+
+/**
+ * A path that a setting switches on. An instance without its row answers as at an unknown path. app.ts mounts it; the table
+ * below, the issuer's path and the metadata follow from the row.
+ */
+export type OptionalPath = PathRow &
+  (
+    | { readonly isExact: true; readonly serve: RequestListener; readonly advertisedAs?: string }
+    | {
+        readonly router: Router;
+        /** Finds the handler of a frequent request, in front of Express. */
+        readonly inFront?: (request: ServedRequest) => FrontHandler | undefined;
+        /** The member of the metadata that has the address (RFC 8414 §2). */
+        readonly advertisedAs?: string;
+      }
+  );
+
+export interface FrontHandler {
+  /** The pattern of the path. */
+  readonly route: string;
+  readonly serve: RequestListener;
 }
 
 /** How a request with this target is treated. */
@@ -51,19 +86,23 @@ export function routed(routes: RouteOf, next: RoutedListener): RequestListener {
   return (request, response) => next(request, response, routes(request.url ?? ''));
 }
 
-/** @param target the request target. Its query is ignored */
-export function routeOf(target: string, optional: OptionalPaths = {}): Route {
-  const path = pathOf(target);
-  const exact = EXACT.get(path);
-  if (exact !== undefined) return exact;
-  if (path === APPROVAL_PATH && optional.approvals) return APPROVAL;
-  const end = path.indexOf('/', 1);
-  const segment = end === -1 ? path : path.slice(0, end);
-  if (segment === STATUS_LIST_PATH && optional.statusLists) return STATUS_LISTS;
-  if (segment === LOG_PATH && optional.log) return LOG;
-  if (segment === ME_PATH && optional.me) return meRoute(path);
-  const route = BELOW.get(segment) ?? OTHER;
-  return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
+/** @param optional the paths of this instance beside those of every instance */
+export function routeTable(optional: readonly PathRow[] = []): RouteOf {
+  const [exact, below] = [new Map<string, PathRow['route']>(), new Map<string, PathRow['route']>()];
+  for (const { path, route, isExact } of [...ROWS, ...optional]) (isExact ? exact : below).set(path, route);
+  // Like the router, the table compares a path as it was sent, without decoding it.
+  return (target) => {
+    const path = pathOf(target);
+    const route = exact.get(path) ?? below.get(beginning(path, 2)) ?? below.get(beginning(path, 1)) ?? OTHER;
+    return typeof route === 'function' ? route(path) : route;
+  };
+}
+
+/** The first segments of a path. */
+function beginning(path: string, segments: number): string {
+  let end = 0;
+  for (let nth = 0; nth < segments && end !== -1; nth += 1) end = path.indexOf('/', end + 1);
+  return end === -1 ? path : path.slice(0, end);
 }
 
 /** The path of a request target, without its query. */
@@ -85,19 +124,10 @@ export const OTHER: Route = {
 const HEALTH: Route = { ...OTHER, metric: 'health', isHealth: true };
 const KEYS: Route = { ...OTHER, metric: 'keys' };
 const OAUTH: Route = { ...OTHER, surface: 'oauth' };
-/** A tool server asks for a list instead of introspecting. */
-const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection', metric: 'status_lists' };
-export const APPROVAL_PATH = '/oauth2/approval';
-/** A tool server asks in place of introspecting. */
-const APPROVAL: Route = {
-  ...OAUTH,
-  bucket: 'introspection',
-  work: 'introspection',
-  metric: 'approval',
-  takesForm: true,
-};
-const LOG_PATH = '/log';
-const LOG: Route = { ...OTHER, metric: 'log' };
+/** A tool server asks: it introspects, or asks for an approval instead. */
+export const ASKED: Route = { ...OAUTH, bucket: 'introspection', work: 'introspection', takesForm: true };
+/** A program registers itself. */
+export const REGISTERED: Route = { ...OAUTH, event: 'authorization.denied' };
 const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };
 const AUDIT: Route = { ...ADMIN, work: 'other', metric: 'audit' };
 const LOGOUT: Route = {
@@ -107,6 +137,9 @@ const LOGOUT: Route = {
   bucket: 'logout',
   work: 'revoking',
   metric: 'backchannel_logout',
+};
+const receiver = (name: 'scim' | 'events', event: DenialEvent): Route => {
+  return { ...OTHER, surface: name, event, bucket: name, work: 'revoking', metric: name };
 };
 
 /** A proof reads and hashes a page of the ledger. The first proof of a checkpoint hashes all its records. */
@@ -134,38 +167,49 @@ function meRoute(path: string): Route {
   return PROOF_PATH.test(path) ? ME_PROOF : ME_RECORDS;
 }
 
-/** Routes by exact path. Like the router, this table compares a path as it was sent, without decoding it. */
-const EXACT: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/oauth2/token', { ...OAUTH, work: 'token', metric: 'token', takesForm: true }],
-  [
-    '/oauth2/introspect',
-    { ...OAUTH, bucket: 'introspection', work: 'introspection', metric: 'introspection', takesForm: true },
-  ],
-  ['/oauth2/revoke', { ...OAUTH, work: 'revoking', metric: 'revocation', takesForm: true }],
-  ['/backchannel-logout', { ...LOGOUT, takesForm: true }],
-  ['/healthz', HEALTH],
-  ['/readyz', HEALTH],
-]);
+const AUTHORIZE_PATH = '/oauth2/authorize';
+/** A person's page and answer. */
+const AUTHORIZE: Route = {
+  ...OTHER,
+  surface: 'authorize',
+  event: 'authorization.denied',
+  metric: 'authorize',
+  takesForm: true,
+};
+/** These wait for the identity provider, as sign-ins at `/me` do. */
+const AUTHORIZE_SIGN_IN: Route = { ...AUTHORIZE, work: 'sign_in' };
+const AUTHORIZE_SIGN_IN_PATHS: ReadonlySet<string> = new Set([AUTHORIZE_PATH, `${AUTHORIZE_PATH}/callback`]);
 
-/** Routes by the first segment of the path. */
-const BELOW: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/oauth2', OAUTH],
-  ['/backchannel-logout', LOGOUT],
-  ['/scim', { ...OTHER, surface: 'scim', event: 'scim.denied', bucket: 'scim', work: 'revoking', metric: 'scim' }],
-  [
-    '/events',
-    { ...OTHER, surface: 'events', event: 'ssf.denied', bucket: 'events', work: 'revoking', metric: 'events' },
-  ],
-  ['/admin', ADMIN],
-  ['/audit', AUDIT],
-  ['/.well-known', KEYS],
-  ['/agents', KEYS],
-]);
+/** With `Service:Authorize:ClientId`. */
+export const AUTHORIZE_ROW = {
+  path: AUTHORIZE_PATH,
+  route: (path: string) => (AUTHORIZE_SIGN_IN_PATHS.has(path.replace(/\/$/, '')) ? AUTHORIZE_SIGN_IN : AUTHORIZE),
+};
 
-/** The first segment of every path of the service. */
-const firstSegments: ReadonlySet<string> = new Set(
-  [...EXACT.keys(), ...BELOW.keys()].map((path) => path.split('/', 2)[1] ?? ''),
-);
+/** With `Service:Me`. */
+export const ME_ROW = { path: ME_PATH, route: meRoute };
+
+/** The paths of every instance. */
+const ROWS: readonly PathRow[] = [
+  { path: '/oauth2/token', isExact: true, route: { ...OAUTH, work: 'token', metric: 'token', takesForm: true } },
+  { path: '/oauth2/introspect', isExact: true, route: { ...ASKED, metric: 'introspection' } },
+  {
+    path: '/oauth2/revoke',
+    isExact: true,
+    route: { ...OAUTH, work: 'revoking', metric: 'revocation', takesForm: true },
+  },
+  { path: '/oauth2', route: OAUTH },
+  { path: '/backchannel-logout', isExact: true, route: { ...LOGOUT, takesForm: true } },
+  { path: '/backchannel-logout', route: LOGOUT },
+  { path: '/scim', route: receiver('scim', 'scim.denied') },
+  { path: '/events', route: receiver('events', 'ssf.denied') },
+  { path: '/admin', route: ADMIN },
+  { path: '/audit', route: (path) => (PROOF_PATH.test(path) ? PROOF : AUDIT) },
+  { path: '/.well-known', route: KEYS },
+  { path: '/agents', route: KEYS },
+  { path: '/healthz', isExact: true, route: HEALTH },
+  { path: '/readyz', isExact: true, route: HEALTH },
+];
 
 /** RFC 8414 §3.1 puts the issuer's path after these well-known paths. */
 const METADATA = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
@@ -183,9 +227,10 @@ export function issuerPath(issuer: string): string {
  * every advertised URL works whether or not a proxy strips the path. It is removed before metrics, admission and routing,
  * so that all of them see the same path.
  */
-export function withoutIssuerPath(issuer: string, optional: OptionalPaths = {}): WithoutIssuerPath {
+export function withoutIssuerPath(issuer: string, optional: readonly PathRow[] = []): WithoutIssuerPath {
   const prefix = issuerPath(issuer);
   if (prefix === '') return (target) => target;
+  const firstSegments = new Set([...ROWS, ...optional].map(({ path }) => path.split('/', 2)[1]));
   const inserted = new Map(METADATA.map((path) => [`${path}${prefix}`, path]));
   return (target) => {
     const path = pathOf(target);
@@ -193,12 +238,6 @@ export function withoutIssuerPath(issuer: string, optional: OptionalPaths = {}):
     if (metadata !== undefined) return `${metadata}${target.slice(path.length)}`;
     // An issuer's path may equal a segment of this service: with `/oauth2`, `/oauth2/token` stays as it is.
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
-    const segment = rest?.split('/', 2)[1] ?? '';
-    const isOptional =
-      (optional.statusLists && `/${segment}` === STATUS_LIST_PATH) ||
-      (optional.me && `/${segment}` === ME_PATH) ||
-      (optional.log && `/${segment}` === LOG_PATH);
-    const isOurs = firstSegments.has(segment) || isOptional;
-    return isOurs ? target.slice(prefix.length) : target;
+    return firstSegments.has(rest?.split('/', 2)[1]) ? target.slice(prefix.length) : target;
   };
 }

@@ -42,19 +42,25 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   const [{ host, protocol }] = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
-  /** Logs a line when the document is first read, and when its issuer has changed. */
-  function warnOfIssuer({ issuer, accessTokenIssuer = issuer }: ProviderDescription): void {
+  /** Logs a line when the document is first read, and when an issuer has changed, if the issuer needs attention. */
+  function remarkOnIssuer({ issuer, accessTokenIssuer = issuer }: ProviderDescription): void {
     const known = held?.description;
     if (known?.issuer === issuer && (known.accessTokenIssuer ?? issuer) === accessTokenIssuer) return;
     const fault = issuerFault(issuer) ?? issuerFault(accessTokenIssuer);
-    if (fault === undefined) return;
-    log.warn(`The ${owner}'s metadata names an issuer that no token can have.`, { host, fault });
+    if (fault !== undefined)
+      log.warn(`The ${owner}'s metadata names an issuer that no token can have.`, { host, fault });
+    else if (accessTokenIssuer !== (known?.accessTokenIssuer ?? issuer)) {
+      log.info(`Access tokens of the ${owner} must have this issuer, by its metadata.`, {
+        host,
+        issuer: accessTokenIssuer,
+      });
+    }
   }
 
   async function readAndKeep(trace: Trace | undefined): Promise<void> {
     const answer = await readMetadata(location, network, trace);
     if (!('problem' in answer)) {
-      warnOfIssuer(answer.description);
+      remarkOnIssuer(answer.description);
       held = answer;
       lastProblem = undefined;
       retryAfter = undefined;

@@ -1,71 +1,35 @@
 /**
- * The sign-in of people at the page `/me`, and of operators at the console: authorization code with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636).
- * `openid-client` builds and checks the messages.
+ * The sign-in of people at the page `/me` and at `/oauth2/authorize`, and of operators at the console: authorization code with PKCE
+ * (OpenID Connect Core 1.0 §3.1, RFC 7636).
+ * `openid-client` builds and checks the messages: authorization-request.ts has the request, sign-in-client.ts the client,
+ * through-network.ts the way to the provider, sign-in-faults.ts the reasons of failures.
  */
 
-import {
-  AuthorizationResponseError,
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  buildEndSessionUrl,
-  type ClientAuth,
-  ClientSecretPost,
-  Configuration,
-  type CustomFetch,
-  calculatePKCECodeChallenge,
-  customFetch,
-  ResponseBodyError,
-  type ServerMetadata,
-} from 'openid-client';
+import { authorizationCodeGrant, buildEndSessionUrl, customFetch } from 'openid-client';
 import type {
   ProviderMetadata,
   SignIn,
   SignInAttempt,
-  SignInDenial,
   SignInOutcome,
 } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
-import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
+import type { Network } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { Secret } from '../../domain/secret.ts';
+import { pushesRequest } from '../../domain/sessions/provider-demands.ts';
 import { isSignInRecent, usableSignInTime } from '../../domain/sessions/sign-in-age.ts';
+import type { SignInDenial } from '../../domain/sign-in-denial.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
 import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
-import {
-  isJsonObject,
-  isTextList,
-  type JsonObject,
-  member,
-  parseStrictJson,
-  textMember,
-} from '../../domain/tokens/strict-json.ts';
+import { type JsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { authorizationAddress } from './authorization-request.ts';
 import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
-import { repeatsAny } from './error-code.ts';
-import { sendAgainIfCut } from './send-again-if-cut.ts';
-import type { AssertionAudience } from './service-token.ts';
-import { CODE_ERRORS, secretsIn, TOKEN_REQUEST } from './token-endpoint.ts';
-
-export interface SignInClient {
-  readonly clientId: string;
-  /** `undefined` for `private_key_jwt`. */
-  readonly clientSecret: Secret | undefined;
-  readonly assertionAudience: AssertionAudience;
-  readonly redirectUri: string;
-  /** Where the provider sends the browser back after a sign-out. */
-  readonly signedOutUri: string;
-  /** `Service:UpstreamIdp:SponsorKeyClaim`. */
-  readonly sponsorKeyClaim: string;
-  /** More claims that the ID token should have. The scope of a claim's name is asked for, if the provider has one. */
-  readonly moreClaims?: readonly string[];
-  /**
-   * Seconds: the `max_age` of a sign-in without a maximum age. Without the parameter a provider may leave out `auth_time`
-   * (OpenID Connect Core 1.0 §3.1.2.1). `undefined` if nothing depends on that.
-   */
-  readonly longestSignIn?: number;
-}
+import { lacksProof } from './missing-proof.ts';
+import { type Assertion, configurationOf, type SignInClient } from './sign-in-client.ts';
+import { explainFailure, type Why } from './sign-in-faults.ts';
+import { PUSHED_REQUEST, TOKENS, throughNetwork } from './through-network.ts';
 
 interface SignInParts {
   readonly metadata: Pick<ProviderMetadata, 'document' | 'cachedDocument' | 'isPlain'>;
@@ -73,79 +37,82 @@ interface SignInParts {
   readonly network: Network;
   readonly clock: Clock;
   readonly log: Log;
-  readonly assertion: (clientId: string, audience: string) => Promise<string>;
+  readonly assertion: Assertion;
 }
 
 export function signIn(client: SignInClient, parts: SignInParts): SignIn {
-  const { metadata, log } = parts;
-  const issuerOf = (document: JsonObject) => textMember(document, 'issuer') ?? '';
+  const { metadata, log, network } = parts;
   const maybePlain = (document: JsonObject) => acceptsPlain(document, metadata.isPlain);
 
-  /** `undefined` if the metadata is unavailable, or does not say where people sign in. */
-  async function configured(trace: Trace | undefined) {
+  /**
+   * A reason instead, if the metadata is unavailable, or does not say where people sign in.
+   *
+   * @param begins whether the request of a sign-in follows, which may have an endpoint of its own
+   */
+  async function configured(trace: Trace | undefined, { begins = false } = {}) {
     const document = await metadata.document(trace);
-    if (document === undefined) return undefined;
-    const issuer = issuerOf(document);
-    const [missing] = unusableEndpoints(document, metadata.isPlain);
+    if (document === undefined) return { unusable: 'provider_unavailable' } as const;
+    const pushes = begins && pushesRequest(document, client.pushedAuthorization);
+    const [missing] = unusableEndpoints(document, metadata.isPlain, pushes);
     if (missing !== undefined) {
       log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
-      return undefined;
+      return { unusable: 'provider_unreadable' } as const;
     }
-    const server = { ...document, issuer } as ServerMetadata;
-    const auth = clientAuthentication(client, document, parts.assertion);
-    const configuration = new Configuration(server, client.clientId, {}, auth);
-    // Only a test's or a developer's provider has no TLS.
-    if (maybePlain(document)) allowInsecureRequests(configuration);
-    return { configuration, issuer, document };
+    const configuration = configurationOf(client, document, metadata.isPlain, parts.assertion);
+    return { configuration, issuer: textMember(document, 'issuer') ?? '', document };
+  }
+
+  function refuse(reason: SignInDenial, why: Why, trace: Trace | undefined) {
+    log.warn('A sign-in was refused.', { ...traceFields(trace), reason, ...why });
+    return { kind: 'refused', reason } as const;
   }
 
   return {
-    async begin({ state, nonce, codeVerifier, maxAge }, trace) {
-      const provider = await configured(trace);
-      if (provider === undefined) return undefined;
-      const { configuration, document } = provider;
-      const askedAge = maxAge ?? client.longestSignIn;
-      return buildAuthorizationUrl(configuration, {
-        redirect_uri: client.redirectUri,
-        scope: scopeFor(client, document),
-        state,
-        nonce,
-        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
-        code_challenge_method: 'S256',
-        ...(askedAge === undefined ? {} : { max_age: String(askedAge) }),
-      }).href;
+    async begin(attempt, trace) {
+      const provider = await configured(trace, { begins: true });
+      if ('unusable' in provider) return { kind: 'refused', reason: provider.unusable };
+      const request = throughNetwork(network, PUSHED_REQUEST, trace);
+      try {
+        return { kind: 'begun', address: await authorizationAddress(client, provider, attempt, request) };
+      } catch (error) {
+        // Before a request is sent, an error is a fault of this program.
+        if (request.answer() === undefined && request.failure() === undefined) throw error;
+        const { reason, why } = explainFailure(error, request, client, provider.document);
+        return refuse(reason, { ...why, fault: 'pushed_request' }, trace);
+      }
     },
 
     async finish(attempt, query, trace) {
-      const refused = (reason: SignInDenial, why: Why): SignInOutcome => {
-        log.warn('A sign-in was refused.', { ...traceFields(trace), reason, ...why });
-        return { kind: 'refused', reason };
-      };
+      const refused = (reason: SignInDenial, why: Why): SignInOutcome => refuse(reason, why, trace);
       // First: an answer to another sign-in says nothing about this one, not even that it failed.
       const states = new URLSearchParams(query).getAll('state');
       if (states.length !== 1 || states[0] !== attempt.state) return refused('sign_in_superseded', { fault: 'state' });
       const provider = await configured(trace);
-      if (provider === undefined) return refused('provider_unavailable', { fault: 'metadata' });
-      const { configuration, issuer } = provider;
-      const exchange = fetchThrough(parts.network, trace);
+      if ('unusable' in provider) return refused(provider.unusable, { fault: 'metadata' });
+      const { configuration, issuer, document } = provider;
+      const exchange = throughNetwork(network, TOKENS, trace);
       configuration[customFetch] = exchange.fetch;
+      const callback = new URL(`${client.redirectUri}${query}`);
+      const checks = { expectedState: attempt.state, pkceCodeVerifier: attempt.codeVerifier };
       try {
-        const checks = { expectedState: attempt.state, pkceCodeVerifier: attempt.codeVerifier };
-        await authorizationCodeGrant(configuration, new URL(`${client.redirectUri}${query}`), checks);
+        await authorizationCodeGrant(configuration, callback, checks, forTokenEndpoint(client));
       } catch (error) {
-        const status = exchange.status();
-        const sent = [client.clientSecret?.reveal() ?? '', ...exchange.secrets()];
-        const said = wordOf(error, 'error');
-        const shown = said === undefined || repeatsAny(said, sent) ? undefined : said;
-        return refused(reasonOf(error, status), { code: wordOf(error, 'code'), error: shown, status });
+        const { reason, why } = explainFailure(error, exchange, client, document);
+        const again = throughNetwork(network, TOKENS, trace);
+        const isDemanded =
+          reason === 'sign_in_code_refused' && (await lacksProof({ configuration, document }, callback, checks, again));
+        return refused(isDemanded ? 'sign_in_dpop_demanded' : reason, why);
       }
       const idToken = exchange.idToken();
       if (idToken === undefined) return refused('provider_unreadable', { fault: 'no_id_token' });
       const verdict = await judgeIdToken(client, parts, { issuer, idToken, attempt }, trace);
-      return verdict.kind === 'refused' ? refused(verdict.reason, { fault: verdict.fault }) : verdict;
+      if (verdict.kind === 'refused') return refused(verdict.reason, { fault: verdict.fault });
+      const accessToken = client.keepsAccessToken ? exchange.accessToken() : undefined;
+      return { ...verdict, accessToken: accessToken === undefined ? undefined : new Secret(accessToken) };
     },
 
     async offersSignOut() {
+      if (client.signedOutUri === undefined) return false;
       const document = metadata.cachedDocument();
       // For the next page.
       if (document === undefined) void metadata.document();
@@ -153,8 +120,9 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     },
 
     async signOutAddress(idToken, trace) {
+      if (client.signedOutUri === undefined) return undefined;
       const provider = await configured(trace);
-      if (provider === undefined) return undefined;
+      if ('unusable' in provider) return undefined;
       const { configuration, document } = provider;
       if (!isEndpoint(document, 'end_session_endpoint', maybePlain(document))) return undefined;
       // No `state`: the page after the sign-out says the same to everybody, and changes nothing.
@@ -166,20 +134,14 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   };
 }
 
-/** Fields of a refusal's log line, in addition to its reason. */
-interface Why {
-  /** The first check that failed. */
-  readonly fault?: string;
-  /** The library's code. */
-  readonly code?: string | undefined;
-  /** The provider's own error code. */
-  readonly error?: string | undefined;
-  /** The status of the token endpoint. */
-  readonly status?: number | undefined;
+/** RFC 8707 §2.2: without it, some providers issue an access token for their own userinfo endpoint. */
+function forTokenEndpoint({ providerParameters }: SignInClient): Record<string, string> {
+  const resource = providerParameters?.resource;
+  return resource === undefined ? {} : { resource };
 }
 
 type Verdict =
-  | Extract<SignInOutcome, { readonly kind: 'signed_in' }>
+  | Omit<Extract<SignInOutcome, { readonly kind: 'signed_in' }>, 'accessToken'>
   | { readonly kind: 'refused'; readonly reason: SignInDenial; readonly fault: string };
 
 /** These say whom the token is about. It is the provider's own, for this client. */
@@ -232,126 +194,4 @@ async function judgeIdToken(
   }
   const person = { subject, sponsorKey, sessionId, authenticatedAt };
   return { kind: 'signed_in', person, issuedAt, issuer, claims: json, idToken: new Secret(idToken) };
-}
-
-/**
- * The claims of a person other than `sub` may need a scope (OpenID Connect Core 1.0 §5.4). A provider lists these scopes if
- * it has them (Discovery 1.0 §3), and may refuse one that it does not list.
- */
-function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: JsonObject): string {
-  const isPlain = [sponsorKeyClaim, ...moreClaims].every((claim) => claim === 'sub');
-  const offered = member(document, 'scopes_supported');
-  const ofPerson = isPlain
-    ? []
-    : ['profile', 'email'].filter((scope) => !isTextList(offered) || offered.includes(scope));
-  const more = moreClaims.filter((claim) => isTextList(offered) && offered.includes(claim));
-  return [...new Set(['openid', ...ofPerson, ...more])].join(' ');
-}
-
-export function clientAuthentication(
-  { clientSecret, clientId, assertionAudience }: Omit<SignInClient, 'redirectUri' | 'signedOutUri' | 'sponsorKeyClaim'>,
-  document: JsonObject,
-  assertion: SignInParts['assertion'],
-): ClientAuth {
-  if (clientSecret !== undefined) {
-    // Without the member, providers accept `client_secret_basic` only (OpenID Connect Discovery 1.0 §3).
-    const methods = member(document, 'token_endpoint_auth_methods_supported');
-    const isPost = isTextList(methods) && methods.includes('client_secret_post');
-    return isPost ? ClientSecretPost(clientSecret.reveal()) : clientSecretBasic(clientId, clientSecret);
-  }
-  // RFC 7523 §2.2. The library awaits the function.
-  return async (server, _client, body) => {
-    body.set('client_id', clientId);
-    body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
-    const audience = assertionAudience === 'issuer' ? server.issuer : (server.token_endpoint ?? server.issuer);
-    body.set('client_assertion', await assertion(clientId, audience));
-  };
-}
-
-/**
- * RFC 6749 §2.3.1. The library's own method also encodes characters that need no encoding, and some providers do not
- * decode: they would take `mandate%2Dpage` for the client's name.
- */
-function clientSecretBasic(clientId: string, clientSecret: Secret): ClientAuth {
-  const credentials = `${encodeReserved(clientId)}:${encodeReserved(clientSecret.reveal())}`;
-  return (_server, _client, _body, headers) => {
-    headers.set('authorization', `Basic ${btoa(credentials)}`);
-  };
-}
-
-/** Encodes all characters but the unreserved ones (RFC 3986 §2.3), which `encodeURIComponent` leaves with five others. */
-function encodeReserved(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-/**
- * Sends the library's requests as all others of this service: with its limits, certificates and proxy. The library gets
- * what it needs of the answer. It would refuse an ID token for a claim that is null, or for an algorithm that the metadata
- * does not list; `judgeIdToken` checks the token.
- */
-function fetchThrough(network: Network, trace: Trace | undefined) {
-  let status: number | undefined;
-  let idToken: string | undefined;
-  let secrets: readonly string[] = [];
-  const fetch: CustomFetch = async (url, options) => {
-    secrets = secretsIn(new Headers(options.headers), new URLSearchParams(String(options.body)));
-    // A provider that did see the first request refuses the repeated one: its code and its assertion are spent.
-    const answer = await sendAgainIfCut(network, () => ({
-      method: 'POST',
-      url,
-      headers: options.headers,
-      body: String(options.body),
-      ...TOKEN_REQUEST,
-      trace,
-      purpose: 'sign_in',
-    }));
-    status = isDocument(answer.status) ? 200 : answer.status;
-    const document = parseStrictJson(answer.body);
-    if (!isJsonObject(document)) return new Response(null, { status, headers: JSON_TYPE });
-    idToken = textMember(document, 'id_token');
-    const read = Object.fromEntries(READ_MEMBERS.map((name) => [name, member(document, name) ?? undefined]));
-    return new Response(JSON.stringify(read), { status, headers: JSON_TYPE });
-  };
-  return { fetch, status: () => status, idToken: () => idToken, secrets: () => secrets };
-}
-
-const READ_MEMBERS = ['access_token', 'token_type', 'error'] as const;
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-/** Errors of the provider that pass (OpenID Connect Core 1.0 §3.1.2.6, RFC 6749 §4.1.2.1). */
-const PASSING = ['temporarily_unavailable', 'server_error'];
-/** The provider was not to ask the person, or did not (OpenID Connect Core 1.0 §3.1.2.6). */
-const UNASKED = ['login_required', 'interaction_required', 'account_selection_required', 'consent_required'];
-
-/** @param status of the token endpoint. `undefined` if it sent no answer */
-function reasonOf(error: unknown, status: number | undefined): SignInDenial {
-  if (error instanceof AuthorizationResponseError) {
-    if (PASSING.includes(error.error)) return 'provider_unavailable';
-    if (UNASKED.includes(error.error)) return 'login_required';
-    return error.error === 'access_denied' ? 'sign_in_cancelled' : 'client_refused';
-  }
-  const failure = error instanceof Error ? error.cause : undefined;
-  if (failure instanceof NetworkFailure) {
-    const isBusy = !failure.answered || isPassing(failure.status);
-    return isBusy ? 'provider_unavailable' : 'provider_unreadable';
-  }
-  // Nothing was sent: the library refused the return address.
-  if (status === undefined) return 'sign_in_answer_refused';
-  if (isPassing(status)) return 'provider_unavailable';
-  if (error instanceof ResponseBodyError) {
-    if (PASSING.includes(error.error)) return 'provider_unavailable';
-    return CODE_ERRORS.includes(error.error) ? 'sign_in_code_refused' : 'client_refused';
-  }
-  // A provider may refuse a client without a word.
-  return status === 401 || status === 403 ? 'client_refused' : 'provider_unreadable';
-}
-
-function isPassing(status: number | undefined): boolean {
-  return status === 429 || (status ?? 0) >= 500;
-}
-
-/** A code of OAuth or of the library. Other text of the provider is not logged. */
-function wordOf(error: unknown, name: 'code' | 'error'): string | undefined {
-  const value = error instanceof Error ? (error as Error & Record<string, unknown>)[name] : undefined;
-  return typeof value === 'string' && /^[A-Za-z0-9_]{1,64}$/.test(value) ? value : undefined;
 }

@@ -5,7 +5,7 @@ import type { AgentKeys } from '../../application/ports/keys.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
-import type { Agent } from '../../domain/agents/agent.ts';
+import type { Agent, AgentKeySource } from '../../domain/agents/agent.ts';
 import { AGENT_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { inspectKey, type Jwk, type JwkSet, type UsableKey } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
@@ -45,6 +45,7 @@ export interface FetchedAgentKeys extends Pick<AgentKeys, 'isUsable'> {
 export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): FetchedAgentKeys {
   const inline = new LRUCache<string, Promise<KeyRing>>(atMost(MAX_AGENTS));
   const remote = new LRUCache<string, FetchedKeys<Fetched>>(atMost(MAX_AGENTS));
+  const described = new WeakMap<JwkSet, Promise<KeyRing>>();
   const addresses = new LRUCache<string, KeyAddress>(atMost(MAX_AGENTS));
 
   /** Keys in a registration are imported once for each revision. */
@@ -54,6 +55,14 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
     if (known !== undefined) return known;
     const ring = importKeys(jwks.keys.flatMap(judged));
     inline.set(name, ring);
+    return ring;
+  }
+
+  /** Keys in a client's document are imported once for each time that the document was fetched. */
+  function ringOf(agent: Agent, keys: AgentKeySource & { readonly kind: 'inline' }): Promise<KeyRing> {
+    if (keys === agent.keys) return importedOnce(agent, keys.jwks);
+    const ring = described.get(keys.jwks) ?? importKeys(keys.jwks.keys.flatMap(judged));
+    described.set(keys.jwks, ring);
     return ring;
   }
 
@@ -84,12 +93,14 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
 
   const verifying =
     (among: KeyWaits): AgentKeys['verify'] =>
-    async (agent, assertion, trace, permit) => {
+    async (agent, assertion, trace, permit, published) => {
       const { algorithms } = AGENT_KEY_RULES;
+      const keys = published ?? agent.keys;
+      if (keys.kind === 'none') return { kind: 'no_registered_keys' };
       const { kind } =
-        agent.keys.kind === 'inline'
-          ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
-          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace, {
+        keys.kind === 'inline'
+          ? await verifyWithRing(await ringOf(agent, keys), assertion, algorithms)
+          : await verifyWithPublished(fetchedFrom(keys.uri, agent.agentId), assertion, algorithms, trace, {
               among,
               permit,
             });

@@ -1,8 +1,13 @@
 /** The operator's switches of a running service, over its admin API: the commands `stop`, `block`, `unblock`, `agent disable`. */
 
-import { AdminApiFailure, type EmergencySwitches, type StopTarget } from '../../application/ports/admin-api.ts';
+import {
+  AdminApiFailure,
+  type EmergencySwitches,
+  type StopTarget,
+  type TargetLook,
+} from '../../application/ports/admin-api.ts';
 import type { AgentId, SponsorKey } from '../../domain/identifiers.ts';
-import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { isJsonObject, type JsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import { type AdminAccess, type Ask, adminApi, type ReadAnswer, readProblem, unexpected } from './admin-api.ts';
 import { readAgent } from './registration-json.ts';
 
@@ -11,7 +16,7 @@ const TIMEOUT_MS = 90_000;
 /** Each may last as long as the one before: an operator should hear of the failure within minutes. */
 const MAX_ATTEMPTS = 5;
 /** After a change that has been made, an operator does not wait for a busy service to say more. */
-const READING = { maxAttempts: 1 };
+const READING: { readonly maxAttempts: number; readonly timeoutMs?: number } = { maxAttempts: 1 };
 /** So few agents in a page, because a registration may be long. */
 const AGENTS_IN_PAGE = 50;
 const MAX_PAGES = 40;
@@ -59,6 +64,10 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
       return 'disabled';
     },
 
+    look: (target) => look(ask, target),
+
+    hasEndedTasks: (target) => hasEndedTasks(ask, target),
+
     async longestTokenTtl(agentId) {
       if (agentId !== undefined) {
         const answer = await ask('GET', agent(agentId), READING);
@@ -83,6 +92,47 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
       return undefined;
     },
   };
+}
+
+async function hasEndedTasks(ask: Ask, target: StopTarget, reading: typeof READING = READING): Promise<boolean> {
+  for (const state of ['revoked', 'expired']) {
+    const { status, body } = await ask('GET', `/admin/tasks?limit=1&state=${state}${filterOf(target)}`, reading);
+    const tasks = member(body, 'tasks');
+    // An answer that is not understood counts as a task: the operator then hears more, not less.
+    if (status !== 200 || !Array.isArray(tasks) || tasks.length > 0) return true;
+  }
+  return false;
+}
+
+/** Before a change, which must not wait for a slow service. */
+const LOOKING = { maxAttempts: 1, timeoutMs: 3000, maxBytes: MAX_PAGE_BYTES };
+const LIVE_IN_PAGE = 1000;
+
+async function look(ask: Ask, target: StopTarget): Promise<TargetLook> {
+  const unknown = { live: undefined, peopleInstead: undefined };
+  try {
+    const path = `/admin/tasks?state=live&limit=${LIVE_IN_PAGE}`;
+    const { status, body } = await ask('GET', `${path}${filterOf(target)}`, LOOKING);
+    const tasks = member(body, 'tasks');
+    if (status !== 200 || !Array.isArray(tasks)) return unknown;
+    const live = { tasks: tasks.length, hasMore: typeof member(body, 'next_cursor') === 'string' };
+    if (target.kind !== 'person' || live.tasks > 0 || live.hasMore) return { live, peopleInstead: undefined };
+    const block = await ask('GET', `/admin/sponsors/${encodeURIComponent(target.sponsorKey)}`, LOOKING);
+    if (block.status !== 404 || (await hasEndedTasks(ask, target, LOOKING))) return { live, peopleInstead: undefined };
+    const others = await ask('GET', path, LOOKING);
+    const blocks = await ask('GET', '/admin/sponsors?limit=1000', LOOKING);
+    const people = [...keysIn(others.body, 'tasks'), ...keysIn(blocks.body, 'sponsors')];
+    return { live, peopleInstead: [...new Set(people)] };
+  } catch (error) {
+    if (error instanceof AdminApiFailure) return unknown;
+    throw error;
+  }
+}
+
+function keysIn(body: JsonObject, list: 'tasks' | 'sponsors'): readonly string[] {
+  const items = member(body, list);
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item) => (isJsonObject(item) ? (textMember(item, 'sponsor_key') ?? []) : []));
 }
 
 /** Asked after a lift. @throws AdminApiFailure that says that the lift was made */
@@ -112,6 +162,11 @@ function pathOf(target: StopTarget): string {
     case 'everything':
       return '/admin/tasks';
   }
+}
+
+function filterOf(target: StopTarget): string {
+  if (target.kind === 'agent') return `&agent_id=${target.agentId}`;
+  return target.kind === 'person' ? `&sponsor=${encodeURIComponent(target.sponsorKey)}` : '';
 }
 
 function agent(agentId: AgentId): string {

@@ -62,8 +62,12 @@ export function readAgent(agent: JsonObject): Registration | undefined {
     maxDelegationDepth,
     highRiskAudiences,
     keys,
-    // A server that does not know the names sends none.
+    // A server does not send the fields that it does not know.
     mayActNames: readMayActNames(field(agent, 'mayActNames')),
+    redirectUris: texts(agent, 'redirectUris'),
+    publicClient: field(agent, 'publicClient') === true,
+    clientIdDocument: text(agent, 'clientIdDocument'),
+    clientNames: texts(agent, 'clientNames'),
     enabled,
   };
 }
@@ -72,7 +76,9 @@ function readKeys(agent: JsonObject): AgentKeySource | undefined {
   const uri = field(agent, 'jwksUri');
   if (typeof uri === 'string') return { kind: 'remote', uri };
   const jwks = field(agent, 'jwks');
-  if (jwks === undefined || jwks === null) return undefined;
+  if (jwks === undefined) return undefined;
+  // A client of `/oauth2/authorize` may have no keys. Other settings may hide that it is one.
+  if (jwks === null) return { kind: 'none' };
   const verdict = checkJwkSet(jwks);
   // Stored keys may violate newer rules. They become an empty set, so that other keys replace them.
   return { kind: 'inline', jwks: verdict.kind === 'valid' ? verdict.jwks : { keys: [] } };

@@ -25,6 +25,7 @@ import {
   type StoredExport,
 } from '../../application/ports/exports.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
+import { utf8Reader } from '../../domain/tokens/strict-utf8.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /** The suffix of an export's file name until the export is verified. */
@@ -252,30 +253,27 @@ async function* readLines(location: string, bytes: Bytes): Lines {
   const gunzip = createGunzip({ chunkSize: CHUNK });
   // Errors reach the reader of the lines through `gunzip`.
   pipeline(bytes.chunks(), gunzip).catch(() => undefined);
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const read = utf8Reader();
+  const decode = (chunk?: Uint8Array): string => {
+    const text = read(chunk);
+    if (text === undefined) throw new ExportDamaged('not_utf8');
+    return text;
+  };
   let rest = '';
   try {
     for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
-      const lines = (rest + decode(decoder, chunk)).split('\n');
+      const lines = (rest + decode(chunk)).split('\n');
       rest = lines.pop() ?? '';
       if (rest.length > MAX_LINE_CHARACTERS) throw new ExportDamaged('line_too_long');
       yield lines;
     }
-    decode(decoder);
+    decode();
   } catch (error) {
     throw asDamaged(location, error);
   }
   if (rest !== '') throw new ExportDamaged('cut_off');
   // The decompressor ignores bytes after the compressed text.
   if (gunzip.bytesWritten !== size) throw new ExportDamaged('followed_by_more');
-}
-
-function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
-  try {
-    return decoder.decode(chunk, { stream: chunk !== undefined });
-  } catch (cause) {
-    throw new ExportDamaged('not_utf8', { cause });
-  }
 }
 
 /** The zlib error code for truncated text. Any other code means that the file is not gzip. */

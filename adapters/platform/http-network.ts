@@ -21,8 +21,10 @@ import {
   type Reach,
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
+import { readMarkedUtf8 } from '../../domain/tokens/strict-utf8.ts';
 import { formatTraceparent } from '../../domain/trace-context.ts';
 import { trimOws } from '../../domain/trim-ows.ts';
+import { freshnessOf } from './freshness.ts';
 import { userAgent } from './package-version.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 import { connectThrough, type ProxyOf, proxyFromEnvironment, TunnelAgent } from './tunnel.ts';
@@ -201,9 +203,18 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     }
     chunks.push(chunk);
   }
-  const body = decoded(Buffer.concat(chunks), status);
-  const { date, 'retry-after': retryAfter } = answer.headers;
-  return { status, body, date: readDate(date), retryAfter: readRetryAfter(retryAfter, date) };
+  // Some providers begin their JSON with a byte order mark, which a reader may ignore (RFC 8259 §8.1).
+  const body = readMarkedUtf8(Buffer.concat(chunks));
+  if (body === undefined) throw new NetworkFailure('The answer is not UTF-8.', { answered: true, status });
+  const { date, 'retry-after': retryAfter, 'content-type': contentType } = answer.headers;
+  return {
+    status,
+    body,
+    date: readDate(date),
+    retryAfter: readRetryAfter(retryAfter, date),
+    freshness: freshnessOf(answer.headers),
+    mediaType: contentType === undefined ? undefined : trimOws(contentType.split(';', 1)[0] ?? '').toLowerCase(),
+  };
 }
 
 /** An HTTP date is relative to the server's clock, if the server sent that. */
@@ -232,14 +243,6 @@ function compressionOf(header: string | undefined): string | undefined {
 function readDate(header: string | undefined): Instant | undefined {
   const millis = header === undefined ? Number.NaN : Date.parse(header);
   return Number.isNaN(millis) ? undefined : instantFromMillis(millis);
-}
-
-function decoded(bytes: Uint8Array, status: number): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new NetworkFailure('The answer is not UTF-8.', { cause, answered: true, status });
-  }
 }
 
 /** @param unanswered whether no byte of an answer has arrived */

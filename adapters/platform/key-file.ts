@@ -89,10 +89,20 @@ async function writeDurably(path: string, text: string, mode: number): Promise<v
   }
 }
 
-/** Returns the file's text, or `undefined` if there is no file. @throws KeyFileUnusable */
+/**
+ * Returns the text of a PEM file, or `undefined` if there is no file. Text before the key may be in any encoding: the key
+ * itself is ASCII (RFC 7468).
+ *
+ * @throws KeyFileUnusable
+ */
 export async function readKeyFile(path: string): Promise<string | undefined> {
+  return (await readSecretFile(path))?.toString();
+}
+
+/** Returns the file's bytes, or `undefined` if there is no file. @throws KeyFileUnusable */
+export async function readSecretFile(path: string): Promise<Buffer | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(path);
   } catch (cause) {
     const code = codeOf(cause);
     if (code === 'ENOENT') return undefined;

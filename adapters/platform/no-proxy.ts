@@ -6,8 +6,9 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { NetworkFailure } from '../../application/ports/network.ts';
 
-/** An entry that `proxy-from-env` matches: `*`, a host (captured) or the end of hosts, each with or without a port. */
-const KNOWN = /^(?:\*|\*?\.?([\w-]+(?:\.[\w-]+)*|\[[\da-f:.]+\]))(?::\d{1,5})?$/i;
+/** An entry that `proxy-from-env` matches: `*`, a host (captured) or the end of hosts, each with or without a port (captured). */
+const KNOWN = /^(?:\*|\*?\.?([\w-]+(?:\.[\w-]+)*|\[[\da-f:.]+\]))(?::(\d{1,5}))?$/i;
+const MAX_PORT = 65_535;
 const SUBNET = /^([\da-f:.]+)\/(\d{1,3})$/i;
 /** `192.168.*`, also with a star for each further part. */
 const STARRED = /^((?:\d{1,3}\.){1,3})\*(?:\.\*)*$/;
@@ -38,7 +39,8 @@ export function isInNoProxyRange({ hostname }: URL, noProxy: string): boolean {
 type Range = readonly [address: string, prefix: number, family: 'ipv4' | 'ipv6'];
 
 function rangeOf(entry: string): Range | undefined {
-  if (isIPv6(entry)) return [entry, 128, 'ipv6'];
+  // The host of a URL has no zone (RFC 3986 §3.2.2).
+  if (isIPv6(entry) && !entry.includes('%')) return [entry, 128, 'ipv6'];
   const [, subnet = '', size = ''] = SUBNET.exec(entry) ?? [];
   if (isIP(subnet) !== 0) {
     const prefix = Number(size);
@@ -56,7 +58,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 /** The host is compared as text, so it must have the form that a URL gives it. */
 function isKnown(entry: string): boolean {
   const found = KNOWN.exec(entry);
-  const host = found?.[1]?.toLowerCase();
-  if (found === null || host === undefined) return found !== null;
+  if (found === null || Number(found[2] ?? 0) > MAX_PORT) return false;
+  const host = found[1]?.toLowerCase();
+  if (host === undefined) return true;
   return URL.canParse(`https://${host}`) && new URL(`https://${host}`).hostname === host;
 }

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { readMarkedUtf8 } from '../../domain/tokens/strict-utf8.ts';
 
 export type SettingFiles =
   | { readonly kind: 'read'; readonly contents: readonly (readonly [name: string, content: SettingFile])[] }
@@ -13,8 +14,6 @@ type SettingFile = { readonly text: string } | { readonly text?: undefined; read
 
 /** The longest variable that Linux accepts. */
 const MAX_BYTES = 128 * 1024;
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Reads each file without the line break at its end. Hidden files are left out: Kubernetes has its own in such a folder. */
 export function readSettingFiles(folder: string): SettingFiles {
@@ -37,10 +36,9 @@ function read(path: string): SettingFile {
   // Docker creates a folder for a mount whose source does not exist.
   if (!found.isFile()) return { problem: 'is given as a folder or device' };
   if (found.size > MAX_BYTES) return { problem: `is given as a file of more than ${MAX_BYTES} bytes` };
-  const bytes = readFileSync(path);
-  try {
-    return { text: utf8.decode(bytes).replace(/\r?\n$/, '') };
-  } catch {
-    return { problem: 'is given as a file that is not UTF-8' };
-  }
+  // Some editors begin a file with a byte order mark.
+  const text = readMarkedUtf8(readFileSync(path));
+  return text === undefined
+    ? { problem: 'is given as a file that is not UTF-8' }
+    : { text: text.replace(/\r?\n$/, '') };
 }

@@ -4,13 +4,13 @@
  * no value, because it may be a secret. It names an unknown member only if the name is short.
  */
 
+import { isObject } from '../../domain/tokens/strict-json.ts';
+
 /** The problems of a value, each as a clause that begins with the name. Empty if the value is accepted. */
 export type Check = (value: unknown, name: string) => readonly string[];
 
 /** A check for each member of `Given`. An option without a check does not compile. */
 export type Checks<Given> = { readonly [Name in keyof Given]-?: Check };
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** A list of thousands of wrong entries must not make a message of megabytes. */
 const MAX_PROBLEMS = 20;
@@ -79,6 +79,10 @@ export function must(accepted: string, isAccepted: (value: unknown) => boolean):
   return (value, name) => (isAccepted(value) ? [] : [`${name} must ${accepted}`]);
 }
 
+export function oneOf(words: readonly unknown[]): Check {
+  return must(`be ${words.join(' or ')}`, (value) => words.includes(value));
+}
+
 /**
  * Accepts a text without a problem.
  *
@@ -106,10 +110,6 @@ export const anything: Check = () => [];
 /** Drops members that are `undefined`, so that their defaults apply. */
 export function withoutAbsent<Options extends object>(given: Options): Options {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Options;
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The name of a member in a problem. */

@@ -1,5 +1,7 @@
 /** Sends an HTTP request to the control plane, and reads its whole answer, within limits of time and size. */
 
+import { readMarkedUtf8 } from '../../domain/tokens/strict-utf8.ts';
+
 /** More than a set of dozens of keys, or the claims of the longest token (supplement "Client assertions"). */
 const MAX_BYTES = 64 * 1024;
 
@@ -64,5 +66,8 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
     if (length > maxBytes) throw new RangeError('The answer is too long.');
     chunks.push(chunk);
   }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  // A proxy in front of the control plane may add a byte order mark to its own pages.
+  const text = readMarkedUtf8(Buffer.concat(chunks));
+  if (text === undefined) throw new TypeError('The answer is not UTF-8.');
+  return text;
 }

@@ -52,7 +52,7 @@ export function signingKey({ algorithms, needsKeyId }: AcceptedKeys): Check {
   const forms = needsKeyId ? '{ jwk }, { pem, kid } or { alg, kid, sign }' : '{ pem }, { jwk } or { alg, sign }';
   return (value, name) => {
     // Without this check, the runtime's error for a key that is passed as a bare string would quote the key.
-    if (!isSigningKey(value)) return [`${name} must be ${forms}`];
+    if (!isSigningKey(value)) return [problemOf(value, name) ?? `${name} must be ${forms}`];
     if ('sign' in value) return signer(value, name);
     const problems = 'pem' in value ? pem(value, name) : jwk(value, name);
     if (problems.length > 0) return problems;
@@ -88,6 +88,16 @@ function isSigningKey(key: unknown): key is SigningKey {
   if (typeof key !== 'object' || key === null) return false;
   const { sign, pem, jwk } = key as Readonly<Record<string, unknown>>;
   return typeof sign === 'function' || typeof pem === 'string' || (typeof jwk === 'object' && jwk !== null);
+}
+
+/** The problem of a form that is told by its member; `undefined` if the value has none of the forms. */
+function problemOf(value: unknown, name: string): string | undefined {
+  const { sign, pem, jwk } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof jwk === 'string') return `${name}.jwk must be an object, and is a text: parse it with JSON.parse`;
+  if (pem instanceof Uint8Array)
+    return `${name}.pem must be a text, and holds bytes: read the file with the encoding utf8`;
+  if (pem !== undefined) return `${name}.pem must be a text`;
+  return sign === undefined ? undefined : `${name}.sign must be a function`;
 }
 
 function encode(value: object): string {

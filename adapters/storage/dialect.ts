@@ -6,7 +6,7 @@
 
 import { toMicrosecondText } from '../../domain/instant.ts';
 import type { BindInstant, Bound } from './rows/column.ts';
-import { type ColumnType, POSTGRES_TYPES, type Table } from './tables.ts';
+import { type ColumnType, columnsOf, POSTGRES_TYPES, type Table, typeOf } from './tables.ts';
 
 /** The values of a statement by their names. A name that its text does not have may be `undefined`. */
 export type Values = Readonly<Record<string, Bound | undefined>>;
@@ -15,7 +15,7 @@ export type Values = Readonly<Record<string, Bound | undefined>>;
 type Named = Readonly<Record<string, string>>;
 
 /** How an engine reads a page along one index. */
-export interface IndexRange {
+interface IndexRange {
   readonly conditions: readonly string[];
   readonly order: readonly string[];
 }
@@ -64,6 +64,8 @@ export interface Dialect {
   among(select: string): string;
   /** Ends a subquery that the planner must not turn into a join, for which it may read a whole table. */
   readonly noJoin: string;
+  /** Selects the texts of a JSON array. */
+  texts(json: string): string;
   /** Rows from a JSON array of objects with these columns, as a table of a query. */
   jsonRows(json: string, columns: Readonly<Record<string, ColumnType>>): string;
   /** Locks the rows of a select until the transaction ends. SQLite runs one transaction at a time. */
@@ -125,6 +127,7 @@ export const sqlite: Dialect = {
   },
   among: (select) => `in (${select})`,
   noJoin: '',
+  texts: (json) => `select value from json_each(${json})`,
   jsonRows(json, columns) {
     const found = Object.keys(columns).map((column) => `value ->> '${column}' as ${column}`);
     return `(select ${found.join(', ')} from json_each(${json}))`;
@@ -183,8 +186,9 @@ export const postgres: Dialect = {
   },
   minuteOf: (column) => `date_trunc('minute', ${column})`,
   // The rows of a fact come as JSON, which would change the form of instants and of other JSON.
-  select({ name, alias, columns: types }, columns, by, order, more) {
-    const asText = (column: string) => types[column] === 'instant' || types[column] === 'json';
+  select(table, columns, by, order, more) {
+    const { name, alias } = table;
+    const asText = (column: string) => ['instant', 'json'].includes(typeOf(table, column));
     const read = columns.map((column) => (asText(column) ? `${column}::text` : column));
     const found = [...read, ...(more === undefined ? [] : [more(alias)])].join(', ');
     const having = by.map((column) => `${alias}.${column} = :${column}`).join(' and ');
@@ -192,12 +196,11 @@ export const postgres: Dialect = {
     return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;
   },
   // In the JSON of the rows, the value of a JSON column is a text.
-  insert({ name, columns }, conflict) {
-    const names = Object.keys(columns).join(', ');
-    const values = Object.entries(columns).map(([column, type]) =>
-      type === 'json' ? `(${column} #>> '{}')::json` : column,
-    );
-    return `insert into ${name} (${names})
+  insert(table, conflict) {
+    const { name } = table;
+    const names = columnsOf(table);
+    const values = names.map((column) => (typeOf(table, column) === 'json' ? `(${column} #>> '{}')::json` : column));
+    return `insert into ${name} (${names.join(', ')})
     select ${values.join(', ')} from json_populate_recordset(null::${name}, :rows::json) ${conflict}`;
   },
   // Deletes by `ctid`: with keys the planner would join, and read the whole table for each batch. A concurrent logout may
@@ -209,6 +212,7 @@ export const postgres: Dialect = {
     )} and ${until} <= :until`,
   among: (select) => `= any (array(${select}))`,
   noJoin: 'offset 0',
+  texts: (json) => `select json_array_elements_text(${json}::json)`,
   jsonRows(json, columns) {
     const typed = Object.entries(columns).map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`);
     return `(select * from json_to_recordset(${json}::json) as q (${typed.join(', ')}))`;
@@ -225,7 +229,7 @@ function tuple(parts: readonly string[]): string {
 }
 
 /** A statement in the text of an engine, with the names of the values of its parameters. */
-export interface Compiled {
+interface Compiled {
   readonly text: string;
   readonly names: readonly string[];
 }

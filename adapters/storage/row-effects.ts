@@ -8,7 +8,8 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { agentRow } from './rows/agent-row.ts';
 import { approvalRow } from './rows/approval-row.ts';
-import { storable } from './rows/column.ts';
+import { authorizationRow, codeColumns } from './rows/authorization-row.ts';
+import { storable, storableOrNull } from './rows/column.ts';
 import { logKeyRow } from './rows/log-key-row.ts';
 import { provisionedUserRow } from './rows/provisioned-user-row.ts';
 import { sessionRow } from './rows/session-row.ts';
@@ -61,7 +62,7 @@ function withoutKey<In extends Table>(table: In): readonly (keyof In['columns'] 
   return columnsOf(table).filter((column) => !table.key.includes(column));
 }
 
-const { agents, approvals, provisioned_users: users, sessions } = tables;
+const { agents, approvals, authorizations, provisioned_users: users, sessions } = tables;
 const { sponsor_blocks: blocks, pending_unblocks, status_lists } = tables;
 
 export const rowEffects = {
@@ -108,6 +109,67 @@ export const rowEffects = {
     purpose: storable('purpose', words),
     salt,
   })),
+
+  rotate_grant: update(
+    tables.task_grants,
+    ['rotation_hash', 'previous_hash'],
+    ({ grantHash, current, previous = null }) => ({
+      grant_hash: grantHash,
+      rotation_hash: current,
+      previous_hash: previous,
+    }),
+  ),
+
+  insert_authorization: insert(authorizations, authorizationRow),
+  answer_authorization: update(
+    authorizations,
+    [
+      'state',
+      'answered_at',
+      'code_hash',
+      'code_expires_at',
+      'chosen_scope',
+      'task_ends_at',
+      'task_id',
+      'purpose',
+      'forget_at',
+    ],
+    ({ requestId, state, at, code, purpose, forgetAt }) => ({
+      request_id: requestId,
+      state,
+      answered_at: at,
+      ...codeColumns(code),
+      purpose: storableOrNull('purpose', purpose),
+      forget_at: forgetAt,
+    }),
+  ),
+  spend_authorization: update(
+    authorizations,
+    ['state', 'client_state', 'purpose', 'forget_at'],
+    ({ requestId, forgetAt = null }) => ({
+      request_id: requestId,
+      state: 'spent',
+      client_state: null,
+      purpose: null,
+      forget_at: forgetAt,
+    }),
+  ),
+  count_authorization_end: {
+    ...put(tables.authorization_ends, ({ of, first, reason, forgetAt }) => ({
+      kind: of.kind,
+      name: of.kind === 'agent' ? of.agentId : '',
+      ends: first,
+      reason,
+      forget_at: forgetAt,
+    })),
+    text: (dialect) =>
+      dialect.insert(
+        tables.authorization_ends,
+        `
+  on conflict (kind, name) do update set ends = authorization_ends.ends + 1, reason = excluded.reason,
+    forget_at = excluded.forget_at`,
+      ),
+  },
 
   put_block: put(blocks, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
     sponsor_key: storable('sponsor_key', sponsorKey),
@@ -172,7 +234,9 @@ export function storedRow<Of>({ table, row }: RowEffect<Of>, effect: Of, { insta
   const stored: Record<string, Values[string]> = { ...row(effect) };
   for (const column in stored) {
     const value = stored[column];
-    if (table.columns[column] === 'instant' && typeof value === 'number') stored[column] = instant(value as Instant);
+    // Not by `typeOf`, because every exchange comes here.
+    const isInstant = table.columns[column]?.startsWith('instant');
+    if (isInstant && typeof value === 'number') stored[column] = instant(value as Instant);
   }
   return stored;
 }

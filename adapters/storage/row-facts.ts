@@ -4,18 +4,26 @@
  */
 
 import type { About, Answer, FactName } from '../../application/decisions/fact.ts';
-import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
-import type { Instant } from '../../domain/instant.ts';
+import type { SponsorKey } from '../../domain/identifiers.ts';
 import { oldestFirst } from '../../domain/sponsors/block.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { type AgentRow, mayActNamesColumn, toAgent } from './rows/agent-row.ts';
 import { type RecordedApprovalRow, toApproval } from './rows/approval-row.ts';
+import {
+  type AuthorizationEndRow,
+  type AuthorizationRow,
+  IS_WAITING,
+  SELECT_ENDS,
+  toAuthorization,
+  toEnds,
+} from './rows/authorization-row.ts';
 import { type BlockRow, toBlock } from './rows/block-row.ts';
-import { readScope, storable } from './rows/column.ts';
+import { type ReadRow, readScope, storable } from './rows/column.ts';
 import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
+import type { ProvisionedUserRow } from './rows/provisioned-user-row.ts';
 import { recordsOfApproval } from './rows/recorded.ts';
-import { type TaskRow, type TermsRow, termsColumns, toTerms } from './rows/task-row.ts';
-import { type ColumnType, columnsOf, type Table, tables } from './tables.ts';
+import { type TaskRow, type TermsRow, termsColumns, toRotation, toTerms } from './rows/task-row.ts';
+import { type ColumnType, columnsOf, type Table, tables, typeOf } from './tables.ts';
 
 export interface RowFact<Name extends FactName = FactName> {
   /** The values of the text with their types. */
@@ -43,10 +51,10 @@ function rows<Name extends FactName, Row>(
   { by = table.key, order = [], more }: FurtherParts = {},
 ): RowFact<Name> {
   return {
-    keys: Object.fromEntries(by.map((column) => [column, table.columns[column] ?? 'text'])),
+    keys: Object.fromEntries(by.map((column) => [column, typeOf(table, column)])),
     text: (dialect) => dialect.select(table, columns, by, order, more && ((row) => more(dialect, row))),
     values,
-    instants: columns.filter((column) => table.columns[column] === 'instant'),
+    instants: columns.filter((column) => typeOf(table, column) === 'instant'),
     read,
   };
 }
@@ -108,6 +116,13 @@ export const rowFacts = {
     read: isThere,
   } satisfies RowFact<'agent_name_taken'>,
 
+  agent_document_taken: selected<'agent_document_taken', unknown>(
+    { agent_id: 'text', uri: 'text' },
+    'select 1 as found from agents a where a.client_id_document = :uri and a.agent_id <> :agent_id',
+    ({ agentId, uri }) => ({ agent_id: agentId, uri }),
+    isThere,
+  ),
+
   agent_has_tasks: selected<'agent_has_tasks', unknown>(
     { agent_id: 'text' },
     'select 1 as found from tasks t where t.agent_id = :agent_id limit 1',
@@ -115,12 +130,23 @@ export const rowFacts = {
     isThere,
   ),
 
-  blocks: rows<'blocks', BlockRow & { readonly stated_at: Instant }>(
+  blocks: rows<'blocks', BlockRow & ReadRow<typeof tables.sponsor_blocks>>(
     tables.sponsor_blocks,
     columnsOf(tables.sponsor_blocks),
     bySponsor,
     (found) => found.map((row) => ({ ...toBlock(row), statedAt: row.stated_at })).sort(oldestFirst),
     { by: ['sponsor_key'] },
+  ),
+
+  person_known: selected<'person_known', unknown>(
+    { sponsor_key: 'text' },
+    `select 1 as found
+      where exists (select 1 from sponsor_blocks b where b.sponsor_key = :sponsor_key)
+        or exists (select 1 from provisioned_users u where u.sponsor_key = :sponsor_key)
+        or exists (select 1 from tasks t where t.sponsor_key = :sponsor_key)
+        or exists (select 1 from authorizations z where z.sponsor_key = :sponsor_key and z.${IS_WAITING})`,
+    bySponsor,
+    isThere,
   ),
 
   assertion_spent: selected<'assertion_spent', unknown>(
@@ -138,7 +164,7 @@ export const rowFacts = {
     isThere,
   ),
 
-  logout: rows<'logout', { stated_at: Instant; forget_at: Instant }>(
+  logout: rows<'logout', ReadRow<typeof tables.logouts>>(
     tables.logouts,
     ['stated_at', 'forget_at'],
     ({ kind, name }) => ({ kind, name: storable('name', name) }),
@@ -174,12 +200,9 @@ export const rowFacts = {
     ([row]) => row && toTerms(row),
   ),
 
-  grant: rows<
-    'grant',
-    { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: Instant | null }
-  >(
+  grant: rows<'grant', ReadRow<typeof tables.task_grants> & Pick<TaskRow, 'task_id'>>(
     tables.task_grants,
-    ['task_id', 'scope', 'renewals', 'unrecorded', 'revoked_at'],
+    ['task_id', 'scope', 'renewals', 'unrecorded', 'revoked_at', 'rotation_hash', 'previous_hash'],
     (grantHash) => ({ grant_hash: grantHash }),
     ([row]) =>
       row && {
@@ -188,10 +211,11 @@ export const rowFacts = {
         renewals: row.renewals,
         unrecorded: row.unrecorded,
         revokedAt: row.revoked_at ?? undefined,
+        ...toRotation(row),
       },
   ),
 
-  grant_owner: selected<'grant_owner', { agent_id: AgentId; task_id: TaskId; sponsor_key: SponsorKey }>(
+  grant_owner: selected<'grant_owner', TaskRow>(
     { grant_hash: 'text' },
     `select t.agent_id, t.task_id, t.sponsor_key from task_grants g join tasks t using (task_id)
       where g.grant_hash = :grant_hash`,
@@ -243,9 +267,31 @@ export const rowFacts = {
         and sponsor_key = (select t.sponsor_key from tasks t where t.task_id = :task_id)`,
     values: ({ agentId, taskId }) => ({ agent_id: agentId, task_id: taskId }),
     instants: ['forget_at'],
-    read: ([row]: readonly { asked: number; is_refused: boolean | number; forget_at: Instant }[]) =>
+    read: ([row]: readonly ReadRow<typeof tables.asked_questions>[]) =>
       row && { asked: row.asked, isRefused: Boolean(row.is_refused), forgetAt: row.forget_at },
   } satisfies RowFact<'asked_questions'>,
+
+  authorization: rows<'authorization', AuthorizationRow>(
+    tables.authorizations,
+    columnsOf(tables.authorizations),
+    (requestId) => ({ request_id: requestId }),
+    ([row]) => row && toAuthorization(row),
+  ),
+
+  open_authorizations: selected<'open_authorizations', AuthorizationRow>(
+    { sponsor_key: 'text' },
+    `select z.request_id from authorizations z
+      where z.sponsor_key = :sponsor_key and z.${IS_WAITING} and z.state = 'open' order by z.request_id`,
+    bySponsor,
+    (found) => found.map((row) => row.request_id),
+  ),
+
+  authorization_ends: selected<'authorization_ends', AuthorizationEndRow>(
+    { agent_id: 'text' },
+    SELECT_ENDS,
+    (agentId) => ({ agent_id: agentId }),
+    toEnds,
+  ),
 
   signal_accepted: rows<'signal_accepted', object>(
     tables.accepted_signals,
@@ -254,14 +300,14 @@ export const rowFacts = {
     isThere,
   ),
 
-  user_revision: rows<'user_revision', { revision: number }>(
+  user_revision: rows<'user_revision', ProvisionedUserRow>(
     tables.provisioned_users,
     ['revision'],
     (userId) => ({ user_id: userId }),
     ([row]) => row?.revision,
   ),
 
-  user_named: rows<'user_named', { user_id: UserId }>(
+  user_named: rows<'user_named', ProvisionedUserRow>(
     tables.provisioned_users,
     ['user_id'],
     (name) => ({ user_name_key: storable('user_name_key', name) }),
@@ -277,7 +323,7 @@ export const rowFacts = {
     { by: ['use'], order: ['active_from', 'kid'] },
   ),
 
-  inactive_users: selected<'inactive_users', { user_id: UserId }>(
+  inactive_users: selected<'inactive_users', ProvisionedUserRow>(
     { sponsor_key: 'text' },
     'select user_id from provisioned_users u where u.sponsor_key = :sponsor_key and not u.active order by u.user_id',
     bySponsor,
@@ -292,7 +338,7 @@ export const rowFacts = {
     ([row]) => row ?? { users: 0, inactive: 0 },
   ),
 
-  pending_unblock: rows<'pending_unblock', { iss: string; sub: string; operator_key: string; forget_at: Instant }>(
+  pending_unblock: rows<'pending_unblock', ReadRow<typeof tables.pending_unblocks>>(
     tables.pending_unblocks,
     ['iss', 'sub', 'operator_key', 'forget_at'],
     bySponsor,

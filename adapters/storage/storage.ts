@@ -11,52 +11,30 @@
  * checkpoints, outbox and migrations.
  */
 
-import type { OperatorActs } from '../../application/ports/acts.ts';
-import type { Agents } from '../../application/ports/agents.ts';
-import type { ApprovalNotices, Approvals } from '../../application/ports/approvals.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
-import type { Sessions } from '../../application/ports/sessions.ts';
-import type { Sponsors } from '../../application/ports/sponsors.ts';
-import type { StatusLists } from '../../application/ports/status-lists.ts';
 import type {
   Backlog,
   DatabaseLine,
   RestoreOutcome,
   RestoreRequest,
+  SchemaStatus,
   Sweeping,
 } from '../../application/ports/storage.ts';
-import type { Tasks } from '../../application/ports/tasks.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
-import type { TransparencyLog } from '../../application/ports/transparency-log.ts';
-import type { ProvisionedUsers } from '../../application/ports/users.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { QueryPorts } from './queries/ports.ts';
 
-/**
- * `absent`: never migrated. `behind`: `mandate migrate` must run. `ahead`: migrated by a newer release, which older
- * replicas see during a rollout.
- */
-export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
-
-export interface Storage extends Decisions {
-  readonly agents: Agents;
-  readonly tasks: Tasks;
-  readonly statusLists: StatusLists;
-  readonly sponsors: Sponsors;
-  readonly sessions: Sessions;
+/** A member that is an object is a port, and has spans (`../telemetry/spans.ts`), except `readiness`. */
+export interface Storage extends Decisions, QueryPorts {
   readonly sweeping: Sweeping;
-  readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
-  readonly operatorActs: OperatorActs;
-  readonly approvals: Approvals;
-  readonly approvalNotices: ApprovalNotices;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
-  readonly transparencyLog: TransparencyLog;
-  /** The check `database` of `/readyz`. */
+  /** The check `database` of `/readyz`. It has no span: load balancers ask it all the time, and its answer says what failed. */
   readonly readiness: ReadinessCheck;
   /** Whether decisions of this process failed in the last ten seconds, and none succeeded since. It queries no database. */
   decisionsFail(): Promise<boolean>;
@@ -68,7 +46,11 @@ export interface Storage extends Decisions {
    */
   readonly databaseTime: (() => Promise<Instant>) | undefined;
 
-  /** @throws StorageUnavailable when the database does not answer within a few seconds */
+  /**
+   * For metrics and the console's *Now*, which ask every few seconds: without a span.
+   *
+   * @throws StorageUnavailable when the database does not answer within a few seconds
+   */
   backlog(): Promise<Backlog>;
 
   /** The number of waiting calls and connections of each pool now. It queries no database. */
@@ -103,13 +85,8 @@ export interface Storage extends Decisions {
   close(): Promise<void>;
 }
 
-/** The part of a database that audit commands read. */
-export type LedgerReading = Pick<
-  Storage,
-  'approvals' | 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'
-> & {
-  readonly ledger: Pick<Ledger, 'page'>;
-};
+/** A database that audit commands have opened to read. */
+export type LedgerReading = QueryPorts & Pick<Storage, 'ledger' | 'checkpoints' | 'schemaStatus' | 'close'>;
 
 /** The dependencies of a database adapter. */
 export interface StorageSurroundings {

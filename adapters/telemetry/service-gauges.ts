@@ -6,17 +6,18 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { StatusListUsage } from '../../application/ports/status-lists.ts';
 import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
+import type { Surface } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface Definition {
   readonly name: `mandate_${string}`;
-  readonly labelNames: readonly string[];
+  readonly labelNames?: readonly string[];
   readonly help: string;
-  /** Whether the metric exists only with `Service:StatusLists:Enabled`. */
-  readonly ofStatusLists?: true;
+  /** The surface without which the metric does not exist. */
+  readonly only?: 'status_lists' | 'approval';
 }
 
-/** The sources of the gauges in the service. Everything but `backlog` and `statusLists` comes from memory. */
+/** The sources of the gauges in the service. Everything but `backlog`, `waitingApprovals` and `statusLists` comes from memory. */
 export interface Observed {
   readonly version: string;
   now(): Instant;
@@ -28,6 +29,8 @@ export interface Observed {
   backlog(): Promise<Backlog>;
   /** Whether no decision succeeded since one failed in the last ten seconds. It queries no database. */
   decisionsFail(): Promise<boolean>;
+  /** The gauges do not call it if approvals are off. */
+  waitingApprovals(): Promise<number>;
   /** The gauges do not call it if status lists are off. */
   statusLists(): Promise<readonly StatusListUsage[]>;
   /** `undefined` in the mode `signals`. */
@@ -43,6 +46,7 @@ export interface Observed {
 export interface Known {
   readonly backlog: Backlog | undefined;
   readonly decisionsFail: boolean | undefined;
+  readonly waitingApprovals: number | undefined;
   readonly lists: readonly StatusListUsage[] | undefined;
   /** When this process read the tables for the newest list that it made. */
   readonly newestListAt: Instant | undefined;
@@ -82,13 +86,11 @@ export const gauges: readonly GaugeDefinition[] = [
   },
   {
     name: 'mandate_database_up',
-    labelNames: [],
     help: '1 if the database answered the query for the ledger and outbox gauges within a second, else 0. Without an answer these gauges are absent.',
     read: ({ backlog }) => one(backlog === undefined ? 0 : 1),
   },
   {
     name: 'mandate_database_decisions_failing',
-    labelNames: [],
     help: '1 if decisions of this process failed in the last ten seconds for a fault of the database, and none succeeded since, else 0. Absent if the database thread of SQLite does not answer.',
     read: ({ decisionsFail }) => one(decisionsFail === undefined ? undefined : Number(decisionsFail)),
   },
@@ -111,25 +113,21 @@ export const gauges: readonly GaugeDefinition[] = [
   },
   {
     name: 'mandate_database_clock_difference_seconds',
-    labelNames: [],
     help: "Seconds by which this machine's clock is ahead of the database's, negative if behind, read every second. Absent on SQLite.",
     read: ({ observed }) => one(observed.aheadOfDatabase()),
   },
   {
     name: 'mandate_ledger_unsealed_records',
-    labelNames: [],
     help: 'Records that no checkpoint covers yet. Counted up to 100000.',
     read: ({ backlog }) => one(backlog?.sealing.unsealed),
   },
   {
     name: 'mandate_ledger_oldest_unsealed_age_seconds',
-    labelNames: [],
     help: 'Age of the oldest record that no checkpoint covers; 0 if all are sealed.',
     read: ({ backlog, age }) => one(backlog && ageOr0(backlog.sealing.oldestUnsealedAt, age)),
   },
   {
     name: 'mandate_ledger_last_checkpoint_age_seconds',
-    labelNames: [],
     help: 'Time since the newest checkpoint was closed; absent before the first. Without new records no checkpoint is made.',
     read({ backlog, age }) {
       const newest = backlog?.sealing.newestCheckpoint;
@@ -147,22 +145,26 @@ export const gauges: readonly GaugeDefinition[] = [
   },
   {
     name: 'mandate_outbox_oldest_age_seconds',
-    labelNames: [],
     help: 'Age of the oldest record that waits for the sink; 0 if none waits.',
     read: ({ backlog, age }) => one(backlog && ageOr0(backlog.outbox.oldestAt, age)),
   },
   {
+    name: 'mandate_approvals_waiting',
+    help: 'Approvals that wait for a person to answer. Counted up to 100000.',
+    only: 'approval',
+    read: ({ waitingApprovals }) => one(waitingApprovals),
+  },
+  {
     name: 'mandate_status_lists',
-    labelNames: [],
     help: 'Stored status lists, read at most every five minutes.',
-    ofStatusLists: true,
+    only: 'status_lists',
     read: ({ lists }) => one(lists?.length),
   },
   {
     name: 'mandate_status_list_indices',
     labelNames: ['state'],
     help: 'Indices of the stored status lists: held by a task, or free. Read at most every five minutes.',
-    ofStatusLists: true,
+    only: 'status_lists',
     read({ lists }) {
       if (lists === undefined) return [];
       const held = lists.reduce((sum, list) => sum + list.held, 0);
@@ -175,14 +177,12 @@ export const gauges: readonly GaugeDefinition[] = [
   },
   {
     name: 'mandate_status_list_newest_age_seconds',
-    labelNames: [],
     help: 'Age of the newest status list that this process read; absent before the first. Without polls no list is read.',
-    ofStatusLists: true,
+    only: 'status_lists',
     read: ({ newestListAt, age }) => one(newestListAt && age(newestListAt)),
   },
   {
     name: 'mandate_sponsor_check_circuit_open',
-    labelNames: [],
     help: '1 after five consecutive failures of the identity provider, until it answers a query about a person again, else 0. Absent in mode signals.',
     read({ observed }) {
       const isOpen = observed.isCircuitOpen();
@@ -215,8 +215,9 @@ export const gauges: readonly GaugeDefinition[] = [
   },
 ];
 
-export function serviceGauges(registry: Registry, hasStatusLists: boolean): ServiceGauges {
-  const registered = gauges.filter(exists(hasStatusLists)).map(({ name, help, labelNames, read }) => {
+/** @param measured the surfaces that this instance has */
+export function serviceGauges(registry: Registry, measured: readonly Surface[]): ServiceGauges {
+  const registered = gauges.filter(exists(measured)).map(({ name, help, labelNames = [], read }) => {
     const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     const clear = () => {
       gauge.reset();
@@ -239,9 +240,9 @@ export function serviceGauges(registry: Registry, hasStatusLists: boolean): Serv
   };
 }
 
-/** Whether a metric exists in a service with or without status lists. */
-export function exists(hasStatusLists: boolean): (definition: Definition) => boolean {
-  return ({ ofStatusLists }) => hasStatusLists || ofStatusLists === undefined;
+/** Whether a metric exists in an instance with these surfaces. */
+function exists(measured: readonly Surface[]): (definition: Definition) => boolean {
+  return ({ only }) => only === undefined || measured.includes(only);
 }
 
 function one(value: number | undefined): readonly Reading[] {

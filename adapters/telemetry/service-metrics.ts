@@ -4,8 +4,15 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client
 import type { TimeLimit } from '../../application/ports/runtime.ts';
 import type { StatusListUsage } from '../../application/ports/status-lists.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
-import { type Measurements, outcomes, type Surface, surfaces } from '../../application/ports/telemetry.ts';
+import {
+  approvalSteps,
+  type Measurements,
+  outcomes,
+  type Surface,
+  surfaces,
+} from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { signalSources } from '../../domain/signals/without-effect.ts';
 import { type Definition, gauges, type Observed, serviceGauges } from './service-gauges.ts';
 
 export interface ServiceMetrics {
@@ -41,22 +48,33 @@ const MISMATCHES: Definition = {
   labelNames: ['surface'],
   help: 'Task tokens with a valid signature that differ from their stored task. The service made none of them, unless the task was changed in the database.',
 };
+const WITHOUT_EFFECT: Definition = {
+  name: 'mandate_signals_without_effect_total',
+  labelNames: ['source'],
+  help: 'Signals that were accepted, would end tasks and ended none: logout, of a session although the tasks of the person belong to none; ssf, about nobody who is known, or about a session.',
+};
+const APPROVALS: Definition = {
+  name: 'mandate_approvals_total',
+  labelNames: ['step'],
+  help: 'Approvals that were requested, granted or refused by their person, or used, at this process. Those that expired or were withdrawn are not counted.',
+  only: 'approval',
+};
 const LISTS_MADE: Definition = {
   name: 'mandate_status_list_builds_total',
   labelNames: ['outcome'],
   help: 'Reads of a status list from the database (ok), and failed ones.',
-  ofStatusLists: true,
+  only: 'status_lists',
 };
 const LIST_DURATIONS: Definition = {
   name: 'mandate_status_list_build_duration_seconds',
-  labelNames: [],
   help: 'The time to read a status list from the database.',
-  ofStatusLists: true,
+  only: 'status_lists',
 };
 
 /** The metrics of one serving process, as docs/operating.md lists them. */
 export const serviceDefinitions: readonly Definition[] = [
-  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, MISMATCHES, LISTS_MADE, LIST_DURATIONS],
+  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, MISMATCHES, WITHOUT_EFFECT, APPROVALS],
+  ...[LISTS_MADE, LIST_DURATIONS],
   ...gauges,
 ];
 
@@ -73,20 +91,23 @@ const DATABASE_LIMIT_MS = 1000;
 export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[] = surfaces): ServiceMetrics {
   const registry = new Registry();
   const hasStatusLists = measured.includes('status_lists');
+  const hasApprovals = measured.includes('approval');
   let newestListAt: Instant | undefined;
   const lists = hasStatusLists ? listCountersOf(registry) : undefined;
   const measurements: Measurements = {
     ...countersOf(registry, measured),
+    approvalStep: hasApprovals ? approvalCounterOf(registry) : () => undefined,
     statusListRead(readAt, seconds) {
       newestListAt = readAt;
       lists?.made(seconds);
     },
     statusListFailed: () => lists?.failed(),
   };
-  const settable = serviceGauges(registry, hasStatusLists);
+  const settable = serviceGauges(registry, measured);
   let observed: Observed | undefined;
   let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
   let askDecisions: () => Promise<boolean | undefined> = async () => undefined;
+  let askWaiting: () => Promise<number | undefined> = async () => undefined;
   let askLists: () => Promise<readonly StatusListUsage[] | undefined> = async () => undefined;
 
   return {
@@ -96,23 +117,39 @@ export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[
       const limits = { limitMs: DATABASE_LIMIT_MS, timeLimit, now: given.now };
       askBacklog = occasionally(() => given.backlog(), { ...limits, everySeconds: BACKLOG_EVERY_SECONDS });
       askDecisions = occasionally(() => given.decisionsFail(), { ...limits, everySeconds: 0 });
+      if (hasApprovals) {
+        askWaiting = occasionally(() => given.waitingApprovals(), { ...limits, everySeconds: BACKLOG_EVERY_SECONDS });
+      }
       if (hasStatusLists)
         askLists = occasionally(() => given.statusLists(), { ...limits, everySeconds: LISTS_EVERY_SECONDS });
     },
     async text() {
-      const [backlog, decisionsFail, usage] = await Promise.all([askBacklog(), askDecisions(), askLists()]);
-      if (observed !== undefined) settable.set(observed, { backlog, decisionsFail, lists: usage, newestListAt });
+      const [backlog, decisionsFail, waitingApprovals, lists] = await Promise.all([
+        askBacklog(),
+        askDecisions(),
+        askWaiting(),
+        askLists(),
+      ]);
+      if (observed !== undefined) {
+        settable.set(observed, { backlog, decisionsFail, waitingApprovals, lists, newestListAt });
+      }
       return Registry.merge([registry, processMetrics()]).metrics();
     },
   };
 }
 
-function counterOf(registry: Registry, { name, help, labelNames }: Definition): Counter {
+function counterOf(registry: Registry, { name, help, labelNames = [] }: Definition): Counter {
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
 }
 
-function histogramOf(registry: Registry, { name, help, labelNames }: Definition): Histogram {
+function histogramOf(registry: Registry, { name, help, labelNames = [] }: Definition): Histogram {
   return new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
+}
+
+function approvalCounterOf(registry: Registry): Measurements['approvalStep'] {
+  const steps = counterOf(registry, APPROVALS);
+  for (const step of approvalSteps) steps.inc({ step }, 0);
+  return (step) => steps.inc({ step });
 }
 
 function listCountersOf(registry: Registry): { made(seconds: number): void; failed(): void } {
@@ -132,7 +169,7 @@ function listCountersOf(registry: Registry): { made(seconds: number): void; fail
 function countersOf(
   registry: Registry,
   measured: readonly Surface[],
-): Omit<Measurements, 'statusListRead' | 'statusListFailed'> {
+): Omit<Measurements, 'approvalStep' | 'statusListRead' | 'statusListFailed'> {
   const requests = counterOf(registry, REQUESTS);
   const denials = counterOf(registry, DENIALS);
   const refusals = counterOf(registry, ADMISSION_REFUSALS);
@@ -140,6 +177,8 @@ function countersOf(
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
   const mismatches = counterOf(registry, MISMATCHES);
   for (const surface of ['introspection', 'revocation', 'approval']) mismatches.inc({ surface }, 0);
+  const withoutEffect = counterOf(registry, WITHOUT_EFFECT);
+  for (const source of signalSources) withoutEffect.inc({ source }, 0);
   const durations = histogramOf(registry, DURATIONS);
   const known = new Map(
     measured.map((surface) => {
@@ -159,6 +198,7 @@ function countersOf(
     denied: (event, reason) => denials.inc({ event, reason }),
     notAdmitted: ({ reason, kind }) => refusals.inc({ reason, kind }),
     tokenMismatch: (surface) => mismatches.inc({ surface }),
+    signalWithoutEffect: (source) => withoutEffect.inc({ source }),
   };
 }
 

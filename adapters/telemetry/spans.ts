@@ -52,45 +52,34 @@ export async function inSpan<Result>(tracing: Tracing, start: SpanStart, work: (
   }
 }
 
-/** The ports whose calls are spans. */
-const PORTS = [
-  'agents',
-  'tasks',
-  'sponsors',
-  'sessions',
-  'provisionedUsers',
-  'ledger',
-  'operatorActs',
-  'approvals',
-  'approvalNotices',
-  'checkpoints',
-  'sweeping',
-] as const;
-
-type Traced = Decisions & Readonly<Record<(typeof PORTS)[number], object>>;
-
 /**
- * The storage whose decisions and queries are spans of the request or job that they belong to. Decisions that share a
- * transaction have a span each, so that every trace is complete. It includes the wait for the batch, and ends when the
- * transaction is durable.
+ * The storage whose decisions and calls of ports are spans of the request or job that they belong to. Every member that is an
+ * object is a port, except `readiness` (`../storage/storage.ts`). Decisions that share a transaction have a span each, so that
+ * every trace is complete. It includes the wait for the batch, and ends when the transaction is durable.
  */
-export function tracedStorage<Storage extends Traced>(storage: Storage, tracing: Tracing, system: string): Storage {
+export function tracedStorage<Storage extends Decisions & { readonly readiness: object }>(
+  storage: Storage,
+  tracing: Tracing,
+  system: string,
+): Storage {
   const call = <Result>(operation: string, work: () => Promise<Result>): Promise<Result> => {
     const parent = tracing.current();
     if (parent === undefined) return work();
     const attributes = { 'db.system.name': system, 'db.operation.name': operation };
     return inSpan(tracing, { name: operation, kind: 'client', parent, attributes }, work);
   };
-  const traced = <Port extends object>(name: string, port: Port): Port =>
+  const traced = (name: string, port: object) =>
     Object.fromEntries(
       Object.entries(port).map(([method, run]) => [
         method,
         (...given: readonly unknown[]) => call(`${name}.${method}`, () => run(...given)),
       ]),
-    ) as Port;
+    );
+  const { readiness: _, ...others } = storage;
+  const ports = Object.entries(others).filter(([, member]) => typeof member === 'object');
   return {
     ...storage,
-    ...Object.fromEntries(PORTS.map((name) => [name, traced(name, storage[name])])),
+    ...Object.fromEntries(ports.map(([name, port]) => [name, traced(name, port)])),
     decide: (decision, input) => call(decision.name, () => storage.decide(decision, input)),
   };
 }

@@ -2,8 +2,9 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { differingFields, draftOf, patchOf } from '../../domain/agents/declaration.ts';
-import { fieldNames, type RegistrationField, UNKNOWN_FIELD } from '../../domain/agents/registration-draft.ts';
-import { mergePatch, onlyDisables } from '../../domain/agents/registration-patch.ts';
+import { shownRegistration } from '../../domain/agents/registration.ts';
+import { type RegistrationField, UNKNOWN_FIELD, unknownFields } from '../../domain/agents/registration-draft.ts';
+import { carriedFields, mergePatch, onlyDisables } from '../../domain/agents/registration-patch.ts';
 import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { Agents } from '../ports/agents.ts';
 import type { JudgedDeclaration } from './apply-declarations.ts';
@@ -26,8 +27,7 @@ export async function compareDeclarations(
   for (const judged of declarations) {
     const { declaration, registration } = judged;
     const found = await service.agents.find(registration.agentId);
-    // The names are kept, and not shown.
-    const stored = found && !service.rules.knowsMayActNames ? { ...found, mayActNames: undefined } : found;
+    const stored = found && shownRegistration(found, service.rules.knows);
     const fields = stored === undefined ? [] : differingFields(declaration, registration, stored);
     const errors = stored !== undefined && fields.length === 0 ? [] : await refusal(service, judged, stored, fields);
     compared.push({ ...judged, stored, fields, errors });
@@ -43,8 +43,9 @@ async function refusal(
   fields: readonly RegistrationField[],
 ): Promise<readonly FieldError[]> {
   const patch = patchOf(declaration, fields);
-  if (declaration.mayActNames !== undefined && !service.rules.knowsMayActNames)
-    return fieldErrors(fieldNames.mayActNames, UNKNOWN_FIELD);
+  const carried = carriedFields(declaration);
+  const unknown = unknownFields(service.rules.knows).filter((field) => carried.includes(field));
+  if (unknown.length > 0) return unknown.flatMap((field) => fieldErrors(field, UNKNOWN_FIELD));
   if (stored !== undefined && onlyDisables(patch)) return [];
   const verdict = await judgeDraft(service, stored === undefined ? draftOf(declaration) : mergePatch(stored, patch));
   return verdict.kind === 'invalid' ? verdict.errors : [];

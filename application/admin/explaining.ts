@@ -1,5 +1,6 @@
 /** The decisions of one operator's request: the one that ends it also records the act, and why it was done. */
 
+import { saltedText } from '../../domain/ledger/sealed-text.ts';
 import type { OperatorAct, RequestedAct } from '../../domain/operators/operator-act.ts';
 import { recordAct } from '../decisions/operator-act.ts';
 import type { Decisions } from '../ports/decisions.ts';
@@ -20,7 +21,7 @@ export function explaining<Storage extends Decisions>(
   const act: OperatorAct = {
     ...requested,
     at: clock.now(),
-    sealed: reason === undefined ? undefined : sealText(sealing, reason),
+    sealed: reason === undefined ? undefined : sealText(sealing, (salt) => saltedText(salt, reason)),
   };
   let isRecorded = false;
   return {

@@ -26,14 +26,16 @@ export type RegisterOutcome =
   /** The ledger records this as a refusal. */
   | { readonly kind: 'already_exists' }
   /** Another agent has one of its `may_act_names`. The ledger records this as a refusal. */
-  | { readonly kind: 'name_taken' };
+  | { readonly kind: 'name_taken' }
+  /** Another agent has its `client_id_document`. The ledger records this as a refusal. */
+  | { readonly kind: 'document_taken' };
 
 export async function registerAgent(service: AgentRegistration, draft: RegistrationDraft): Promise<RegisterOutcome> {
   // 1. The registration is valid.
   const verdict = await judgeDraft(service, draft);
   if (verdict.kind === 'invalid') return verdict;
 
-  // 2. The id is free, and no other agent has one of its names. Storage decides this atomically: of two concurrent
+  // 2. The id is free, and no other agent has one of its names or its document. Storage decides this atomically: of two concurrent
   // registrations one is refused.
   const at = service.clock.now();
   const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at, keysSince: at };
@@ -41,12 +43,14 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };
   const nameRefusal: LedgerEntry = { ...about, decision: 'deny', reason: 'may_act_name_taken' };
+  const documentRefusal: LedgerEntry = { ...about, decision: 'deny', reason: 'client_id_document_taken' };
   const stored = await service.decisions.decide(addAgent, {
     agent,
     entry,
     refusal,
     // The id of the new agent is a name too, which another agent may have.
-    nameRefusal: service.rules.knowsMayActNames ? nameRefusal : undefined,
+    nameRefusal: service.rules.knows.has(fieldNames.mayActNames) ? nameRefusal : undefined,
+    documentRefusal: agent.clientIdDocument === undefined ? undefined : documentRefusal,
   });
   return stored === 'registered' ? { kind: 'registered', agent } : { kind: stored };
 }
@@ -63,7 +67,7 @@ export async function judgeDraft(
 ): Promise<RegistrationVerdict> {
   const verdict = judgeRegistration(draft, rules);
   const keySource = judgeKeySource(draft, rules.issuer);
-  if (keySource.kind === 'refused' || keySource.source.kind === 'remote') return verdict;
+  if (keySource.kind === 'refused' || keySource.source.kind !== 'inline') return verdict;
   const { keys } = keySource.source.jwks;
   const usable = await Promise.all(keys.map((key) => agentKeys.isUsable(key)));
   const problems = usable.flatMap((works, index) =>

@@ -4,7 +4,7 @@
  * ended, and a repeated request ends the rest.
  */
 
-import { endSomeTasks } from '../decisions/end-tasks.ts';
+import { endAllRequests, endSomeTasks } from '../decisions/end-tasks.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Monotonic, SharedTime } from '../ports/runtime.ts';
 
@@ -38,6 +38,7 @@ export async function stopEverything({
 }: EverythingStopping): Promise<EverythingOutcome> {
   const deadline = monotonic() + STOPPING_LIMIT_MS;
   let tasks = 0;
+  await decisions.decide(endAllRequests, { at: await sharedTime.earliest(), reason: 'operator_kill_switch' });
   do {
     const at = await sharedTime.earliest();
     const ended = await decisions.decide(endSomeTasks, { limit, at, reason: 'operator_kill_switch' });

@@ -7,8 +7,8 @@
  * apply-declarations.ts and compare-declarations.ts are for agents that are declared in files.
  */
 
-import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
+import type { TaskSelection } from '../decisions/fact.ts';
 import { findTaskSponsor } from '../decisions/find.ts';
 import { type Decisions, foundBy } from '../ports/decisions.ts';
 import type { SharedTime } from '../ports/runtime.ts';
@@ -21,10 +21,7 @@ interface TaskStopping {
 }
 
 /** One task, or all tasks of an agent or of a person. */
-export type StopSelection =
-  | { readonly kind: 'task'; readonly taskId: TaskId }
-  | { readonly kind: 'agent'; readonly agentId: AgentId }
-  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+export type StopSelection = Extract<TaskSelection, { readonly kind: 'task' | 'agent' | 'sponsor' }>;
 
 /** `not_found`: the task or agent does not exist. A person is never `not_found`. */
 export type StopOutcome = EndVerdict;

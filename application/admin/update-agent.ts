@@ -1,12 +1,7 @@
 /** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; supplement "Agents"). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import {
-  hasSameKeys,
-  hasSameMayActNames,
-  isSameRegistration,
-  type RegistrationVerdict,
-} from '../../domain/agents/registration.ts';
+import { isSame, isSameRegistration, type RegistrationVerdict } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import {
   carriedFields,
@@ -37,6 +32,8 @@ export type UpdateOutcome =
   | { readonly kind: 'not_found' }
   /** Another agent has one of the `may_act_names`. The ledger records this as a refusal. */
   | { readonly kind: 'name_taken' }
+  /** Another agent has the `client_id_document`. The ledger records this as a refusal. */
+  | { readonly kind: 'document_taken' }
   /** Nothing is stored: every attempt met a concurrent change of this agent. */
   | { readonly kind: 'kept_changing' };
 
@@ -76,7 +73,7 @@ export async function updateAgent(
       revision: stored.revision + 1,
       createdAt: stored.createdAt,
       updatedAt: unchanged ? stored.updatedAt : at,
-      keysSince: hasSameKeys(verdict.registration, stored) ? stored.keysSince : at,
+      keysSince: isSame(verdict.registration.keys, stored.keys) ? stored.keysSince : at,
     };
     const about = { at, event: 'agent.updated', agentId } as const;
     const entry: LedgerEntry = {
@@ -84,13 +81,19 @@ export async function updateAgent(
       decision: 'allow',
       reason: unchanged ? 'no_change' : `changed:${carriedFields(patch).join(',')}`,
     };
-    const nameRefusal: LedgerEntry | undefined = hasSameMayActNames(verdict.registration, stored)
+    const nameRefusal: LedgerEntry | undefined = isSame(verdict.registration.mayActNames, stored.mayActNames)
       ? undefined
       : { ...about, decision: 'deny', reason: 'may_act_name_taken' };
+    const { clientIdDocument } = verdict.registration;
+    const documentRefusal: LedgerEntry | undefined =
+      clientIdDocument === undefined || clientIdDocument === stored.clientIdDocument
+        ? undefined
+        : { ...about, decision: 'deny', reason: 'client_id_document_taken' };
     const outcome = await service.decisions.decide(disables ? disableAgent : changeAgent, {
       agent,
       entry,
       nameRefusal,
+      documentRefusal,
     });
     if (outcome === 'replaced') return { kind: 'updated', agent };
     if (outcome !== 'changed') return { kind: outcome };

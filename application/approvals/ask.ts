@@ -6,6 +6,7 @@
  * Until the signature has verified, a refusal names no task: an agent that invents requests must not fill the ledger.
  */
 
+import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import {
   type ApprovalRequest,
   forgottenAt,
@@ -16,22 +17,24 @@ import { commitmentText } from '../../domain/approvals/commitment.ts';
 import { makeApprovalId } from '../../domain/identifiers.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { type ApprovalRules, type ApprovalSubject, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
+import { type ApprovalRules, type AskVerdict, askApproval } from '../decisions/ask-approval.ts';
 import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { ApprovalKeys, HeldPermit } from '../ports/keys.ts';
 import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
-import { SALT_BYTES } from '../seal-text.ts';
+import type { Measurements } from '../ports/telemetry.ts';
+import { sealText } from '../seal-text.ts';
 import { findCurrentToken, type Introspection } from '../token/introspect.ts';
 
-export interface ApprovalService extends Introspection, Reporting {
+interface ApprovalService extends Omit<Introspection, 'measurements'>, Reporting {
   readonly decisions: Decisions;
   readonly approvalKeys: ApprovalKeys;
   readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'ulid' | 'secret'>;
   readonly digest: Digest;
   readonly rules: ApprovalRules;
+  readonly measurements: Pick<Measurements, 'tokenMismatch' | 'approvalStep'> | undefined;
 }
 
 export interface ApprovalQuestion {
@@ -58,7 +61,7 @@ export async function askForApproval(
   if (found.kind !== 'found') return allowed({ kind: 'inactive' });
   const { token } = found;
   const { taskId, agentId, sponsor, audience } = found.facts.task;
-  const about: ApprovalSubject = { taskId, agentId, sponsor, audience };
+  const about: ApprovalOrigin = { taskId, agentId, sponsor, audience };
 
   // 2. The request, and who signed it.
   const request = readApprovalRequest(question.request, service.issuer);
@@ -76,19 +79,21 @@ export async function askForApproval(
 
   // 4. One decision answers: it opens an approval, finds one, or uses up a yes.
   const { title, lines } = request;
-  const salt = randomness.secret(SALT_BYTES);
-  const words = { salt, taskId: about.taskId, digest: request.digest, title, lines };
+  const { salt, hash: commitment } = sealText({ randomness, digest }, (salt) =>
+    commitmentText({ salt, taskId: about.taskId, digest: request.digest, title, lines }),
+  );
+  const approvalId = makeApprovalId(randomness.ulid());
   const verdict = await service.decisions.decide(askApproval, {
     about,
     tokenId: token.tokenId,
     request: { issuer: request.issuer, jti: request.jti, forgetAt: forgottenAt(request), at },
     opening: {
-      approvalId: makeApprovalId(randomness.ulid()),
+      approvalId,
       digest: request.digest,
       title,
       lines,
       salt,
-      commitment: digest(commitmentText(words)),
+      commitment,
     },
     rules: service.rules,
     times: { earliest, latest },
@@ -108,7 +113,11 @@ export async function askForApproval(
       return denied('too_many_questions', { retryAfter, isRecorded });
     }
     case 'pending':
+      if (verdict.approvalId === approvalId) service.measurements?.approvalStep('requested');
       return allowed({ ...verdict, expiresIn: Math.max(1, Math.floor(secondsBetween(latest, verdict.expiresAt))) });
+    case 'granted':
+      service.measurements?.approvalStep('used');
+      return allowed(verdict);
     default:
       return allowed(verdict);
   }

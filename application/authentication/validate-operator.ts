@@ -8,7 +8,7 @@ import { allowed, type Outcome } from '../outcome.ts';
 import type { HeldPermit } from '../ports/keys.ts';
 import { readSubjectToken, type SubjectValidation } from './validate-subject-token.ts';
 
-export type OperatorValidation = SubjectValidation & OperatorClaims;
+type OperatorValidation = SubjectValidation & OperatorClaims;
 
 /** A person without a role is accepted: the route refuses them. */
 export async function validateOperator(

@@ -25,7 +25,7 @@ export interface SubjectValidation {
 }
 
 /** The person of an accepted access token. */
-export interface TokenPerson extends Person {
+interface TokenPerson extends Person {
   /** The provider's issuer. It is that of the person's ID tokens too, while the `iss` of access tokens may be another. */
   readonly issuer: string;
 }

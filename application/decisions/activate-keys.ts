@@ -8,7 +8,7 @@ import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
 
-export interface KeyActivation {
+interface KeyActivation {
   /** The keys that sign from now on, one of each use. */
   readonly active: readonly Omit<LogKey, 'from' | 'to'>[];
   /** Keys that signed checkpoints while the log was off, the active one included. Known ones are ignored. */

@@ -1,12 +1,14 @@
 /** The person of a task says yes or no to an action that waits (`POST /me/approvals/{id}`). */
 
+import { isOver } from '../../domain/approvals/approval.ts';
+import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import { earlierOf } from '../../domain/clocks.ts';
 import type { ApprovalId, SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { isRecorded } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
-import { type ApprovalSubject, type ApprovalTimes, approvalEntry } from './ask-approval.ts';
+import { type ApprovalTimes, approvalEntry } from './ask-approval.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { type Answers, ask } from './fact.ts';
@@ -15,7 +17,7 @@ import { exclusive, shared } from './lock.ts';
 export interface ApprovalAnswer {
   readonly approvalId: ApprovalId;
   /** The task of the approval, which never changes. */
-  readonly about: ApprovalSubject;
+  readonly about: ApprovalOrigin;
   /** Who answers. */
   readonly sponsorKey: SponsorKey;
   readonly answer: 'approve' | 'refuse';
@@ -93,7 +95,7 @@ function judgeAnswer(
   if (!isRecorded(found)) return 'altered';
   if (approval.commitment !== commitment) return 'other_words';
   const wanted = answer === 'approve' ? 'granted' : 'refused';
-  const isInTime = approval.expiresAt > times.latest;
+  const isInTime = !isOver(approval, times.latest);
   if (approval.state === wanted) return wanted === 'refused' || isInTime ? wanted : 'not_waiting';
   const isLive = task?.state === 'live' && !isTimeUp(task, times.latest);
   const waits = approval.state === 'pending' && isInTime && isLive;

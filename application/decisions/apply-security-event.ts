@@ -16,6 +16,11 @@ export interface SecuritySignal extends SignalOccurrence {
 
 export type SecurityEventVerdict =
   | SignalVerdict
+  /**
+   * Its events would end tasks, place no block, and name a person of whom nothing is stored, or a session. Only a lift of the
+   * same token was recorded. The caller records the rest, which names nobody.
+   */
+  | { readonly kind: 'nothing_ended' }
   /** The receiver's block was stated later and stays. Everything else in the token was applied. */
   | { readonly kind: 'outdated'; readonly revokedTasks: number };
 
@@ -27,27 +32,32 @@ export const applySecurityEvent = decision({
   locks: (signal: SecuritySignal) => [exclusive('sponsor', signal.action.sponsorKey), signalLock('ssf', signal)],
 
   asks: (signal) => {
-    const { sponsorKey, end } = signal.action;
+    const { sponsorKey, end, block } = signal.action;
     return {
       accepted: isAccepted('ssf', signal),
       blocks: ask('blocks', sponsorKey),
       live: end && ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at: signal.at }),
+      isKnown: end && block === undefined ? ask('person_known', sponsorKey) : undefined,
     };
   },
 
-  judge: (signal, { accepted, blocks, live }): Judgement<SecurityEventVerdict> => {
+  judge: (signal, { accepted, blocks, live, isKnown = true }): Judgement<SecurityEventVerdict> => {
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
     const { at, action } = signal;
     const { sponsorKey, statedAt, end } = action;
     const own = blocks.find(({ source }) => source === 'ssf');
     const outdated = action.lift && own !== undefined && isOutdated(statedAt, own.statedAt);
     const lifted: Effect = { effect: 'remove_block', sponsorKey, source: 'ssf' };
-    const ending = end === undefined || live === undefined ? undefined : revokeTasks(live, { at, reason: end });
-    const entries = reasonsOnRecord(action, outdated).map(
+    const ending =
+      end === undefined || live === undefined
+        ? undefined
+        : revokeTasks(live, { at, reason: end }, { kind: 'sponsor', sponsorKey });
+    const entries = reasonsOnRecord(action, { outdated, isKnown }).map(
       (reason): LedgerEntry => ({ at, event: 'sponsor.signal', sponsor: sponsorKey, decision: 'allow', reason }),
     );
+    const kind = outdated ? 'outdated' : 'accepted';
     return {
-      verdict: { kind: outdated ? 'outdated' : 'accepted', revokedTasks: ending?.tasks ?? 0 },
+      verdict: isKnown ? { kind, revokedTasks: ending?.tasks ?? 0 } : { kind: 'nothing_ended' },
       effects: [
         accept('ssf', signal),
         ...(action.lift && !outdated ? [lifted] : []),

@@ -6,9 +6,10 @@
  * no `approval.used` (domain/approvals/approval-records.ts).
  */
 
-import { type Approval, approvalDetail, isOpen, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
+import { type Approval, approvalDetail, isOpen, isOver, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
+import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import { earlierOf } from '../../domain/clocks.ts';
-import type { AgentId, ApprovalId, TaskId, TokenId } from '../../domain/identifiers.ts';
+import type { ApprovalId, TokenId } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds, secondsBetween } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
@@ -19,16 +20,8 @@ import { type Answers, type ApprovalStanding, type AskedQuestions, ask } from '.
 import { exclusive, shared } from './lock.ts';
 import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
 
-/** What the records of an approval name: the task, its agent, its person (`sub`) and its audience. */
-export interface ApprovalSubject {
-  readonly taskId: TaskId;
-  readonly agentId: AgentId;
-  readonly sponsor: string;
-  readonly audience: string;
-}
-
 export interface ApprovalAsking {
-  readonly about: ApprovalSubject;
+  readonly about: ApprovalOrigin;
   readonly tokenId: TokenId;
   /** The request, which is accepted once. Its `at` dates the records. */
   readonly request: SignalOccurrence;
@@ -135,9 +128,9 @@ function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
   if (last === undefined) return openApproval(asking, facts);
   const { approvalId, state, expiresAt } = last;
   if (isOpen(last)) {
-    if (expiresAt <= times.earliest) return openApproval(asking, facts, expireApproval(about, last, request.at));
+    if (isOver(last, times.earliest)) return openApproval(asking, facts, expireApproval(about, last, request.at));
     // Another instance may still take it for open.
-    if (expiresAt <= times.latest) return answered({ kind: 'expired' });
+    if (isOver(last, times.latest)) return answered({ kind: 'expired' });
     if (state === 'pending') return answered({ kind: 'pending', approvalId, expiresAt });
     return {
       verdict: { kind: 'granted', approvalId, approvedAt: last.decidedAt ?? request.at },
@@ -192,7 +185,7 @@ function currentHour(counted: AskedQuestions | undefined, now: Instant): AskedQu
   return { asked: 0, isRefused: false, forgetAt: plusSeconds(now, HOUR_SECONDS) };
 }
 
-function tooManyQuestionsEntry(about: ApprovalSubject, at: Instant): LedgerEntry {
+function tooManyQuestionsEntry(about: ApprovalOrigin, at: Instant): LedgerEntry {
   return { ...about, at, event: 'token.denied', decision: 'deny', reason: 'too_many_questions' };
 }
 
@@ -253,7 +246,7 @@ function openApproval(
 type ClosedApproval = Pick<ApprovalStanding, 'approvalId' | 'digest' | 'commitment' | 'decidedAt'>;
 
 /** Ends an open approval whose time is up. The reason says whether the person or the agent let it pass. */
-export function expireApproval(about: ApprovalSubject, approval: ClosedApproval, at: Instant) {
+export function expireApproval(about: ApprovalOrigin, approval: ClosedApproval, at: Instant) {
   const reason = approval.decidedAt === undefined ? 'approval_unanswered' : 'approval_unused';
   return {
     effects: [{ effect: 'close_approval', approvalId: approval.approvalId, state: 'expired', at }],
@@ -264,7 +257,7 @@ export function expireApproval(about: ApprovalSubject, approval: ClosedApproval,
 /** The record of a change of an approval. */
 export function approvalEntry(
   event: Extract<LedgerEvent, `approval.${string}`>,
-  about: ApprovalSubject,
+  about: ApprovalOrigin,
   approval: Pick<ApprovalStanding, 'approvalId' | 'digest' | 'commitment'>,
   at: Instant,
 ): LedgerEntry {

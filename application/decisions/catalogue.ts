@@ -2,12 +2,14 @@
 
 import { activateKeys } from './activate-keys.ts';
 import { answerApproval } from './answer-approval.ts';
+import { answerRequest } from './answer-request.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import { askApproval } from './ask-approval.ts';
 import type { Decision } from './decision.ts';
-import { endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
+import { endAllRequests, endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
 import { findAgent, findGrantOwner, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
+import { keepRequest } from './keep-request.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
@@ -29,6 +31,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   addAgent,
   addUser,
   answerApproval,
+  answerRequest,
   append,
   applySecurityEvent,
   askApproval,
@@ -39,6 +42,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   deleteEndedTasks,
   deleteUser,
   disableAgent,
+  endAllRequests,
   endOwnTasks,
   endSomeTasks,
   endTasks,
@@ -48,6 +52,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   findGrantOwner,
   findOwnTaskSponsor,
   findTaskSponsor,
+  keepRequest,
   liftBlock,
   logOut,
   openSession,

@@ -5,7 +5,8 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Approval } from '../../domain/approvals/approval.ts';
-import type { AgentId, ApprovalId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Authorization, IssuedCode, VoidReason } from '../../domain/authorization/authorization.ts';
+import type { AgentId, ApprovalId, RequestId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
@@ -16,8 +17,16 @@ import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
-import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
-import type { AskedQuestions, AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
+import type { GrantHash, GrantRotation, Revocation, Task } from '../../domain/tasks/task.ts';
+import type {
+  AskedQuestions,
+  AssertionName,
+  AuthorizationSelection,
+  LogoutName,
+  LogoutTimes,
+  PendingUnblock,
+  SignalName,
+} from './fact.ts';
 
 export interface Effects {
   spend_assertion: AssertionName & { readonly forgetAt: Instant };
@@ -31,9 +40,11 @@ export interface Effects {
     readonly unrecorded: number;
     readonly renewedAt: Instant;
   };
+  /** Stores which refresh tokens of a rotating grant are accepted. */
+  rotate_grant: GrantRotation & { readonly grantHash: GrantHash };
   /** Changes the rows of the tasks, revokes their grants and withdraws their open approvals as of `at`. */
   end_tasks: EndedTasks;
-  /** Deletes the tasks with their grants, purposes and approvals. */
+  /** Deletes the tasks with their grants, purposes, approvals and authorizations. */
   delete_tasks: { readonly taskIds: readonly TaskId[] };
   revoke_token: Revocation & { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant };
   insert_approval: Approval;
@@ -51,6 +62,30 @@ export interface Effects {
   };
   /** Counts the questions of an agent to a person, in place of an earlier count. */
   put_asked_questions: AskedQuestions & { readonly agentId: AgentId; readonly sponsorKey: SponsorKey };
+  insert_authorization: Authorization & { readonly forgetAt: Instant };
+  answer_authorization: {
+    readonly requestId: RequestId;
+    readonly state: 'allowed' | 'refused';
+    readonly at: Instant;
+    /** Set if it is allowed. */
+    readonly code: IssuedCode | undefined;
+    readonly purpose: string | undefined;
+    readonly forgetAt: Instant;
+  };
+  /**
+   * From now on it is stored as long as its task. `forgetAt`: no task came from it. Erases the words that only the client and the
+   * page needed.
+   */
+  spend_authorization: { readonly requestId: RequestId; readonly forgetAt?: Instant };
+  /** Changes the selected authorizations that are open or allowed. There may be none. */
+  void_authorizations: { readonly selection: AuthorizationSelection; readonly reason: VoidReason };
+  /** Counts an end, for requests that are not stored yet: adds one to the stored count, or stores `first`. */
+  count_authorization_end: {
+    readonly first: number;
+    readonly of: { readonly kind: 'everything' } | { readonly kind: 'agent'; readonly agentId: AgentId };
+    readonly reason: VoidReason;
+    readonly forgetAt: Instant;
+  };
   /** Inserts the block, or replaces the one of its source. */
   put_block: StatedBlock;
   remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
@@ -72,6 +107,7 @@ export interface Effects {
   insert_status_list: {
     readonly listId: string;
     readonly audience: string;
+    /** The number of indices. */
     readonly entries: number;
     readonly at: Instant;
   };
@@ -126,6 +162,7 @@ export const EFFECT_ORDER = [
   'insert_task',
   'insert_purpose',
   'update_grant',
+  'rotate_grant',
   'end_tasks',
   'delete_tasks',
   'revoke_token',
@@ -134,6 +171,11 @@ export const EFFECT_ORDER = [
   'insert_approval',
   'insert_approval_notice',
   'put_asked_questions',
+  'insert_authorization',
+  'answer_authorization',
+  'spend_authorization',
+  'void_authorizations',
+  'count_authorization_end',
   'put_block',
   'remove_block',
   'put_pending_unblock',
@@ -155,6 +197,11 @@ export const EFFECT_ORDER = [
   'append',
   'operator_act',
 ] as const satisfies readonly EffectName[];
+
+/** Whether the effects surely change a row. */
+export function change(effects: readonly Effect[]): boolean {
+  return effects.some(({ effect }) => effect !== 'void_authorizations');
+}
 
 /** Appends the entries, then the records of the ended tasks. No effect if there are none. */
 export function recorded(entries: readonly LedgerEntry[], ended?: EndedTasks): readonly Effect[] {

@@ -8,7 +8,7 @@ import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { revokeTasks } from './ending.ts';
+import { revokeTasks, voidAuthorizations } from './ending.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { explained } from './operator-act.ts';
@@ -24,7 +24,7 @@ export interface TasksEnd extends Revocation {
     | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId };
 }
 
-/** If no task is live, nothing is written. */
+/** If no task is live, and no authorization ends, nothing is written. */
 export type EndVerdict =
   | { readonly kind: 'ended'; readonly tasks: number }
   /** The task or agent does not exist. A person is never `not_found`: the service has no list of all people. */
@@ -53,7 +53,7 @@ export const endTasks = explained(
       const isUnknown =
         (selection.kind === 'task' && task === undefined) || (selection.kind === 'agent' && revision === undefined);
       if (isUnknown) return { verdict: { kind: 'not_found' }, effects: [] };
-      const { tasks, effects, ended } = revokeTasks(live, { at, reason });
+      const { tasks, effects, ended } = revokeTasks(live, { at, reason }, selection);
       return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
     },
   }),
@@ -62,12 +62,12 @@ export const endTasks = explained(
 /** A person's own stop, at `/me`. */
 export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };
 
-export interface SomeTasksEnd extends Revocation {
+interface SomeTasksEnd extends Revocation {
   /** At least 1. */
   readonly limit: number;
 }
 
-export interface SomeEndVerdict {
+interface SomeEndVerdict {
   readonly tasks: number;
   /** Whether no further task was live. */
   readonly isLast: boolean;
@@ -85,9 +85,24 @@ export const endSomeTasks = explained(
     asks: ({ limit, at }: SomeTasksEnd) => ({ live: ask('some_live_tasks', { limit, at }) }),
 
     judge: ({ at, reason }, { live: { taskIds, areAll } }): Judgement<SomeEndVerdict> => {
-      const { tasks, effects, ended } = revokeTasks({ taskIds, delegated: new Set() }, { at, reason });
+      const { tasks, effects, ended } = revokeTasks({ taskIds, delegated: new Set() }, { at, reason }, undefined);
       return { verdict: { tasks, isLast: areAll }, effects: [...effects, ...recorded([], ended)] };
     },
   }),
   ({ tasks }) => tasks > 0,
 );
+
+/**
+ * Ends all requests at `/oauth2/authorize`, and their codes. The end of everything runs it before the first portion of tasks, so
+ * that the task of a code which was redeemed a moment earlier is in a portion.
+ */
+export const endAllRequests = decision({
+  name: 'end_all_requests',
+  transaction: 'operator',
+  locks: () => [exclusive('authorizing', '')],
+  asks: () => ({}),
+  judge: (end: Revocation): Judgement<undefined> => ({
+    verdict: undefined,
+    effects: voidAuthorizations({ kind: 'everything' }, end),
+  }),
+});

@@ -7,17 +7,17 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { MayActName } from '../../domain/agents/may-act-name.ts';
 import type { Approval } from '../../domain/approvals/approval.ts';
 import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
-import type { AgentId, ApprovalId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Authorization, VoidReason } from '../../domain/authorization/authorization.ts';
+import type { AgentId, ApprovalId, RequestId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Compared } from '../../domain/ledger/compared.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
-import type { Scope } from '../../domain/scope.ts';
 import type { Session, SessionHash, SessionKind } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
-import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
+import type { Grant, GrantHash, TaskState } from '../../domain/tasks/task.ts';
 import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
@@ -33,10 +33,17 @@ export interface Facts {
    * or it has the id of this agent as a `sub`.
    */
   agent_name_taken: Fact<{ readonly agentId: AgentId; readonly names: readonly MayActName[] }, boolean>;
+  /** Whether another agent has this URL as its `client_id_document`. */
+  agent_document_taken: Fact<{ readonly agentId: AgentId; readonly uri: string }, boolean>;
   /** Whether any task of the agent is stored, live or ended. */
   agent_has_tasks: Fact<AgentId, boolean>;
   /** Oldest first (`blockedAt`, then source), at most one per source. */
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
+  /**
+   * Whether the person has a block, a provisioned user, a stored task, live or ended, or an authorization that is open or
+   * allowed.
+   */
+  person_known: Fact<SponsorKey, boolean>;
   /** The first operator's request to lift the person's block, if it awaits a second operator's. */
   pending_unblock: Fact<SponsorKey, PendingUnblock | undefined>;
   /**
@@ -108,6 +115,12 @@ export interface Facts {
    * task's end. Locks the rows of their tasks, and skips locked ones.
    */
   due_approvals: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly DueApproval[]>;
+  /** An authorization in any state. */
+  authorization: Fact<RequestId, Authorization | undefined>;
+  /** The person's authorizations in the state `open`, the oldest first. */
+  open_authorizations: Fact<SponsorKey, readonly RequestId[]>;
+  /** The stored ends of everything, and of the agent. */
+  authorization_ends: Fact<AgentId, AuthorizationEnds>;
   signal_accepted: Fact<SignalName, boolean>;
   user_revision: Fact<UserId, number | undefined>;
   /** The user with this name. The name has the form in which names are compared (`userNameKey`). */
@@ -148,11 +161,7 @@ export interface AskedQuestions {
 export type ApprovalStanding = Omit<Approval, 'title' | 'lines' | 'salt' | 'requestedAt'>;
 
 /** An approval whose time is up, with what its record says. */
-export interface DueApproval extends Pick<Approval, 'approvalId' | 'taskId' | 'digest' | 'commitment' | 'decidedAt'> {
-  readonly agentId: AgentId;
-  readonly sponsor: string;
-  readonly audience: string;
-}
+export type DueApproval = ApprovalOrigin & Pick<Approval, 'approvalId' | 'digest' | 'commitment' | 'decidedAt'>;
 
 export interface StatusDraws {
   readonly audience: string;
@@ -169,7 +178,7 @@ export interface StatusCandidates {
   readonly indices: readonly number[];
 }
 
-export interface StatusSlot {
+interface StatusSlot {
   readonly listId: string;
   /** The number of the list's indices. */
   readonly entries: number;
@@ -177,7 +186,7 @@ export interface StatusSlot {
   readonly free: readonly number[];
 }
 
-export interface OpenStatusList {
+interface OpenStatusList {
   readonly listId: string;
   /** Whether any of its indices is held by no task. */
   readonly hasRoom: boolean;
@@ -219,13 +228,23 @@ export interface GrantOwner {
   readonly sponsorKey: SponsorKey;
 }
 
-export interface GrantFacts {
+/** `undefined`: no such end is stored. */
+export interface AuthorizationEnds {
+  readonly everything: AuthorizationEnd | undefined;
+  readonly agent: AuthorizationEnd | undefined;
+}
+
+export interface AuthorizationEnd {
+  /** Grows with each such end. It is not 1 for the first (`EndCounts`). */
+  readonly count: number;
+  /** Of the last one. */
+  readonly reason: VoidReason;
+}
+
+interface GrantFacts extends Pick<Grant, 'scope' | 'renewals' | 'revokedAt' | 'rotation'> {
   readonly taskId: TaskId;
-  readonly scope: Scope;
-  readonly renewals: number;
   /** The number of renewals without their own record. */
   readonly unrecorded: number;
-  readonly revokedAt: Instant | undefined;
 }
 
 /** There may be very many tasks, so only their ids are read. */
@@ -254,6 +273,12 @@ export type TaskSelection =
   | { readonly kind: 'session_or_none'; readonly sessionId: string; readonly subject: string }
   /** A person by `sub`, even if another claim is the sponsor key. */
   | { readonly kind: 'subject'; readonly subject: string };
+
+/** Requests of those whose tasks end, some requests, or all. The end of one task ends no request. */
+export type AuthorizationSelection =
+  | Exclude<TaskSelection, { readonly kind: 'task' }>
+  | { readonly kind: 'requests'; readonly requestIds: readonly RequestId[] }
+  | { readonly kind: 'everything' };
 
 export interface SignalName {
   readonly receiver: 'approval' | 'logout' | 'ssf';

@@ -18,7 +18,10 @@ export const LOCK_ORDER = [
   /** A session of the identity provider. */
   'session',
   'agent',
-  /** All names in `may_act_names`. Registrations and changes that could give two agents one name take it. */
+  /**
+   * All names in `may_act_names`, and all documents of clients. Registrations and changes that could give two agents one of
+   * them take it.
+   */
   'agent_names',
   /** The status lists of an audience. Only their openings take it. */
   'status_audience',
@@ -34,6 +37,10 @@ export const LOCK_ORDER = [
   'assertion',
   /** A token, by `jti`. */
   'token',
+  /**
+   * All requests at `/oauth2/authorize`, with key ''. Each that is kept shares it. The end of everything takes it exclusively.
+   */
+  'authorizing',
   /** The number of approvals that wait for a person, by `sub`. */
   'approver',
   /**
@@ -42,6 +49,8 @@ export const LOCK_ORDER = [
    * `live_tasks`, in the order of that question.
    */
   'task',
+  /** The row of an authorization, which one answer and one code change. Ends change it under the locks of the person or agent. */
+  'authorization',
   /** The row of a grant. A decision that ends the grant's task locks this row as well. */
   'grant',
 ] as const;

@@ -7,6 +7,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { type SessionKind, sessionKinds } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import { WITHOUT_EFFECT } from '../../domain/signals/without-effect.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
@@ -35,7 +36,7 @@ export interface LogoutSignal extends SignalOccurrence {
   readonly isOfOperators?: boolean;
 }
 
-export interface RememberedLogout {
+interface RememberedLogout {
   /** The logout token's `iat`, a whole second of the provider's clock. */
   readonly statedAt: Instant;
   /** When this logout stops refusing subject tokens. */
@@ -91,8 +92,9 @@ export const logOut = decision({
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
     const { at, loggedOut, remember } = signal;
     const withoutSession = endedWithoutSession(signal);
-    const { tasks, effects, ended } = revokeTasks(live, { at, reason: 'sponsor_logged_out' });
-    const reason = isLeft && tasks === 0 ? ENDED_NOTHING : 'sponsor_logged_out';
+    const selection = signal.keepsTasks ? undefined : selectionOf(signal);
+    const { tasks, effects, ended } = revokeTasks(live, { at, reason: 'sponsor_logged_out' }, selection);
+    const reason = isLeft && tasks === 0 ? WITHOUT_EFFECT.logout : 'sponsor_logged_out';
     // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
     const sponsor = signal.isOfOperators ? undefined : (loggedOut.subject ?? onlyOne);
@@ -114,9 +116,6 @@ export const logOut = decision({
     };
   },
 });
-
-/** The reason of the record if no task ended, and tasks of the person without a session go on. */
-export const ENDED_NOTHING = 'sponsor_logged_out_no_tasks';
 
 const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
 

@@ -1,22 +1,15 @@
 /** Opens a status list for the tasks of an audience that has none with a free index (`Service:StatusLists`). */
 
-import type { Instant } from '../../domain/instant.ts';
 import { decision, type Judgement } from './decision.ts';
-import type { Effect } from './effect.ts';
+import type { Effect, Effects } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
 
-export interface StatusListOpening {
-  readonly audience: string;
-  /** New and random. */
-  readonly listId: string;
-  /** The number of its indices. */
-  readonly entries: number;
-  readonly at: Instant;
-}
+/** The list to open. Its id is new and random. */
+type StatusListOpening = Effects['insert_status_list'];
 
 /** `in_place`: another opening was earlier, or a task has ended meanwhile. */
-export type StatusListVerdict = 'opened' | 'in_place';
+type StatusListVerdict = 'opened' | 'in_place';
 
 /**
  * Closes the audience's oldest open list if all its indices are taken, and opens the new list if no other one is open. Of

@@ -1,8 +1,16 @@
 /** Opens a task with its grant and first token (specification "POST /oauth2/token", Exchange). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
+import {
+  type Authorization,
+  type CodeHash,
+  requestDetail,
+  type VoidReason,
+} from '../../domain/authorization/authorization.ts';
+import type { RequestId, TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { isWithin } from '../../domain/scope.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
@@ -10,16 +18,17 @@ import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
-import { recorded } from './effect.ts';
+import { type Effect, recorded } from './effect.ts';
 import { ask, type StatusCandidates } from './fact.ts';
-import { shared } from './lock.ts';
+import { exclusive, shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
 
 export interface TaskOpening {
   readonly task: Task;
   readonly grantHash: GrantHash;
-  readonly assertion: SpentAssertion;
+  /** `undefined` for a client that authenticated by its `client_id` alone. */
+  readonly assertion?: SpentAssertion | undefined;
   /** The revision against which the request was checked. */
   readonly agentRevision: Agent['revision'];
   /**
@@ -35,6 +44,15 @@ export interface TaskOpening {
   readonly entry: LedgerEntry;
   /** Set if the agent stated a purpose, with the `purpose.stated` entry. */
   readonly purpose?: { readonly stated: StatedPurpose; readonly entry: LedgerEntry } | undefined;
+  /** Set if the task begins with a code, which it spends. The task has the id that the code names. */
+  readonly code?: PresentedCode | undefined;
+}
+
+interface PresentedCode {
+  readonly requestId: RequestId;
+  readonly hash: CodeHash;
+  /** The grant that the answer has, if the grant rotates (`domain/tasks/grant.ts`): SHA-256 of the whole of it. */
+  readonly rotation?: GrantHash | undefined;
 }
 
 /**
@@ -42,20 +60,28 @@ export interface TaskOpening {
  * - `logged_out`, only with `refuseLoggedOut`: a remembered logout covers the task's session, or the person and the
  *   token was not issued after it. A token without `iat` counts as issued before.
  * - `parent_ended`: the parent task is not stored, is not live, or has expired by the new task's `createdAt`.
+ * - `code_unknown`, `code_expired`, `code_spent`, `code_void`: the code is not stored, its time is up by `createdAt`, a task
+ *   came from it before, or it went void.
  * - `no_status_index`: no free index was found. After `statusDraws`, open a list (`open-status-list.ts`) and try again.
  */
 export type OpenVerdict =
   /** `entries`, only with `statusDraws`: the number of the list's indices. */
   | { readonly kind: 'opened'; readonly status?: StatusReference; readonly entries?: number }
   | { readonly kind: 'logged_out' | 'parent_ended' | 'no_status_index' }
+  | CodeObstacle
   | Obstacle;
+
+export type CodeObstacle =
+  | { readonly kind: 'code_unknown' | 'code_expired' }
+  | { readonly kind: 'code_spent'; readonly taskId: TaskId }
+  | { readonly kind: 'code_void'; readonly reason: VoidReason };
 
 /** A block, kill switch or logout that commits first refuses the task. One that comes later waits, and ends the task. */
 export const openTask = decision({
   name: 'open_task',
   transaction: 'shared',
 
-  locks: ({ task, assertion }: TaskOpening) => [
+  locks: ({ task, assertion, code }: TaskOpening) => [
     shared('sponsor', task.sponsorKey),
     // A logout names `sub` only. If `sub` is the sponsor key, the lock above covers it.
     ...(task.sponsor === task.sponsorKey ? [] : [shared('subject', task.sponsor)]),
@@ -63,24 +89,28 @@ export const openTask = decision({
     shared('agent', task.agentId),
     ...assertionLocks(assertion),
     ...(task.parentTaskId === undefined ? [] : [shared('task', task.parentTaskId)]),
+    ...(code === undefined ? [] : [exclusive('authorization', code.requestId)]),
   ],
 
-  asks: ({ task, assertion, refuseLoggedOut, statusDraws, statusCandidates }) => ({
+  asks: ({ task, assertion, code, refuseLoggedOut, statusDraws, statusCandidates }) => ({
     revision: ask('agent_revision', task.agentId),
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', task.sponsorKey),
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
     parent: task.parentTaskId && ask('task_state', task.parentTaskId),
+    authorization: code && ask('authorization', code.requestId),
     slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
     taken: statusCandidates && ask('taken_status_indices', statusCandidates),
   }),
 
   judge: (opening, facts): Judgement<OpenVerdict> => {
     const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, statusCandidates } = opening;
-    const { entry, purpose } = opening;
+    const { entry, purpose, code } = opening;
     const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
     const obstacle = findObstacle(agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
+    const unusable = code && findCodeObstacle(code, task, facts.authorization);
+    if (unusable !== undefined) return refused(unusable);
     if (refuseLoggedOut && isLoggedOut(facts.logouts, refuseLoggedOut.issuedAt, refuseLoggedOut.earliest)) {
       return refused({ kind: 'logged_out' });
     }
@@ -102,11 +132,56 @@ export const openTask = decision({
         ...(purpose === undefined
           ? []
           : [{ effect: 'insert_purpose', taskId: task.taskId, ...purpose.stated } as const]),
-        ...recorded(purpose === undefined ? [entry] : [entry, purpose.entry]),
+        ...(code === undefined ? [] : spendCode(code, grantHash)),
+        ...recorded([
+          entry,
+          ...(purpose === undefined ? [] : [purpose.entry]),
+          ...(code === undefined ? [] : [authorizedEntry(code, entry)]),
+        ]),
       ],
     };
   },
 });
+
+/** The first that applies, in the order of the checks: a code that is presented again is a sign of theft, also after its time. */
+function findCodeObstacle(
+  { hash }: PresentedCode,
+  task: Task,
+  authorization: Authorization | undefined,
+): CodeObstacle | undefined {
+  const code = authorization?.code;
+  if (authorization === undefined || code?.hash !== hash) return { kind: 'code_unknown' };
+  const { state, voidReason } = authorization;
+  if (state === 'spent') return { kind: 'code_spent', taskId: code.taskId };
+  if (state !== 'allowed') return { kind: 'code_void', reason: voidReason ?? 'request_expired' };
+  if (code.expiresAt <= task.createdAt) return { kind: 'code_expired' };
+  const { agentId, audience, person } = authorization;
+  const isAllowed =
+    task.taskId === code.taskId &&
+    task.agentId === agentId &&
+    task.audience === audience &&
+    task.sponsorKey === person.sponsorKey &&
+    task.sponsor === person.subject &&
+    task.sessionId === person.sessionId &&
+    isWithin(task.scope, code.scope) &&
+    task.expiresAt <= code.taskEndsAt;
+  if (!isAllowed) throw new Error('a task would be another than its person allowed');
+  return undefined;
+}
+
+function spendCode({ requestId, rotation }: PresentedCode, grantHash: GrantHash): readonly Effect[] {
+  return [
+    { effect: 'spend_authorization', requestId },
+    ...(rotation === undefined
+      ? []
+      : [{ effect: 'rotate_grant', grantHash, current: rotation, previous: undefined } as const]),
+  ];
+}
+
+/** Names what `token.issued` names, except for the token. */
+function authorizedEntry(code: PresentedCode, { jti: _, ...issued }: LedgerEntry): LedgerEntry {
+  return { ...issued, event: 'task.authorized', detail: requestDetail(code) };
+}
 
 function firstOf(
   listId: string,

@@ -9,7 +9,7 @@ import type { RevocationReason } from '../../domain/tasks/task.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
-import { ask } from './fact.ts';
+import { ask, type TaskSelection } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { type Explained, explained } from './operator-act.ts';
 
@@ -36,14 +36,14 @@ export const placeBlock = explained(
 
     locks: ({ block }: BlockPlacement) => [exclusive('sponsor', block.sponsorKey)],
 
-    asks: ({ block: { sponsorKey, blockedAt } }) => ({
-      blocks: ask('blocks', sponsorKey),
-      live: ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at: blockedAt }),
+    asks: ({ block }) => ({
+      blocks: ask('blocks', block.sponsorKey),
+      live: ask('live_tasks', { selection: ofPerson(block), at: block.blockedAt }),
     }),
 
     judge: ({ block, reason, act }, { blocks, live }): Judgement<BlockVerdict> => {
       const isNew = !blocks.some(({ source }) => source === block.source);
-      const ending = revokeTasks(live, { at: block.blockedAt, reason });
+      const ending = revokeTasks(live, { at: block.blockedAt, reason }, ofPerson(block));
       const all: readonly SponsorBlock[] = isNew ? [...blocks, block].sort(oldestFirst) : blocks;
       return {
         verdict: { blocks: all.map(withoutStatement), revokedTasks: ending.tasks },
@@ -71,6 +71,10 @@ export const refusePause = decision({
   judge: (entry: LedgerEntry) => ({ verdict: undefined, effects: recorded([entry]) }),
   denial: ({ event }) => ({ event, reason: 'pause_not_liftable' }),
 });
+
+function ofPerson({ sponsorKey }: SponsorBlock): TaskSelection {
+  return { kind: 'sponsor', sponsorKey };
+}
 
 function withoutStatement({ sponsorKey, source, kind, blockedAt }: SponsorBlock): SponsorBlock {
   return { sponsorKey, source, kind, blockedAt };

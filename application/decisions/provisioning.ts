@@ -87,7 +87,7 @@ function refuse(
   const { sponsorKey, isNew } = held;
   const block = own ?? { sponsorKey, source: 'scim' as const, blockedAt: at, statedAt: at };
   const changed = own?.kind !== kind;
-  const ending = revokeTasks(live, { at, reason: SIGNAL_REASONS[kind] });
+  const ending = revokeTasks(live, { at, reason: SIGNAL_REASONS[kind] }, { kind: 'sponsor', sponsorKey });
   const endsSelected = live.taskIds.some((taskId) => !live.delegated.has(taskId));
   return [
     ...(changed ? [{ effect: 'put_block', ...block, kind } as const] : []),

@@ -4,27 +4,26 @@
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
+import { rotate } from '../../domain/tasks/grant.ts';
 import type { GrantHash } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { ask } from './fact.ts';
+import { ask, type GrantOwner } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
 
-export interface Renewal {
-  readonly taskId: TaskId;
-  readonly agentId: AgentId;
-  readonly sponsorKey: SponsorKey;
+export interface Renewal extends GrantOwner {
   readonly grantHash: GrantHash;
   /** The grant's scope when the request was checked. */
   readonly grantScope: Scope;
   /** The grant's new scope. */
   readonly scope: Scope;
-  readonly assertion: SpentAssertion;
+  readonly assertion?: SpentAssertion | undefined;
+  /** Set if the grant rotates: SHA-256 of the whole grant that was presented, and of the one that the answer has. */
+  readonly rotation?: { readonly presented: GrantHash; readonly next: GrantHash } | undefined;
   readonly agentRevision: Agent['revision'];
   /** Whether every renewal gets its own record. Otherwise renewals after the first are only counted on the grant. */
   readonly recordEach: boolean;
@@ -33,10 +32,12 @@ export interface Renewal {
 }
 
 /**
- * Nothing is written unless the grant is renewed. `grant_changed`: the grant's scope is not `grantScope` any more, or
- * its task has ended. The caller must read the grant and check the request again.
+ * Nothing is written unless the grant is renewed.
+ * - `grant_changed`: the grant's scope is not `grantScope` any more, or its task has ended. The caller must read the grant and
+ *   check the request again.
+ * - `superseded`: the grant rotates, and a newer one than the presented one was used. The task must end (`refuse.ts`).
  */
-export type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' } | Obstacle;
+type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' | 'superseded' } | Obstacle;
 
 export const renewGrant = decision({
   name: 'renew_grant',
@@ -69,6 +70,11 @@ export const renewGrant = decision({
       grant.revokedAt === undefined &&
       formatScope(grant.scope) === formatScope(renewal.grantScope);
     if (!isJudged) return refused({ kind: 'grant_changed' });
+    const rotated =
+      grant.rotation === undefined
+        ? undefined
+        : renewal.rotation && rotate(grant.rotation, renewal.rotation.presented, renewal.rotation.next);
+    if (grant.rotation !== undefined && rotated?.kind !== 'rotated') return refused({ kind: 'superseded' });
     const isRecorded = recordEach || grant.renewals === 0;
     return {
       verdict: { kind: 'renewed' },
@@ -82,6 +88,7 @@ export const renewGrant = decision({
           unrecorded: grant.unrecorded + (isRecorded ? 0 : 1),
           renewedAt: entry.at,
         },
+        ...(rotated?.kind === 'rotated' ? [{ effect: 'rotate_grant', grantHash, ...rotated.rotation } as const] : []),
         ...recorded(isRecorded ? [entry] : []),
       ],
     };

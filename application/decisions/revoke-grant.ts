@@ -13,7 +13,7 @@ export interface GrantRevocation extends Revocation {
   /** The grant's task and its person, which never change. */
   readonly taskId: TaskId;
   readonly sponsorKey: SponsorKey;
-  readonly assertion: SpentAssertion;
+  readonly assertion?: SpentAssertion | undefined;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface GrantRevocation extends Revocation {
  * which records the expiry; its delegated tasks end now. `already_ended`: the task had ended, or its time is up and no
  * delegated task is live. The assertion is used up. With `replayed`, nothing is written.
  */
-export type RevokeGrantVerdict = 'revoked' | 'already_ended' | 'replayed';
+type RevokeGrantVerdict = 'revoked' | 'already_ended' | 'replayed';
 
 export const revokeGrant = decision({
   name: 'revoke_grant',
@@ -39,10 +39,10 @@ export const revokeGrant = decision({
     live: ask('live_tasks', { selection: { kind: 'task', taskId }, at }),
   }),
 
-  judge: ({ at, reason, assertion }, facts): Judgement<RevokeGrantVerdict> => {
+  judge: ({ taskId, at, reason, assertion }, facts): Judgement<RevokeGrantVerdict> => {
     if (isReplayed(facts.spent)) return { verdict: 'replayed', effects: [] };
     const used = spend(assertion, facts.spent);
-    const ending = revokeTasks(facts.live, { at, reason });
+    const ending = revokeTasks(facts.live, { at, reason }, { kind: 'task', taskId });
     if (facts.task?.state !== 'live' || ending.tasks === 0) return { verdict: 'already_ended', effects: used };
     return {
       verdict: 'revoked',

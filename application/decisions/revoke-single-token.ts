@@ -19,7 +19,7 @@ export interface TokenRevocation extends Revocation {
   readonly issuer: string;
   /** The revocation is kept until then. */
   readonly forgetAt: Instant;
-  readonly assertion: SpentAssertion;
+  readonly assertion?: SpentAssertion | undefined;
   /** The `token.revoked` entry. */
   readonly entry: LedgerEntry;
 }
@@ -28,7 +28,7 @@ export interface TokenRevocation extends Revocation {
  * `already_revoked` and `no_task`: only the assertion is used up. `replayed`: nothing is written. `mismatch`: nothing is
  * written, because the token differs from its stored task; the refusal's record uses the assertion up.
  */
-export type RevokeTokenVerdict = 'revoked' | 'already_revoked' | 'no_task' | 'mismatch' | 'replayed';
+type RevokeTokenVerdict = 'revoked' | 'already_revoked' | 'no_task' | 'mismatch' | 'replayed';
 
 export const revokeSingleToken = decision({
   name: 'revoke_single_token',

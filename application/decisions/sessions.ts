@@ -13,7 +13,7 @@ import { ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 
-export interface SessionOpening {
+interface SessionOpening {
   readonly session: Session;
   /** The `iat` of the ID token. */
   readonly issuedAt: Instant | undefined;
@@ -21,7 +21,7 @@ export interface SessionOpening {
   readonly replaces: SessionHash | undefined;
 }
 
-export interface SignOut extends Pick<Session, 'kind' | 'sessionHash'> {
+interface SignOut extends Pick<Session, 'kind' | 'sessionHash'> {
   readonly at: Instant;
 }
 

@@ -4,7 +4,7 @@ import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, sp
 import { decision, type Judgement } from './decision.ts';
 
 /** `replayed`: the assertion was used before. */
-export type SpendVerdict = 'spent' | 'replayed';
+type SpendVerdict = 'spent' | 'replayed';
 
 export const spendAssertion = decision({
   name: 'spend_assertion',

@@ -10,7 +10,7 @@ import { applyStatements, type ProvisioningEffects, peopleLocks, peopleQuestions
 /** Held by every write that takes a new user name: each addition, and each rename. */
 const ALL_NAMES: Lock = exclusive('user_names', '');
 
-export interface UserAddition extends ProvisioningEffects {
+interface UserAddition extends ProvisioningEffects {
   readonly user: ProvisionedUser;
   readonly maxUsers: number;
 }
@@ -19,7 +19,7 @@ export interface UserAddition extends ProvisioningEffects {
  * `uniqueness`: another user has the name. `full`: there are `maxUsers` already. An inactive user's person is blocked
  * even then (`statementsWithoutRoom`).
  */
-export type AddUserVerdict = 'created' | 'uniqueness' | 'full';
+type AddUserVerdict = 'created' | 'uniqueness' | 'full';
 
 export const addUser = decision({
   name: 'add_user',
@@ -60,14 +60,14 @@ export const addUser = decision({
   },
 });
 
-export interface UserChange extends ProvisioningEffects {
+interface UserChange extends ProvisioningEffects {
   /** The user as the caller read it. */
   readonly stored: ProvisionedUser;
   readonly user: ProvisionedUser;
 }
 
 /** Compare-and-swap. `changed`: the stored revision is another. `gone`: the user does not exist any more. */
-export type ChangeUserVerdict = 'replaced' | 'uniqueness' | 'changed' | 'gone';
+type ChangeUserVerdict = 'replaced' | 'uniqueness' | 'changed' | 'gone';
 
 export const changeUser = decision({
   name: 'change_user',
@@ -100,13 +100,13 @@ function takesName({ stored, user }: Pick<UserChange, 'stored' | 'user'>): boole
   return userNameKey(stored.userName) !== userNameKey(user.userName);
 }
 
-export interface UserDeletion extends ProvisioningEffects {
+interface UserDeletion extends ProvisioningEffects {
   /** The user as the caller read it. */
   readonly stored: ProvisionedUser;
 }
 
 /** Compare-and-swap, as `ChangeUserVerdict`. */
-export type DeleteUserVerdict = 'removed' | 'changed' | 'gone';
+type DeleteUserVerdict = 'removed' | 'changed' | 'gone';
 
 export const deleteUser = decision({
   name: 'delete_user',

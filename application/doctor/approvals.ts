@@ -4,7 +4,7 @@ import type { Reach } from '../ports/network.ts';
 import { type Examination, failed, ok } from './examine.ts';
 
 /** The keys of a tool server, as they were fetched now. */
-export interface FetchedToolServerKeys {
+interface FetchedToolServerKeys {
   readonly audience: string;
   /** A sentence: fixed text with at most the error code of the server; `undefined` if a key can be used. */
   readonly problem: string | undefined;

@@ -155,6 +155,9 @@ export function ago(then: Instant, now: Instant): string {
   return seconds < 1 ? 'just now' : `${durationInWords(seconds, 2)} ago`;
 }
 
+/** In seconds: how far back an examination looks for what happened. */
+export const A_DAY = 24 * 60 * 60;
+
 /** More would make the line of a report unreadable. */
 const MAX_LISTED = 4;
 

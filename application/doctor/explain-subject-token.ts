@@ -22,8 +22,8 @@ import { type SubjectValidation, validateSubjectToken } from '../authentication/
 import type { Outcome } from '../outcome.ts';
 import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
 import { explainMayAct, type MayActSources } from './explain-may-act.ts';
-import { judgeTokenWithoutSession, type LogoutSettings } from './logouts.ts';
 import { quoteSafely } from './quote.ts';
+import { judgeTokenWithoutSession, type LogoutSettings } from './signals.ts';
 
 interface SubjectTokenExplanation extends SubjectValidation, LogoutSettings, MayActSources {
   /** The issuer of the provider's access tokens; `undefined` if its metadata cannot be read. */

@@ -9,6 +9,7 @@ import type { ReadMetadata, UnreadMetadata } from '../ports/identity-provider.ts
 import type { Problem } from '../ports/network.ts';
 import { type Examination, type Finding, failed, judgeClock, ok, skipped, warning } from './examine.ts';
 import { describeProblem } from './problem.ts';
+import { quoteSafely } from './quote.ts';
 
 /** A server whose signatures the service trusts: the identity provider, or a transmitter. */
 export interface Signer {
@@ -59,13 +60,16 @@ async function examineDiscovery(signer: Signer, settings: string): Promise<Findi
       'Correct the issuer at the provider.',
     );
   }
+  // AD FS issues access tokens under another issuer.
+  const ofAccessTokens =
+    accessTokenIssuer === issuer ? '' : ` The iss of its access tokens is another: ${quoteSafely(accessTokenIssuer)}.`;
   if (travelsInTheClear(new URL(signer.address))) {
     return warning(
-      'Its metadata was read over http: an attacker on the network can replace the keys.',
+      `Its metadata was read over http: an attacker on the network can replace the keys.${ofAccessTokens}`,
       `Let ${settings} be an https URL.`,
     );
   }
-  return ok('Its metadata was read, and the issuer is the one that is expected.');
+  return ok(`Its metadata was read, and the issuer is the one that is expected.${ofAccessTokens}`);
 }
 
 const UNREAD = 'Its metadata could not be read.';

@@ -108,7 +108,7 @@ function remedyForQuery(problem: Problem, hasBearerToken: boolean): string {
 
 /** The sources for the examinations of one person. */
 export interface PersonSources {
-  readonly storage: () => Promise<Pick<StorageCondition, 'findBlocks' | 'isLoggedOut'> | undefined>;
+  readonly storage: () => Promise<Pick<StorageCondition, 'sponsors' | 'isLoggedOut'> | undefined>;
   readonly clock: Clock;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
@@ -130,7 +130,7 @@ export function personExaminations(person: Person, sources: PersonSources): read
 async function examineBlock({ sponsorKey }: Person, { storage }: PersonSources): Promise<Finding> {
   const opened = await storage();
   if (opened === undefined) return skipped('The database does not answer.');
-  const found = await opened.findBlocks(sponsorKey);
+  const found = await opened.sponsors.findBlocks(sponsorKey);
   if (found.length === 0) return ok('Nobody has blocked the person.');
   const blocks = found.map(({ source, kind }) => `source ${source}, kind ${kind}`).join('; ');
   const byOperator = found.some(({ source }) => source === 'admin');

@@ -6,18 +6,24 @@
 import { secondsAhead } from '../../domain/clocks.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { ArchivedPart } from '../../domain/ledger/archived-part.ts';
+import type { SignalSource } from '../../domain/signals/without-effect.ts';
 import { describeFault } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import {
+  CAPABILITIES,
   DAMAGED_PAGES,
   type DatabaseLink,
   describeDamage,
   describeLockHolders,
+  type FailoverCondition,
   type RoleCondition,
+  type SchemaStatus,
   type StorageCondition,
   type WritingCondition,
 } from '../ports/storage.ts';
+import { judgeTokenLives, MOST_AGENTS } from './agents.ts';
 import {
+  A_DAY,
   type Examination,
   type Finding,
   failed,
@@ -39,7 +45,7 @@ import {
   judgeSigners,
   readNumbers,
 } from './ledger.ts';
-import { judgeLogouts } from './logouts.ts';
+import { checkOfSignals, judgeSignals } from './signals.ts';
 import type { KeyFile } from './signing.ts';
 import { judgeUsage } from './status-lists.ts';
 import { type ConfiguredLog, judgeLog } from './transparency-log.ts';
@@ -66,8 +72,10 @@ interface StorageDependencies {
   readonly hasSink: boolean;
   /** `Service:StatusLists:Entries`; `undefined` without status lists. */
   readonly listEntries: number | undefined;
-  /** Whether a logout of a person and a session leaves the tasks without a session. */
-  readonly logoutsLeaveTasks: boolean;
+  /** `Service:Agents:MaxTokenTtl`, in seconds; `undefined` if a setting of its section is wrong. */
+  readonly maxTokenTtl: number | undefined;
+  /** The receivers whose signals may end nothing. */
+  readonly mayEndNothing: readonly SignalSource[];
   /** `undefined` without the transparency log. */
   readonly transparencyLog?: ConfiguredLog | undefined;
   /** Whether people's sponsor keys are their `sub`. */
@@ -80,7 +88,6 @@ interface StorageDependencies {
 
 /** Rows of each kind. More would take longer than an examination may. */
 const MOST_COMPARED = 2000;
-const A_DAY = 24 * 60 * 60;
 const MIGRATE = 'Run `mandate migrate`.';
 const NOT_OPENED = 'The database could not be opened.';
 
@@ -121,8 +128,10 @@ export function storageExaminations(
       return role === undefined ? judgeFile(exposure) : judgeRole(role, isDevelopment);
     }),
     inSchema('database writes', async (condition) => judgeWriting(await condition.writing())),
+    inSchema('database failover', async (condition) => judgeFailover(await condition.failover())),
     ...ledgerExaminations(inSchema, dependencies),
-    ...logoutExaminations(inSchema, dependencies),
+    ...agentExaminations(inSchema, dependencies),
+    ...signalExaminations(inSchema, dependencies),
     ...statusListExaminations(inSchema, dependencies),
     inSchema('database clock', (condition) => examineClock(condition, clock)),
   ];
@@ -134,8 +143,13 @@ function ledgerExaminations(inSchema: InSchema, dependencies: StorageDependencie
   const inLog = (configured: ConfiguredLog) =>
     inSchema('transparency log', async (condition) => {
       const { newestCheckpoint } = await condition.sealing();
-      const problems = await condition.witnessProblems();
-      return judgeLog(await condition.log(), configured, newestCheckpoint?.checkpointId ?? 0, problems);
+      const problems = await condition.transparencyLog.problems();
+      return judgeLog(
+        await condition.transparencyLog.state(),
+        configured,
+        newestCheckpoint?.checkpointId ?? 0,
+        problems,
+      );
     });
   return [
     inSchema('ledger guards', async (condition) => judgeGuards(await condition.guards())),
@@ -165,14 +179,29 @@ function ledgerExaminations(inSchema: InSchema, dependencies: StorageDependencie
   ];
 }
 
-function logoutExaminations(
-  inSchema: InSchema,
-  { clock, logoutsLeaveTasks }: StorageDependencies,
-): readonly Examination[] {
-  if (!logoutsLeaveTasks) return [];
-  const examine = async (condition: StorageCondition) =>
-    judgeLogouts(await condition.logoutEndedNothing(plusSeconds(clock.now(), -A_DAY)));
-  return [inSchema('logouts', examine)];
+const MAY_NOT_READ_AGENTS = 'The serving role may not read the agents.';
+
+function agentExaminations(inSchema: InSchema, { maxTokenTtl }: StorageDependencies): readonly Examination[] {
+  if (maxTokenTtl === undefined) return [];
+  return [
+    inSchema('token lifetimes', async (condition) => {
+      // "database role" names the missing privilege.
+      if ((await condition.role())?.missing.includes('select on agents') === true) return skipped(MAY_NOT_READ_AGENTS);
+      return judgeTokenLives(
+        await condition.agents.longestTokens({ above: maxTokenTtl, limit: MOST_AGENTS }),
+        maxTokenTtl,
+      );
+    }),
+  ];
+}
+
+function signalExaminations(inSchema: InSchema, { clock, mayEndNothing }: StorageDependencies): readonly Examination[] {
+  return mayEndNothing.map((source) =>
+    inSchema(checkOfSignals(source), async (condition) => {
+      const since = plusSeconds(clock.now(), -A_DAY);
+      return judgeSignals(source, await condition.signalEndedNothing({ source, since }));
+    }),
+  );
 }
 
 function statusListExaminations(
@@ -182,7 +211,7 @@ function statusListExaminations(
   if (listEntries === undefined) return [];
   const examine = async (condition: StorageCondition) => {
     // Millions of indices may take longer than a statement may: that is no fault of the service.
-    const lists = await condition.statusLists().catch(() => undefined);
+    const lists = await condition.statusLists.usage().catch(() => undefined);
     if (lists === undefined) return skipped('Their indices could not be counted in time.');
     return judgeUsage(lists, clock.now(), listEntries);
   };
@@ -228,10 +257,7 @@ function judgeLink(link: DatabaseLink | undefined): Finding {
   }
 }
 
-async function examineSchema(
-  opened: Promise<OpenedStorage>,
-  schema: Promise<'current' | 'absent' | 'behind' | 'ahead'>,
-): Promise<Finding> {
+async function examineSchema(opened: Promise<OpenedStorage>, schema: Promise<SchemaStatus>): Promise<Finding> {
   const storage = await opened;
   if (storage.kind === 'unusable') return skipped(NOT_OPENED);
   const status = await schema.catch(() => undefined);
@@ -355,6 +381,23 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
     );
   }
   return ok('A row can be written.');
+}
+
+/** Judges whether the service would notice that another server was promoted. */
+function judgeFailover(failover: FailoverCondition | undefined): Finding {
+  if (failover === undefined) return skipped('This database is a file.');
+  if (failover.isStandby) return skipped('The address names a standby.');
+  const { missing } = failover;
+  if (missing.length === 0)
+    return ok('The service knows the timeline, and a switch without effects waits for standbys.');
+  const consequences = missing.map(({ capability, code }) => {
+    const { needs, without } = CAPABILITIES[capability];
+    return `${needs} (${code}): ${without}`;
+  });
+  return warning(
+    `Postgres refuses ${consequences.join('; and ')}.`,
+    'See docs/high-availability.md ("What a hosted Postgres may lack").',
+  );
 }
 
 async function examineClock(condition: StorageCondition, clock: Clock): Promise<Finding> {

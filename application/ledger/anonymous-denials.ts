@@ -108,9 +108,12 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
 }
 
 function appendDenial({ decisions, clock }: DenialLedger, denial: AnonymousDenial | Summary): Promise<void> {
-  const { event, reason } = denial;
-  const count = 'count' in denial ? { count: denial.count } : {};
-  return decisions.decide(append, { at: clock.now(), event, decision: 'deny', reason, ...count });
+  const { event, reason, detail } = denial;
+  const more = {
+    ...('count' in denial ? { count: denial.count } : {}),
+    ...(detail === undefined ? {} : { detail }),
+  };
+  return decisions.decide(append, { at: clock.now(), event, decision: 'deny', reason, ...more });
 }
 
 /** Without aggregation there is no later summary: a denial that can't be written is only logged. */

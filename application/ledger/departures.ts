@@ -17,7 +17,7 @@ import type { Checkpoints } from '../ports/checkpoints.ts';
 import { type PagedReading, recordPages } from './record-pages.ts';
 
 /** A checkpoint that lacks records. */
-export interface Lacking {
+interface Lacking {
   readonly checkpoint: Checkpoint;
   readonly previous: Checkpoint | undefined;
   /** How many records it still has. */

@@ -23,7 +23,7 @@ interface RecordProving extends StoredProving {
   readonly archivedPart: () => Promise<ArchivedPart | undefined>;
 }
 
-interface InclusionProof {
+export interface InclusionProof {
   readonly seq: number;
   readonly checkpoint: Checkpoint;
   readonly leafIndex: number;

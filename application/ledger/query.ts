@@ -17,10 +17,7 @@ interface LedgerReading {
 }
 
 /** A record must match all filters that are set. `newestFirst` is the order of the pages. */
-type LedgerFilters = Pick<
-  LedgerQuery,
-  'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision' | 'event' | 'audience' | 'reason' | 'newestFirst'
->;
+type LedgerFilters = Omit<LedgerQuery, 'after' | 'limit' | 'mostRead' | 'now'>;
 
 export interface LedgerQuestion {
   readonly filters: LedgerFilters;

@@ -38,13 +38,16 @@ export function recordDenials({ decisions, anonymous, clock }: DenialRecording) 
     }
     const recorded = await decisions.decide(refuse, {
       entry: { at: clock.now(), event: 'token.denied', ...denial.about, decision: 'deny', reason: denial.reason },
-      // A temporary refusal does not use up the assertion: the client may send the same request again.
+      // A temporary refusal does not use up the assertion or the code: the client may send the same request again.
       assertion: isTemporary(denial.reason) ? undefined : denial.assertion,
       sponsorKey: denial.sponsorKey,
       unknownGrant: denial.unknownGrant,
+      misusedTask: denial.misusedTask,
+      spentCode: isTemporary(denial.reason) ? undefined : denial.spentCode,
     });
     if (recorded === 'grant_exists') throw new StorageUnavailable('A read did not find a grant that is stored');
-    return recorded === denial.reason ? outcome : denied(recorded);
+    const { isOfPersonsStart } = denial;
+    return recorded === denial.reason ? outcome : denied(recorded, isOfPersonsStart ? { isOfPersonsStart } : {});
   };
 }
 

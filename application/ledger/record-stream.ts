@@ -66,7 +66,7 @@ const PAGE_SIZE = 500;
 /** The time that listeners get to read a page before the next one is handed over. */
 const PAGE_LIMIT_MS = 1_000;
 
-export interface RecordStreaming {
+interface RecordStreaming {
   readonly ledger: Pick<Ledger, 'settledThrough' | 'numberBefore'>;
   readonly checkpoints: Pick<Checkpoints, 'records'>;
   readonly turn: Turn;

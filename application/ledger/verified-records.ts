@@ -13,7 +13,7 @@ export interface RecordStream {
   twice(): VerificationFault | undefined;
 }
 
-export interface StreamReading extends Omit<PagedReading, 'pageSize'> {
+interface StreamReading extends Omit<PagedReading, 'pageSize'> {
   readonly progress?: ((done: number, total: number) => void) | undefined;
   /** The highest number that `progress` gets. */
   readonly total: number;

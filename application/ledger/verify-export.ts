@@ -28,42 +28,36 @@ import {
 } from '../../domain/ledger/verification.ts';
 import { ExportDamaged, type StoredExport } from '../ports/exports.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
-import type { Hash } from '../ports/runtime.ts';
 import { type LineReader, lineReader, MalformedLine, readHeader } from './export-lines.ts';
+import type { LedgerVerification } from './verify.ts';
 
-export interface ExportVerification {
-  readonly hash: Hash;
-  readonly verifier: CheckpointVerifier;
-  readonly marks?: readonly Mark[];
-  /** `Service:Audit:Checkpoint:Interval`, in seconds: checkpoints that were closed much later are reported. */
-  readonly interval?: number | undefined;
+export interface ExportVerification extends Pick<LedgerVerification, 'hash' | 'verifier' | 'marks' | 'interval'> {
   /** Called after each checkpoint, with counts of records. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-type ExportVerdict =
-  | {
-      readonly kind: 'intact';
-      readonly header: ArchiveHeader;
-      /** `first` and `last` are `undefined` if the month was empty. */
-      readonly first: Checkpoint | undefined;
-      readonly last: Checkpoint | undefined;
-      /** Absent if there are none. */
-      readonly late?: LateSeals;
-    }
-  | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
+export interface IntactExport {
+  readonly kind: 'intact';
+  readonly header: ArchiveHeader;
+  /** `first` and `last` are `undefined` if the month was empty. */
+  readonly first: Checkpoint | undefined;
+  readonly last: Checkpoint | undefined;
+  /** Absent if there are none. */
+  readonly late?: LateSeals;
+}
 
 /** The verified part before a fault. */
 interface VerifiedPart {
-  readonly checkpoints: number;
-  readonly records: number;
-  readonly last: Checkpoint | undefined;
+  readonly counts: { readonly checkpoints: number; readonly records: number };
+  readonly lastMark: Checkpoint | undefined;
 }
+
+export type ExportVerdict = IntactExport | (VerifiedPart & { readonly kind: 'broken'; readonly fault: ExportFault });
 
 /** @throws ExportUnusable when the file cannot be read */
 export async function verifyExport(stored: StoredExport, means: ExportVerification): Promise<ExportVerdict> {
-  let verified: VerifiedPart = { checkpoints: 0, records: 0, last: undefined };
-  const broken = (fault: ExportFault): ExportVerdict => ({ kind: 'broken', fault, verified });
+  let verified: VerifiedPart = { counts: { checkpoints: 0, records: 0 }, lastMark: undefined };
+  const broken = (fault: ExportFault): ExportVerdict => ({ kind: 'broken', fault, ...verified });
   try {
     const header = await readHeader(stored);
     const checkpoints = lineReader(stored, 1, parseCheckpoint);
@@ -74,11 +68,14 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
       const approvals = approvalOrder();
       const fault = await verify({ ...means, header, checkpoints, records, seals, approvals }, (checkpoint) => {
         first ??= checkpoint;
-        verified = { checkpoints: verified.checkpoints + 1, records: records.taken(), last: checkpoint };
+        verified = {
+          counts: { checkpoints: verified.counts.checkpoints + 1, records: records.taken() },
+          lastMark: checkpoint,
+        };
       });
       if (fault !== undefined) return broken(fault);
       const late = seals.found();
-      return { kind: 'intact', header, first, last: verified.last, ...(late && { late }) };
+      return { kind: 'intact', header, first, last: verified.lastMark, ...(late && { late }) };
     } finally {
       await Promise.all([checkpoints.close(), records.close()]);
     }

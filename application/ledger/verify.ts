@@ -74,7 +74,7 @@ interface VerificationCounts {
   unsealed: number;
 }
 
-export type VerificationOutcome = {
+export interface VerifiedLedger {
   /** The mark of the last verified checkpoint. */
   readonly lastMark: Mark | undefined;
   /** The last verified checkpoint. */
@@ -86,7 +86,10 @@ export type VerificationOutcome = {
   readonly recorded: readonly Pick<RecordedKey, 'kid' | 'thumbprint'>[];
   /** Absent if there are none. */
   readonly late?: LateSeals;
-} & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: LedgerFault });
+}
+
+export type VerificationOutcome = VerifiedLedger &
+  ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: LedgerFault });
 
 /** The signatures of a batch are verified while its records are hashed. */
 const CHECKPOINTS_AT_ONCE = 500;

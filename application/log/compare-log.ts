@@ -16,7 +16,7 @@ import type { CheckpointFollower } from '../ledger/verify.ts';
 import type { Hash } from '../ports/runtime.ts';
 import type { LogState, TransparencyLog } from '../ports/transparency-log.ts';
 
-export interface LogComparison {
+interface LogComparison {
   readonly hash: Hash;
   readonly log: Pick<TransparencyLog, 'tiles'>;
   /** Read before the walk, so that the ledger has all of its checkpoints; `undefined` if the ledger has no log. */

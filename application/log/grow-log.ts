@@ -31,7 +31,7 @@ import {
 } from './chain-tail.ts';
 import { inclusionPath, isContinued } from './prove-in-log.ts';
 
-export interface LogGrowing extends ChainReading {
+interface LogGrowing extends ChainReading {
   readonly log: Pick<TransparencyLog, 'begin' | 'tiles' | 'grow' | 'withdraw' | 'halt'>;
   readonly signer: NoteSigner;
   /** Whether the witnesses are asked about a note before it is published. */

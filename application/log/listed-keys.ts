@@ -29,7 +29,7 @@ import type { Ledger, LedgerPosition } from '../ports/ledger.ts';
 import type { Clock, Hash } from '../ports/runtime.ts';
 import type { TransparencyLog } from '../ports/transparency-log.ts';
 
-export interface KeyListing {
+interface KeyListing {
   readonly log: Pick<TransparencyLog, 'keys' | 'signers'>;
   readonly ledger: Pick<Ledger, 'page'>;
   readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;

@@ -40,7 +40,7 @@ export interface KnownKey {
   readonly verifier: CheckpointVerifier;
 }
 
-export interface BundleMaking extends TreeReading {
+interface BundleMaking extends TreeReading {
   readonly ledger: Pick<Ledger, 'page'>;
   readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records' | 'archivings'>;
   readonly approvals: Pick<Approvals, 'find'>;
@@ -215,7 +215,7 @@ async function wordsOf(
   { seq, event, detail }: LedgerRecord,
   altered: AlteredWords[],
 ): Promise<SaltedWords | undefined> {
-  const named = event === 'approval.requested' && detail !== undefined ? parseApprovalDetail(detail) : undefined;
+  const named = event === 'approval.requested' ? parseApprovalDetail(detail) : undefined;
   const approvalId = named && parseApprovalId(named.approvalId);
   const stored = approvalId && (await approvals.find(approvalId));
   if (stored?.kind !== 'differs') return stored?.row;

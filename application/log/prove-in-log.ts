@@ -22,7 +22,7 @@ interface LogProving {
   readonly hash: Hash;
 }
 
-export interface LogProof {
+interface LogProof {
   /** The index of the leaf. */
   readonly checkpointIndex: number;
   /** Lowercase hex, from the leaf's sibling upwards. */

@@ -3,9 +3,10 @@
  * ledger has its words, its names and its state.
  */
 
-import { isOpen } from '../../domain/approvals/approval.ts';
+import { isOver } from '../../domain/approvals/approval.ts';
+import { comparePerson } from '../../domain/approvals/approval-records.ts';
 import type { ApprovalId } from '../../domain/identifiers.ts';
-import type { Compared, Difference } from '../../domain/ledger/compared.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isSignInRecent } from '../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
@@ -14,9 +15,10 @@ import { type Reporting, recordedRows, reportDifferences } from '../ledger/diffe
 import type { Approvals, TaskApproval } from '../ports/approvals.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
+import type { Measurements } from '../ports/telemetry.ts';
 
-export interface ApprovalReading extends Reporting {
-  readonly approvals: Pick<Approvals, 'find' | 'waitingFor'>;
+interface ApprovalReading extends Reporting {
+  readonly approvals: Pick<Approvals, 'find' | 'waitingFor' | 'settledFor'>;
   readonly sharedTime: Pick<SharedTime, 'latest'>;
   /** Whether people's sponsor keys are their `sub`, so that the ledger names the person who may answer. */
   readonly keysAreSubjects: boolean;
@@ -31,20 +33,24 @@ export interface WaitingApprovals {
 
 export async function myApprovals(service: ApprovalReading, { sponsorKey }: MePerson): Promise<WaitingApprovals> {
   const stored = await service.approvals.waitingFor(sponsorKey, await service.sharedTime.latest());
-  const compared = stored.map((approval) => ofItsPerson(service, approval));
+  const compared = stored.map((approval) => comparePerson(approval, service.keysAreSubjects));
   const waiting = await recordedRows(service, compared);
   return { waiting, altered: compared.length - waiting.length };
 }
 
-/** The record names the person by `sub`: a row with another key is another person's. */
-function ofItsPerson(
-  { keysAreSubjects }: Pick<ApprovalReading, 'keysAreSubjects'>,
-  compared: Compared<TaskApproval>,
-): Compared<TaskApproval> {
-  const { row } = compared;
-  if (compared.kind === 'differs' || !keysAreSubjects || row.sponsorKey === row.sponsor) return compared;
-  const difference: Difference = { what: 'approval', id: row.approvalId, how: 'names' };
-  return { kind: 'differs', row, difference };
+/**
+ * What the person answered or missed, the latest first. A part of them may be left out: those that are not as the ledger has
+ * them, which are reported, and those whose records have been archived.
+ */
+export async function mySettledApprovals(
+  service: ApprovalReading,
+  { sponsorKey }: MePerson,
+  limit: number,
+): Promise<readonly TaskApproval[]> {
+  const now = await service.sharedTime.latest();
+  const stored = await service.approvals.settledFor(sponsorKey, { now, limit });
+  const compared = stored.map((approval) => comparePerson(approval, service.keysAreSubjects));
+  return (await recordedRows(service, compared)).map((approval) => asOf(approval, now));
 }
 
 /**
@@ -58,8 +64,11 @@ export async function myApproval(
 ): Promise<TaskApproval | 'altered' | undefined> {
   const found = await findOwn(service, person, approvalId);
   if (found === undefined || found === 'altered') return found;
-  const isOver = isOpen(found) && found.expiresAt <= (await service.sharedTime.latest());
-  return isOver ? { ...found, state: 'expired' } : found;
+  return asOf(found, await service.sharedTime.latest());
+}
+
+function asOf(approval: TaskApproval, latest: Instant): TaskApproval {
+  return isOver(approval, latest) ? { ...approval, state: 'expired' } : approval;
 }
 
 async function findOwn(
@@ -69,7 +78,7 @@ async function findOwn(
 ): Promise<TaskApproval | 'altered' | undefined> {
   const stored = await service.approvals.find(approvalId);
   if (stored?.row.sponsorKey !== sponsorKey) return undefined;
-  const compared = ofItsPerson(service, stored);
+  const compared = comparePerson(stored, service.keysAreSubjects);
   if (compared.kind === 'same') return compared.row;
   await reportDifferences(service, [compared.difference]);
   return 'altered';
@@ -94,6 +103,7 @@ interface Answering extends ApprovalReading, Freshness {
   readonly sharedTime: SharedTime;
   /** Seconds: how long a yes may be used. */
   readonly spend: number;
+  readonly measurements: Pick<Measurements, 'approvalStep'> | undefined;
 }
 
 /** An agent may hold an old token or session of the person: a yes needs a recent sign-in, a no does not. */
@@ -102,7 +112,7 @@ export async function answerMyApproval(
   person: MePerson,
   { approvalId, answer, commitment }: MyAnswer,
 ): Promise<AnswerVerdict> {
-  const { decisions, clock, sharedTime, spend } = service;
+  const { decisions, clock, sharedTime, spend, measurements } = service;
   const found = await findOwn(service, person, approvalId);
   if (found === undefined) return 'not_found';
   if (found === 'altered') return 'altered';
@@ -113,7 +123,7 @@ export async function answerMyApproval(
     ? undefined
     : { at, event: 'me.denied', ...about, sponsor: person.subject, decision: 'deny', reason: 'approver_not_fresh' };
   const times = { earliest: await sharedTime.earliest(), latest: await sharedTime.latest() };
-  return decisions.decide(answerApproval, {
+  const verdict = await decisions.decide(answerApproval, {
     approvalId,
     about,
     sponsorKey,
@@ -124,4 +134,8 @@ export async function answerMyApproval(
     tooOld,
     at,
   });
+  // The same answer again has the same verdict, and changes nothing.
+  const isAnswered = found.state === 'pending' && (verdict === 'granted' || verdict === 'refused');
+  if (isAnswered) measurements?.approvalStep(verdict);
+  return verdict;
 }

@@ -5,6 +5,7 @@
  * no other.
  */
 
+import type { TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import type { SharedTime } from '../ports/runtime.ts';
@@ -52,6 +53,17 @@ export async function myEndedTasks(
   question: MyTasksQuestion,
 ): Promise<MyTasksPage> {
   return pageOf(question, reading, (oneMore) => tasks.endedOfSponsor(sponsorKey, oneMore));
+}
+
+/** Those of the given tasks that are stored and the person's, by their ids. */
+export async function myTasksById(
+  { tasks, sharedTime, ...reporting }: Listing<'ofSponsorById'>,
+  { sponsorKey }: MePerson,
+  taskIds: readonly TaskId[],
+): Promise<ReadonlyMap<TaskId, MyTask>> {
+  const now = await sharedTime.earliest();
+  const found = taskIds.length === 0 ? [] : await tasks.ofSponsorById(sponsorKey, { taskIds, now });
+  return new Map((await reportPurposes(reporting, found)).map((task) => [task.taskId, task]));
 }
 
 async function pageOf(

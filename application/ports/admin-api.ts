@@ -17,6 +17,14 @@ export type StopTarget =
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'everything' };
 
+/** What the service says of a target before a change. */
+export interface TargetLook {
+  /** `undefined` if the service does not list tasks, because it has no operators, or does not answer in time. */
+  readonly live: { readonly tasks: number; readonly hasMore: boolean } | undefined;
+  /** People with live tasks or blocks, if no task and no block names the target, a person. Otherwise `undefined`. */
+  readonly peopleInstead: readonly string[] | undefined;
+}
+
 /** The operator's switches of a running service. Each may be repeated. @throws AdminApiFailure, like all methods here */
 export interface EmergencySwitches {
   /** `not_found`: there is no such task or agent. */
@@ -27,6 +35,13 @@ export interface EmergencySwitches {
   /** `refused`: other sources still block the person. `pending`: a second operator must ask as well. */
   unblock(sponsorKey: SponsorKey): Promise<'lifted' | 'refused' | 'pending' | 'not_blocked' | 'not_owned'>;
   disable(agentId: AgentId): Promise<'disabled' | 'not_found'>;
+  /** Reads, and changes nothing. It takes a few seconds at most, and never fails. */
+  look(target: StopTarget): Promise<TargetLook>;
+  /**
+   * Whether an ended task of the target may be stored. If none is and no task is live, the target has no token. `true` too if the
+   * service does not list tasks, because it has no operators.
+   */
+  hasEndedTasks(target: StopTarget): Promise<boolean>;
   /** The longest life of a token, in seconds: the agent's, or that of all agents. `undefined` if it cannot be read. */
   longestTokenTtl(agentId?: AgentId): Promise<number | undefined>;
 }

@@ -3,24 +3,59 @@
  * comes compared with its records of the ledger, read in the same statement.
  */
 
-import type { Approval } from '../../domain/approvals/approval.ts';
+import type { Approval, ApprovalState } from '../../domain/approvals/approval.ts';
 import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Compared } from '../../domain/ledger/compared.ts';
+import type { Effects } from '../decisions/effect.ts';
 
 export interface Approvals {
   /** An approval in any state, with its words; `undefined` if it is not stored. */
-  find(approvalId: ApprovalId): Promise<Compared<TaskApproval> | undefined>;
+  find(approvalId: ApprovalId): Promise<Compared<TaskApproval, ApprovalOrigin> | undefined>;
 
   /** What waits for the person at `now`, oldest first: pending approvals whose time is not up. At most 1000. */
-  waitingFor(sponsorKey: SponsorKey, now: Instant): Promise<readonly Compared<TaskApproval>[]>;
+  waitingFor(sponsorKey: SponsorKey, now: Instant): Promise<readonly Compared<TaskApproval, ApprovalOrigin>[]>;
+
+  /**
+   * Up to `limit` approvals that do not wait for the person at `now`, by the time of the answer, or of the end of those without
+   * one, the latest first.
+   */
+  settledFor(
+    sponsorKey: SponsorKey,
+    question: { readonly now: Instant; readonly limit: number },
+  ): Promise<readonly Compared<TaskApproval, ApprovalOrigin>[]>;
 
   /** The approvals of a task in any state, newest first, up to `limit`. */
   ofTask(taskId: TaskId, limit: number): Promise<readonly Compared<Approval, ApprovalOrigin>[]>;
 
+  /** A page of the approvals of all people with these filters, newest first. */
+  list(question: ApprovalsQuestion): Promise<ApprovalsPage>;
+
   /** How many approvals of all people wait at `now`; counts to `most`. */
   countWaiting(question: { readonly now: Instant; readonly most: number }): Promise<number>;
+}
+
+export interface ApprovalFilters {
+  readonly sponsorKey?: SponsorKey | undefined;
+  readonly agentId?: AgentId | undefined;
+  /** An open approval whose time is up counts as `expired`, although the sweeper has not recorded that yet. */
+  readonly state?: ApprovalState | undefined;
+}
+
+export interface ApprovalsQuestion extends ApprovalFilters {
+  /** Only those before this one; `undefined`: from the newest on. */
+  readonly after: ApprovalId | undefined;
+  readonly limit: number;
+  /** How many approvals may be read for the page. It then may have fewer than `limit` although more follow. */
+  readonly mostRead: number;
+  readonly now: Instant;
+}
+
+export interface ApprovalsPage {
+  readonly approvals: readonly Compared<TaskApproval, ApprovalOrigin>[];
+  /** The last approval read, if the reading ended before the page was full. */
+  readonly readUpTo: ApprovalId | undefined;
 }
 
 /** An approval with what a person must know about its task. */
@@ -58,15 +93,13 @@ export interface ApprovalNotices {
   /** Counts a failure, and makes the claimed notices of the person due again at `until`. */
   postpone(settling: {
     readonly sponsorKey: SponsorKey;
+    /** The end of the claim, by which its rows are known: later ones are not settled. */
     readonly claimedUntil: Instant;
     readonly until: Instant;
   }): Promise<void>;
 }
 
-export interface ApprovalNotice {
-  readonly approvalId: ApprovalId;
-  readonly sponsorKey: SponsorKey;
-  readonly dueAt: Instant;
+export interface ApprovalNotice extends Pick<Effects['insert_approval_notice'], 'approvalId' | 'sponsorKey' | 'dueAt'> {
   /** Failed attempts so far. */
   readonly failures: number;
   /** Whether the approval still waits, and no notice of it was sent yet. */

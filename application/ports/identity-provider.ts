@@ -1,7 +1,9 @@
 /** The identity provider: its status of a person, and its metadata. */
 
 import type { Instant } from '../../domain/instant.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { Secret } from '../../domain/secret.ts';
+import type { SignInDenial } from '../../domain/sign-in-denial.ts';
 import type { SignedInPerson } from '../../domain/sponsors/me-person.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -76,36 +78,18 @@ export interface SignInAttempt {
   readonly codeVerifier: string;
   /** Seconds since the person last proved who they are, at most; `undefined` if that does not matter. */
   readonly maxAge: number | undefined;
+  /** The person wants to sign in as somebody else: the provider asks who they are. */
+  readonly asksWho?: boolean;
+  /** Asked for in addition to `openid`, for the access token: without the provider's prefix. */
+  readonly scopes?: Scope;
+  /** The provider asks the person for a proof of who they are, even with a session (OpenID Connect Core 1.0 §3.1.2.1). */
+  readonly prompt?: 'login';
 }
 
-/** Why a sign-in failed: a fixed word for the log. The pages have a sentence for each (docs/people.md lists both). */
-export const signInDenials = [
-  /** The provider, its metadata or its keys did not answer, or the provider says that it has no time. */
-  'provider_unavailable',
-  /** The token endpoint answered something that is no answer to the request. */
-  'provider_unreadable',
-  /** The provider refuses this service: its client, or what it asked for. */
-  'client_refused',
-  /** The person, or the provider for them, did not agree. */
-  'sign_in_cancelled',
-  /** The provider would have had to ask the person, and did not. */
-  'login_required',
-  /** The answer is to another sign-in than the newest one of this browser. */
-  'sign_in_superseded',
-  /** The provider does not know the code: it was used before, or is too old. */
-  'sign_in_code_refused',
-  /** The return address lacks a parameter, repeats one, or comes from another provider. */
-  'sign_in_answer_refused',
-  /** The ID token is refused. */
-  'id_token_refused',
-  /** The ID token is the provider's, but its person may not sign in here. */
-  'account_refused',
-  /** The ID token does not say when the person proved who they are. */
-  'sign_in_undated',
-  /** The person proved who they are too long ago. */
-  'sign_in_too_old',
-] as const;
-export type SignInDenial = (typeof signInDenials)[number];
+type RefusedSignIn = { readonly kind: 'refused'; readonly reason: SignInDenial };
+
+/** `address`: where the browser is sent. */
+export type SignInBeginning = { readonly kind: 'begun'; readonly address: string } | RefusedSignIn;
 
 export type SignInOutcome =
   | {
@@ -119,21 +103,36 @@ export type SignInOutcome =
       readonly claims: JsonObject;
       /** For the sign-out. */
       readonly idToken: Secret;
+      /** Only of a client that keeps it, unread: it is judged as a subject token. `undefined` if the answer has none. */
+      readonly accessToken: Secret | undefined;
     }
-  | { readonly kind: 'refused'; readonly reason: SignInDenial };
+  | RefusedSignIn;
 
-/** The token endpoint's answer to this service's client, which sent a code that was never issued. */
+/**
+ * The provider's answers to this service's client: the endpoint for pushed requests gets a request, if sign-ins push
+ * theirs. Then the token endpoint gets a code that was never issued. `problem` is a fixed sentence with at most the
+ * provider's error code.
+ */
 export type ClientTrial =
-  /** It refused the code. The same request with a wrong authentication is answered otherwise. */
-  | { readonly kind: 'accepted' }
+  /** A request with a wrong authentication is answered otherwise. `pushed`: it also accepted a pushed request. */
+  | { readonly kind: 'accepted'; readonly pushed: boolean }
   /** It refused the code, and did so with a wrong authentication too: that says nothing about the client. */
   | { readonly kind: 'code_first' }
-  /** It refused the client. `problem` is a fixed sentence with at most the provider's error code. */
+  /** It refused the client. */
   | { readonly kind: 'refused'; readonly problem: string }
+  /** It refused the pushed request. */
+  | { readonly kind: 'request_refused'; readonly problem: string }
+  /** It demands a proof of a key (DPoP). */
+  | { readonly kind: 'dpop_demanded' }
   /** It answered something else, such as an error that passes. */
   | { readonly kind: 'unclear'; readonly problem: string }
-  /** There was no answer, or one that no token endpoint gives. */
-  | { readonly kind: 'no_token_endpoint'; readonly problem: string; readonly status: number | undefined };
+  /** There was no answer, or one that no such endpoint gives. `endpoint` is its member of the metadata. */
+  | {
+      readonly kind: 'no_endpoint';
+      readonly endpoint: string;
+      readonly problem: string;
+      readonly status: number | undefined;
+    };
 
 /** The users service's answer about an id that no person has. */
 export type UsersTrial =
@@ -144,8 +143,8 @@ export type UsersTrial =
 
 /** The sign-in of people, or of operators, at their provider (OpenID Connect Core 1.0 §3.1, RFC 7636). */
 export interface SignIn {
-  /** The address to which the browser is sent. `undefined` if the provider is unavailable. */
-  begin(attempt: SignInAttempt, trace?: Trace): Promise<string | undefined>;
+  /** Where the browser is sent. The provider is asked first, if it takes only requests that are pushed (RFC 9126). */
+  begin(attempt: SignInAttempt, trace?: Trace): Promise<SignInBeginning>;
   /** @param query the query of the return address, with `?` */
   finish(attempt: SignInAttempt, query: string, trace?: Trace): Promise<SignInOutcome>;
   /** Whether the provider can end its own session, as far as the cached metadata says. It never waits for the provider. */

@@ -1,6 +1,6 @@
 /** The keys by their use: those that verify tokens, and those that sign tokens, checkpoints and notes. */
 
-import type { Agent } from '../../domain/agents/agent.ts';
+import type { Agent, AgentKeySource } from '../../domain/agents/agent.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import type { Permit } from '../../domain/concurrency-limiter.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -54,8 +54,18 @@ export interface SigningKeys {
 export type HeldPermit = Pick<Permit, 'pause'> | undefined;
 
 export interface AgentKeys {
-  /** Verifies an assertion with the agent's registered keys, inline or fetched. ES256, RS256, PS256. */
-  verify(agent: Agent, assertion: CompactJws, trace?: Trace, permit?: HeldPermit): Promise<SignatureVerdict>;
+  /**
+   * Verifies an assertion with the agent's keys, inline or fetched. ES256, RS256, PS256.
+   *
+   * @param published those of the agent's client metadata document, in place of the registered ones
+   */
+  verify(
+    agent: Agent,
+    assertion: CompactJws,
+    trace?: Trace,
+    permit?: HeldPermit,
+    published?: AgentKeySource,
+  ): Promise<SignatureVerdict>;
   /** Whether a key can be imported; for example, its EC point must lie on the curve. */
   isUsable(key: Jwk): Promise<boolean>;
 }

@@ -1,8 +1,8 @@
 /** Reads of the ledger. Decisions append to it (decisions.ts). */
 
-import type { AgentId, TaskId } from '../../domain/identifiers.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { LedgerDecision, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
+import type { LedgerDecision, LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 
 /** The end of a page: records are ordered by time, then by sequence number. */
 export interface LedgerPosition {
@@ -10,19 +10,13 @@ export interface LedgerPosition {
   readonly seq: number;
 }
 
-export interface LedgerQuery {
-  readonly sponsor?: string | undefined;
-  readonly agentId?: AgentId | undefined;
-  readonly taskId?: TaskId | undefined;
+export interface LedgerQuery extends Pick<LedgerEntry, 'sponsor' | 'agentId' | 'taskId' | 'audience' | 'reason'> {
   /** Inclusive. */
   readonly from?: Instant | undefined;
   /** Exclusive. */
   readonly to?: Instant | undefined;
   readonly decision?: LedgerDecision | undefined;
   readonly event?: LedgerEvent | undefined;
-  readonly audience?: string | undefined;
-  /** Machine-readable. */
-  readonly reason?: string | undefined;
   /** The order of the page: by default the oldest record comes first. */
   readonly newestFirst?: boolean | undefined;
   readonly after?: LedgerPosition | undefined;
@@ -44,16 +38,32 @@ export interface DenialsQuestion {
   readonly from: Instant;
   /** How many records may be read, the newest first. */
   readonly most: number;
+  /** Counts these agents alone; `undefined`: all that records name. */
+  readonly agents?: readonly AgentId[] | undefined;
+  /** How many agents the answer has, those with the most denials. */
+  readonly mostAgents: number;
+}
+
+/** The denials of the records that were read. */
+export interface CountedDenials {
+  readonly reasons: readonly DenialsForReason[];
+  /** The most denials first. Records that name no agent are not here. */
+  readonly agents: readonly DenialsOfAgent[];
 }
 
 /** The denials of one minute with one reason. */
-export interface CountedDenials {
+export interface DenialsForReason {
   /** Its beginning. */
   readonly minute: Instant;
   /** `undefined` for records without a reason. */
   readonly reason: string | undefined;
   /** The records read. A record can sum up several denials. */
   readonly records: number;
+  readonly denials: number;
+}
+
+export interface DenialsOfAgent {
+  readonly agentId: AgentId;
   readonly denials: number;
 }
 
@@ -72,8 +82,8 @@ export interface Ledger {
    */
   settledThrough(): Promise<number>;
 
-  /** Counts the denials by minute and reason. */
-  denials(question: DenialsQuestion): Promise<readonly CountedDenials[]>;
+  /** Counts the denials by minute and reason, and by agent. */
+  denials(question: DenialsQuestion): Promise<CountedDenials>;
 
   /** The number of the record that `records` newer numbers follow. 0 in a shorter ledger. */
   numberBefore(records: number): Promise<number>;

@@ -22,7 +22,16 @@ export interface NetworkRequest {
   /** The trace of the request that causes this one; sent to the server in `traceparent`. */
   readonly trace?: Trace | undefined;
   /** The purpose of the request, in one word: its span is named by it, because the URL may name a person. */
-  readonly purpose?: 'keys' | 'metadata' | 'notice' | 'person' | 'records' | 'service_token' | 'sign_in' | 'witness';
+  readonly purpose?:
+    | 'client'
+    | 'keys'
+    | 'metadata'
+    | 'notice'
+    | 'person'
+    | 'records'
+    | 'service_token'
+    | 'sign_in'
+    | 'witness';
 }
 
 export interface NetworkAnswer {
@@ -32,6 +41,10 @@ export interface NetworkAnswer {
   readonly date?: Instant | undefined;
   /** `Retry-After` in whole seconds from now (RFC 9110 §10.2.3); `undefined` without a valid one. */
   readonly retryAfter?: number | undefined;
+  /** How long the answer may be reused, in seconds from when the request was sent (RFC 9111 §4.2.1). Absent: not at all. */
+  readonly freshness?: number;
+  /** `Content-Type` in lowercase, without parameters (RFC 9110 §8.3.1). */
+  readonly mediaType?: string | undefined;
 }
 
 /** Whether a provider sent the requested document. 203 is a 200 that a proxy has changed (RFC 9110 §15.3.4). */

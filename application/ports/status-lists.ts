@@ -2,6 +2,7 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
+import type { Effects } from '../decisions/effect.ts';
 
 /** The status lists, and what the tables say about their tasks. */
 export interface StatusLists {
@@ -15,11 +16,7 @@ export interface StatusLists {
   usage(): Promise<readonly StatusListUsage[]>;
 }
 
-export interface StatusListUsage {
-  readonly listId: string;
-  readonly audience: string;
-  /** The number of indices. */
-  readonly entries: number;
+export interface StatusListUsage extends Omit<Effects['insert_status_list'], 'at'> {
   /** The number of indices that tasks hold. */
   readonly held: number;
   readonly createdAt: Instant;

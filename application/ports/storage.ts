@@ -3,13 +3,15 @@
 import { type Instant, toShortText } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
+import type { SessionKind } from '../../domain/sessions/session.ts';
+import type { SignalSource } from '../../domain/signals/without-effect.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { Agents } from './agents.ts';
 import type { Checkpoints, UsedTwice } from './checkpoints.ts';
 import type { DatabaseFault } from './decisions.ts';
 import type { Sponsors } from './sponsors.ts';
 import type { StatusLists } from './status-lists.ts';
-import type { LogState, WitnessProblem } from './transparency-log.ts';
+import type { TransparencyLog } from './transparency-log.ts';
 
 /** How the connection to the database is protected. */
 export type DatabaseLink =
@@ -130,6 +132,37 @@ export function describeLockHolders(holders: readonly LockHolder[]): string {
   return names.join(', ');
 }
 
+/**
+ * What Postgres offers beyond what decisions need, and a hosted one not always. `needs`: the functions that the serving role must be
+ * able to call. `without`: what happens if it cannot. The log, `mandate doctor` and docs/high-availability.md say so.
+ */
+export const CAPABILITIES = {
+  timeline: {
+    needs: 'pg_walfile_name and pg_current_wal_lsn',
+    without:
+      'after a failover, connections go on at an old primary for up to a minute, or for as long as the address leads there',
+  },
+  wal_message: {
+    needs: 'pg_logical_emit_message',
+    without: 'a kill switch that finds nothing to end does not wait for a standby, so an old primary can answer it',
+  },
+} as const;
+
+export type Capability = keyof typeof CAPABILITIES;
+
+export interface MissingCapability {
+  readonly capability: Capability;
+  /** The SQLSTATE with which Postgres refused it. */
+  readonly code: string;
+}
+
+/** How well a failover would be noticed. */
+export interface FailoverCondition {
+  /** A standby is not asked for its capabilities. */
+  readonly isStandby: boolean;
+  readonly missing: readonly MissingCapability[];
+}
+
 /** Whether a decision could be written. */
 export interface WritingCondition {
   /** Why a row could not be written; `undefined` if it could. */
@@ -167,6 +200,12 @@ export interface ListedExport {
 }
 
 /**
+ * `absent`: never migrated. `behind`: `mandate migrate` must run. `ahead`: migrated by a newer release, which older
+ * replicas see during a rollout.
+ */
+export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
+
+/**
  * The condition of the database, read from outside the service (doctor, metrics). Nothing stays written. Every method may
  * throw StorageUnavailable, and gives up within a few seconds.
  */
@@ -175,7 +214,7 @@ export interface StorageCondition {
   server(): Promise<string>;
   /** Read from the configuration alone. `undefined` if the database is a file. */
   link(): Promise<DatabaseLink | undefined>;
-  schema(): Promise<'current' | 'absent' | 'behind' | 'ahead'>;
+  schema(): Promise<SchemaStatus>;
   /**
    * How the schema differs from the one that the migrations of this release make: tables, columns, keys, constraints, unique
    * indexes, triggers. For example `the column title of the table approvals is missing`. `guards` and `role` compare the rest.
@@ -195,29 +234,50 @@ export interface StorageCondition {
    * of the files are read: `undefined` if none is read-only.
    */
   writing(): Promise<WritingCondition | undefined>;
+  /** Writes one message to the write-ahead log, and to no table. `undefined` if the database is a file. */
+  failover(): Promise<FailoverCondition | undefined>;
   sealing(): Promise<SealingCondition>;
   /** Oldest month first. */
   listedExports(): Promise<readonly ListedExport[]>;
   /** Also to prove the record that says what was archived (application/ledger/find-archived-part.ts). */
   readonly checkpoints: Pick<Checkpoints, 'archivings' | 'sealing' | 'records' | 'usedTwice'>;
   outbox(): Promise<OutboxCondition>;
-  /** The state of the transparency log; `undefined` before its first start. */
-  log(): Promise<LogState | undefined>;
-  /** In the order of the witnesses' names. */
-  witnessProblems(): Promise<readonly WitnessProblem[]>;
-  statusLists: StatusLists['usage'];
-  findBlocks: Sponsors['findBlocks'];
-  listAgents: Agents['list'];
+  readonly transparencyLog: Pick<TransparencyLog, 'state' | 'problems'>;
+  readonly statusLists: Pick<StatusLists, 'usage'>;
+  readonly sponsors: Pick<Sponsors, 'findBlocks'>;
+  readonly agents: Pick<Agents, 'list' | 'longestTokens'>;
   /** Whether a remembered logout refuses the subject token at that time (`../decisions/open-task.ts`, `logged_out`). */
   isLoggedOut(token: SubjectSession, at: Instant): Promise<boolean>;
   /**
-   * Whether the ledger has a record of this time or later of a logout that ended nothing (`../decisions/log-out.ts`,
-   * `ENDED_NOTHING`).
+   * Whether the ledger has a record of the time `since` or later of a signal that ended nothing
+   * (`domain/signals/without-effect.ts`).
    */
-  logoutEndedNothing(since: Instant): Promise<boolean>;
+  signalEndedNothing(about: { readonly source: SignalSource; readonly since: Instant }): Promise<boolean>;
+  signIns(question: SignInsQuestion): Promise<SignInsSeen>;
   /** Compares the newest rows beside the ledger with their records, up to `limit` of each kind. */
   besideLedger(question: { readonly limit: number; readonly keysAreSubjects: boolean }): Promise<BesideCondition>;
   close(): Promise<void>;
+}
+
+/** Where people sign in: at a page, by the kind of its sessions, or at `/oauth2/authorize`, which has none. */
+export type SignInPlace = SessionKind | 'authorization';
+
+/** The sign-ins at one place, by one identity provider. */
+export interface SignInsQuestion {
+  readonly kind: SignInPlace;
+  /** `iss` of the ID tokens. */
+  readonly issuer: string;
+  /** Records before this time are not looked for. */
+  readonly since: Instant;
+}
+
+export interface SignInsSeen {
+  /** When the newest sign-in was that is stored or recorded: expired sessions are deleted. `undefined` without one. */
+  readonly lastAt: Instant | undefined;
+  /** When the provider last demanded a proof of a key for a sign-in (`sign_in_dpop_demanded`). */
+  readonly dpopDemandedAt: Instant | undefined;
+  /** The newest refusal of the access token of a sign-in at `/oauth2/authorize`. */
+  readonly tokenRefused?: { readonly at: Instant; readonly reason: string } | undefined;
 }
 
 export interface BesideCondition {

@@ -14,6 +14,9 @@ export interface Tasks {
   /** The grant, if it was issued to this agent; `undefined` for another agent's. */
   findGrant(agentId: AgentId, grantHash: GrantHash): Promise<Grant | undefined>;
 
+  /** Whether the grant of the task rotates, which never changes; `false` if the task is not stored. */
+  rotates(taskId: TaskId): Promise<boolean>;
+
   /** The task's person, who never changes; `undefined` if the task is not stored. */
   findSponsor(taskId: TaskId): Promise<SponsorKey | undefined>;
 
@@ -35,6 +38,9 @@ export interface Tasks {
   /** Up to `limit` ended tasks of the person, the latest end first. */
   endedOfSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
 
+  /** Those of the given tasks that are stored and the person's, in any state and order. */
+  ofSponsorById(sponsorKey: SponsorKey, question: OwnTasksById): Promise<readonly OwnTask[]>;
+
   /** Tasks of all people, those with the greatest id first, which are the newest. */
   list(question: TasksQuestion): Promise<TasksPage>;
 
@@ -51,16 +57,11 @@ export interface Tasks {
 }
 
 /** A task as its person sees it. */
-export interface OwnTask {
-  readonly taskId: TaskId;
-  readonly agentId: AgentId;
+export interface OwnTask
+  extends Pick<Task, 'taskId' | 'agentId' | 'audience' | 'scope' | 'expiresAt' | 'authorization'> {
   /** `undefined` if the agent has been removed. */
   readonly displayName: string | undefined;
-  readonly audience: string;
-  /** The scopes that the exchange granted. */
-  readonly scope: Scope;
   readonly startedAt: Instant;
-  readonly expiresAt: Instant;
   /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
   readonly state: TaskState['kind'];
   /** `undefined` while the task is live. */
@@ -82,6 +83,12 @@ export interface OwnTaskPosition {
   readonly taskId: TaskId;
   /** `undefined` for a task that was listed as live. */
   readonly endedAt: Instant | undefined;
+}
+
+export interface OwnTasksById {
+  readonly taskIds: readonly TaskId[];
+  /** Decides whether the time of a task is up. */
+  readonly now: Instant;
 }
 
 export interface OwnTasksQuestion {

@@ -4,6 +4,7 @@ import type { ConflictReason, DenialReason } from '../../domain/denial.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
+import type { SignalSource } from '../../domain/signals/without-effect.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 /** Field values that operators may read: never a token, key, grant or assertion, nor other data from a request. */
@@ -61,6 +62,7 @@ export const surfaces = [
   'events',
   'backchannel_logout',
   'me',
+  'authorize',
   'console',
   'health',
   'keys',
@@ -94,6 +96,10 @@ type AdmissionKind =
       readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'sign_in' | 'console_sign_in' | 'other';
     };
 
+/** The steps of approvals that follow from a request, as the events of their records name them. */
+export const approvalSteps = ['requested', 'granted', 'refused', 'used'] as const;
+export type ApprovalStep = (typeof approvalSteps)[number];
+
 /**
  * Counters and timers of a running service. They receive only words of closed sets, never request data. No method
  * throws or waits.
@@ -110,6 +116,12 @@ export interface Measurements {
 
   /** A task token with a valid signature differs from its stored task (docs/operating.md). */
   tokenMismatch(surface: Extract<Surface, 'introspection' | 'revocation' | 'approval'>): void;
+
+  /** An accepted signal would end tasks, and ended none. */
+  signalWithoutEffect(source: SignalSource): void;
+
+  /** An approval has taken this step. Its record is written. */
+  approvalStep(step: ApprovalStep): void;
 
   /** @param readAt when the read of a list from the tables began @param seconds from then to its end */
   statusListRead(readAt: Instant, seconds: number): void;

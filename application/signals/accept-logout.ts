@@ -8,9 +8,10 @@
  * user, and blocks or frees its people.
  */
 
-import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import type { SessionKind } from '../../domain/sessions/session.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
+import type { ExpectedSignal } from '../../domain/signals/signal-claims.ts';
 import { type CompactJws, readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type LogOutVerdict, logOut } from '../decisions/log-out.ts';
@@ -18,7 +19,7 @@ import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import { type HeldPermit, type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
-import { type Log, traceFields } from '../ports/telemetry.ts';
+import { type Log, type Measurements, traceFields } from '../ports/telemetry.ts';
 
 interface AcceptLogout {
   readonly decisions: Decisions;
@@ -34,12 +35,13 @@ interface AcceptLogout {
   /** `Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession`. */
   readonly endTasksWithoutSession: boolean;
   readonly log: Pick<Log, 'warn'>;
+  readonly measurements: Pick<Measurements, 'signalWithoutEffect'> | undefined;
 }
 
 /** A client of the provider whose logout tokens are accepted. */
 export interface LogoutClient {
   readonly audience: string;
-  /** `Service:UpstreamIdp:BackchannelLogout:Audience`: people start tasks with its tokens. */
+  /** `Service:UpstreamIdp:BackchannelLogout:Audience` or `Service:Authorize:ClientId`: tasks start with its tokens. */
   readonly endsTasks: boolean;
   /** The page at which people sign in with it (`Service:Me:ClientId`, `Service:Operators:ClientId`). */
   readonly closesSessions: SessionKind | undefined;
@@ -118,6 +120,7 @@ async function decide(
   });
   if (applied.kind === 'accepted' && applied.leavesTasksWithoutSession) {
     // The record names the person. The log does not.
+    if (applied.revokedTasks === 0) service.measurements?.signalWithoutEffect('logout');
     service.log.warn(LEFT, { revokedTasks: applied.revokedTasks, setting: SETTING, ...traceFields(trace) });
   }
   return applied;
@@ -136,11 +139,8 @@ type ReadToken =
     }
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
-/** The times by which a token is judged (`ExpectedSignal`). */
-interface Times {
-  readonly now: Instant;
-  readonly latest: Instant;
-}
+/** The times by which a token is judged. */
+type Times = Pick<ExpectedSignal, 'now' | 'latest'>;
 
 /** Reads the token with the keys and the clients of the provider that its issuer names. */
 async function readAtProvider(

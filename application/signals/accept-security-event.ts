@@ -4,7 +4,12 @@
  */
 
 import type { UpstreamIssuers } from '../../domain/signals/event-subject.ts';
-import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
+import {
+  type EndingEvent,
+  judgeSecurityEvent,
+  type SecurityEventDenialReason,
+} from '../../domain/signals/security-event.ts';
+import { WITHOUT_EFFECT } from '../../domain/signals/without-effect.ts';
 import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/apply-security-event.ts';
@@ -12,7 +17,7 @@ import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import { type HeldPermit, type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
-import { type Log, traceFields } from '../ports/telemetry.ts';
+import { type Log, type Measurements, traceFields } from '../ports/telemetry.ts';
 
 interface AcceptSecurityEvent {
   readonly decisions: Decisions;
@@ -20,7 +25,8 @@ interface AcceptSecurityEvent {
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
   readonly sharedTime: SharedTime;
-  readonly log: Pick<Log, 'info'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly measurements: Pick<Measurements, 'signalWithoutEffect'> | undefined;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
   /** The issuers of the identity provider that issues the subject tokens. */
@@ -74,7 +80,7 @@ async function decide(
   const expected = { issuer, audience, ...known, now: clock.now() };
   const verdict = judgeSecurityEvent(jws, expected);
   if (verdict.kind === 'refused') return verdict;
-  const { jti, forgetAt, action } = verdict;
+  const { jti, forgetAt, action, endings } = verdict;
   if (action === undefined) return { kind: 'ignored' };
 
   // 3. Apply it once: the transaction that applies it also stores the jti.
@@ -84,5 +90,25 @@ async function decide(
     const message = 'an account-enabled event is older than the block that it would lift, and was passed over';
     service.log.info(message, traceFields(trace));
   }
+  if (result.kind === 'nothing_ended') await sayThatNothingEnded(service, endings, trace);
   return result;
+}
+
+const NOTHING_ENDED =
+  'a security event names nobody who is known here, or a session: nothing ended (further ones are only counted for a while)';
+
+/** One record for each event, which is anonymous. The log has a warning only with a record: one in a window, as for denials. */
+async function sayThatNothingEnded(
+  { anonymous, log, measurements }: AcceptSecurityEvent,
+  endings: readonly EndingEvent[],
+  trace: Trace | undefined,
+): Promise<void> {
+  measurements?.signalWithoutEffect('ssf');
+  for (const { type, format } of endings) {
+    const detail = JSON.stringify({ type, format });
+    const recording = anonymous.record({ event: 'sponsor.signal', reason: WITHOUT_EFFECT.ssf, detail }, trace);
+    if (recording === undefined) continue;
+    log.warn(NOTHING_ENDED, { type, format, ...traceFields(trace) });
+    await recording;
+  }
 }

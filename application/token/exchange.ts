@@ -2,23 +2,15 @@
  * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a person's access token
  * and receives a task, its first token and its grant.
  *
- * The life of a task: the exchange opens it, refresh.ts renews its token, revoke.ts lets the agent end it,
- * introspect.ts tells tool servers whether a token is active, and status-list.ts publishes the same for all tasks of
- * an audience. mint.ts makes the tokens. Each use case has the numbered checks of the specification, and ends with one
- * decision.
+ * The life of a task: the exchange finds out who asks and for whom, start-task.ts opens the task, refresh.ts renews its
+ * token, revoke.ts lets the agent end it, introspect.ts tells tool servers whether a token is active, and status-list.ts
+ * publishes the same for all tasks of an audience. mint.ts makes the tokens. Each use case has the numbered checks of the
+ * specification, and ends with one decision.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';
-import { makeTaskId } from '../../domain/identifiers.ts';
-import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
-import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
-import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
-import { isEnding } from '../../domain/tasks/lifetime.ts';
-import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
-import type { Task } from '../../domain/tasks/task.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import {
@@ -26,16 +18,11 @@ import {
   type AuthenticatedAgent,
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
-import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { readSubjectToken, type SubjectValidation } from '../authentication/validate-subject-token.ts';
-import { openTask, type TaskOpening } from '../decisions/open-task.ts';
-import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
-import type { Decisions } from '../ports/decisions.ts';
+import { allowed, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { HeldPermit } from '../ports/keys.ts';
-import type { Digest } from '../ports/runtime.ts';
-import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { openListedTask } from './open-listed-task.ts';
-import { statePurpose } from './state-purpose.ts';
+import type { IssuedToken } from './mint.ts';
+import { startTask, type TaskStarting } from './start-task.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
@@ -50,27 +37,14 @@ export interface ExchangeRequest {
   readonly purpose: string | undefined;
 }
 
-interface Exchange
-  extends Omit<AgentAuthentication, 'agents'>,
-    Omit<SubjectValidation, 'sharedTime'>,
-    SponsorCheck,
-    Minting {
+interface Exchange extends Omit<AgentAuthentication, 'agents'>, Omit<SubjectValidation, 'sharedTime'>, TaskStarting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
-  readonly decisions: Decisions;
-  readonly digest: Digest;
   /** The required `aud` of the subject token. The permitted ones of the assertion are in `audiences`. */
   readonly audience: string;
-  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
-  readonly refuseLoggedOut: boolean;
   /** `Service:UpstreamIdp:MayAct`. */
   readonly mayAct: MayActMode;
-  /** Whether the task keeps what its scope was chosen from, for the console. */
-  readonly keepOrigin: boolean;
 }
-
-/** The provider is queried on every exchange, without a cache (specification "Exchange" rule 4). */
-const FRESH = 0;
 
 export async function exchangeToken(
   service: Exchange,
@@ -82,82 +56,25 @@ export async function exchangeToken(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent.
-    const { agentKeys, clock, sharedTime, audiences } = service;
-    const authentication = { agents, agentKeys, clock, sharedTime, audiences };
+    const { agentKeys, clock, sharedTime, audiences, clients } = service;
+    const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
     const asking = await authenticateBoth(authentication, request, { about: requested, trace, permit });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
-    const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
-      denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
+    const refuse = (reason: DenialReason, about?: DenialSubject): Denied =>
+      denied(reason, { about: { ...requested, agentId: agent.agentId, ...about }, assertion });
 
     // 2. Validate the person's token.
     const subject = await readSubjectToken(service, request.subjectToken, trace, permit);
-    if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
+    if (subject.kind === 'denied') return refuse(subject.denial.reason, subject.denial.about);
     const { person, claims } = subject.value;
-    const about = { sponsor: person.subject };
     // Before the sponsor check: an agent that the person's provider does not name learns nothing about the person.
     const mayActDenial = judgeMayAct(service.mayAct, claims, agent, [service.issuer, person.issuer]);
-    if (mayActDenial !== undefined) return refuse(mayActDenial, { about });
+    if (mayActDenial !== undefined) return refuse(mayActDenial, { sponsor: person.subject });
 
-    // 3. Check the sponsor. The deciding transaction below reads the blocks again.
-    const sponsorDenial = await checkSponsor(service, person, FRESH, trace);
-    if (sponsorDenial !== undefined) return refuse(sponsorDenial, { about });
-    const { sponsorKey } = person;
-
-    // 4. Evaluate the policy.
-    const policy = judgePolicy(agent, {
-      audience: request.resource,
-      requested: request.scope,
-      held: person.scope,
-      depth: ISSUED_DELEGATION_DEPTH,
-    });
-    if (policy.kind === 'refused') return refuse(policy.reason, { about, sponsorKey });
-    // The earlier clock: with one that is ahead, the task would outlive its agent's limit at every other instance.
-    const createdAt = await service.sharedTime.earliest();
-    const task = newTask(service, asking.value, { person, request, scope: policy.scope, createdAt });
-    if (isEnding(task, task.createdAt)) return refuse('task_ending', { about, sponsorKey });
-
-    // 5. Issue: task, grant, used assertion and record commit together.
-    const token = mint(service, { ...asking.value, task, scope: policy.scope, now: task.createdAt });
-    const grant = makeGrant(service.randomness.secret(GRANT_SECRET_BYTES));
-    const opening: TaskOpening = {
-      task,
-      grantHash: service.digest(grant),
-      assertion,
-      agentRevision: agent.revision,
-      refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt, earliest: createdAt } : undefined,
-      entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
-      purpose: statePurpose(service, task, request.purpose),
-    };
-    // The token is signed at the same time, unless it names the status that the transaction chooses.
-    const { decisions, statusLists } = service;
-    const [signed, opened] = await Promise.all(
-      statusLists === undefined
-        ? [token.sign(), decisions.decide(openTask, opening)]
-        : [undefined, openListedTask({ ...service, ...statusLists }, opening)],
-    );
-    switch (opened.kind) {
-      case 'agent_changed':
-      case 'no_status_index':
-        return 'conflict';
-      case 'replayed':
-        return refuse('actor_replayed', { about });
-      case 'sponsor_blocked':
-        return refuse(blockDenial(opened.block), { about });
-      case 'logged_out':
-        return refuse('subject_logged_out', { about });
-      case 'parent_ended':
-        return refuse('task_revoked', { about });
-      case 'opened':
-        return allowed({
-          accessToken: signed ?? (await token.sign(opened.status)),
-          expiresIn: token.expiresIn,
-          scope: policy.scope,
-          refreshToken: grant,
-          taskId: task.taskId,
-          taskExpiresAt: task.expiresAt,
-        });
-    }
+    // 3. Check the sponsor, 4. evaluate the policy, and 5. issue.
+    const { resource: audience, scope: asked, purpose } = request;
+    return startTask(service, asking.value, { person, audience, requested: asked, purpose }, trace);
   });
 }
 
@@ -194,33 +111,4 @@ async function authenticateBoth(
   if (jti === assertion.jti) return refuse('actor_replayed');
   const used = { ...assertion, clientAssertion: { jti, forgetAt, latestForgetAt } };
   return allowed({ ...acting.value, assertion: used });
-}
-
-function newTask(
-  { randomness, keepOrigin }: Exchange,
-  { agent }: AuthenticatedAgent,
-  of: {
-    readonly person: Person;
-    readonly request: Pick<ExchangeRequest, 'resource' | 'scope'>;
-    readonly scope: Scope;
-    readonly createdAt: Instant;
-  },
-): Task {
-  const { person, request, scope, createdAt } = of;
-  return {
-    taskId: makeTaskId(randomness.ulid()),
-    agentId: agent.agentId,
-    sponsorKey: person.sponsorKey,
-    sponsor: person.subject,
-    sessionId: person.sessionId,
-    parentTaskId: undefined,
-    audience: request.resource,
-    scope,
-    ...(keepOrigin && { origin: { held: person.scope, asked: request.scope } }),
-    delegationDepth: ISSUED_DELEGATION_DEPTH,
-    createdAt,
-    // A whole second, because the token's task.exp is a NumericDate (RFC 7519 §2).
-    expiresAt: instantFromSeconds(toSeconds(createdAt) + agent.maxTaskTtl),
-    status: undefined,
-  };
 }

@@ -7,15 +7,24 @@ import type { DenialReason } from '../../domain/denial.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
-import { judgeGrant } from '../../domain/tasks/grant.ts';
+import {
+  GRANT_SECRET_BYTES,
+  judgeGrant,
+  type PresentedGrant,
+  readGrant,
+  rotatedGrant,
+} from '../../domain/tasks/grant.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';
+import type { Grant } from '../../domain/tasks/task.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
-import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
+import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
+import { type AuthenticatedClient, authenticateClient } from '../authentication/authenticate-client.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
+import { findGrantOwner } from '../decisions/find.ts';
 import { renewGrant } from '../decisions/renew-grant.ts';
-import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
-import type { Decisions } from '../ports/decisions.ts';
+import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
+import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { HeldPermit } from '../ports/keys.ts';
 import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
@@ -25,6 +34,8 @@ export interface RefreshRequest {
   readonly refreshToken: string;
   /** `undefined` requests the task's audience. */
   readonly resource: string | undefined;
+  /** Set without a `resource`, if only a task that its person started may be renewed so. */
+  readonly needsResource?: boolean;
   /** `undefined` requests the grant's scope. */
   readonly scope: Scope | undefined;
   readonly clientAssertion: string | undefined;
@@ -56,20 +67,21 @@ export async function refreshToken(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-    const { agentKeys, clock, sharedTime, audiences } = service;
-    const authentication = { agents, agentKeys, clock, sharedTime, audiences };
-    const asking = await authenticateAgent(authentication, credentials, { about: requested, trace, permit });
+    const asking = await authenticateClient(service, agents, credentials, {
+      about: requested,
+      keys: 'either',
+      trace,
+      permit,
+    });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 
     // (1) The grant exists and belongs to this agent.
-    const grantHash = service.digest(request.refreshToken);
-    const grant = await service.tasks.findGrant(agent.agentId, grantHash);
-    if (grant === undefined) {
-      const about = { ...requested, agentId: agent.agentId };
-      return denied('grant_not_found', { about, assertion, unknownGrant: grantHash });
-    }
+    const found = await findGrant(service, asking.value, request, requested);
+    if (found.kind === 'denied') return found;
+    const { grant, presented } = found.value;
     const { task } = grant;
+    const isOfPersonsStart = task.authorization !== undefined;
     const resource = request.resource ?? task.audience;
     const about = {
       ...requested,
@@ -78,8 +90,13 @@ export async function refreshToken(
       taskId: task.taskId,
       sponsor: task.sponsor,
     };
-    const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey'> = {}): Denied =>
-      denied(reason, { ...more, about, assertion });
+    const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey' | 'misusedTask'> = {}): Denied =>
+      denied(reason, { ...more, about, assertion, ...(isOfPersonsStart && { isOfPersonsStart }) });
+
+    if (!agent.enabled) return refuse('agent_disabled');
+    // A client with a document authenticates by it for what a person allowed. Its registered keys are for exchanges.
+    const isOfDocument = isOfPersonsStart && agent.clientIdDocument !== undefined;
+    if (isOfDocument && asking.value.provedBy === 'registration') return refuse('actor_unknown_key');
 
     // (2) The task is not revoked, (3) has not expired, and (4) has enough time left.
     const asked = service.clock.now();
@@ -116,15 +133,17 @@ export async function refreshToken(
     // A tool server refuses a token that is dated ahead.
     const now = await service.sharedTime.earliest();
     const token = mint(service, { ...asking.value, task, scope: policy.scope, now });
+    const next = grant.rotation && rotatedGrant(presented, service.randomness.secret(GRANT_SECRET_BYTES));
     const [renewed, accessToken] = await Promise.all([
       service.decisions.decide(renewGrant, {
         taskId: task.taskId,
         agentId: agent.agentId,
         sponsorKey,
-        grantHash,
+        grantHash: service.digest(presented.named),
         grantScope: grant.scope,
         scope: policy.scope,
         assertion,
+        ...(next && { rotation: { presented: service.digest(request.refreshToken), next: service.digest(next) } }),
         agentRevision: agent.revision,
         recordEach: service.recordEach,
         entry: tokenEntry('token.refreshed', { at: now, task, scope: policy.scope, tokenId: token.tokenId }),
@@ -139,15 +158,53 @@ export async function refreshToken(
         return refuse('actor_replayed');
       case 'sponsor_blocked':
         return refuse(blockDenial(renewed.block));
+      case 'superseded':
+        return refuse('grant_superseded', { misusedTask: { taskId: task.taskId, sponsorKey, endsAt: now } });
       case 'renewed':
         return allowed({
           accessToken,
           expiresIn: token.expiresIn,
           scope: policy.scope,
-          refreshToken: request.refreshToken,
+          refreshToken: next ?? request.refreshToken,
           taskId: task.taskId,
           taskExpiresAt: task.expiresAt,
         });
     }
   });
+}
+
+/** The client's grant, and what an exchanged task requires more: an enabled agent before all else, and a `resource`. */
+async function findGrant(
+  service: Pick<Refresh, 'tasks' | 'decisions' | 'digest'>,
+  { agent, assertion }: AuthenticatedClient,
+  { refreshToken, needsResource }: RefreshRequest,
+  requested: DenialSubject,
+): Promise<Outcome<{ readonly grant: Grant; readonly presented: PresentedGrant }>> {
+  const presented = readGrant(refreshToken);
+  const grantHash = service.digest(presented.named);
+  const { agentId } = agent;
+  const grant = await service.tasks.findGrant(agentId, grantHash);
+  const about = { ...requested, agentId };
+  const isOfPersonsStart = grant?.task.authorization !== undefined;
+  if (!agent.enabled && !isOfPersonsStart && assertion !== undefined) {
+    return denied('agent_disabled', { about, assertion });
+  }
+  if (grant === undefined && assertion === undefined) {
+    // A client_id alone proves nothing: the denial is anonymous, so no transaction records it and looks again.
+    const owner = await service.decisions.decide(findGrantOwner, { agentId, grantHash });
+    if (owner !== undefined) throw new StorageUnavailable('A read did not find a grant that is stored');
+    return denied('grant_not_found');
+  }
+  if (grant === undefined) return denied('grant_not_found', { about, assertion, unknownGrant: grantHash });
+  const of = { ...about, taskId: grant.task.taskId, sponsor: grant.task.sponsor };
+  // The two kinds of grant have two forms. No client was given this one.
+  if ((grant.rotation === undefined) !== (presented.rotating === undefined)) {
+    return denied('grant_not_found', { about: assertion && about, assertion });
+  }
+  // The code of this task was redeemed with a key.
+  if (assertion === undefined && grant.rotation === undefined) return denied('client_not_public', { about: of });
+  if (needsResource && !isOfPersonsStart) {
+    return denied('invalid_request', { detail: 'The parameter resource is missing.', about: of, assertion });
+  }
+  return allowed({ grant, presented });
 }

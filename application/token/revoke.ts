@@ -4,26 +4,23 @@
  * response therefore never shows whether a token exists.
  */
 
-import { type AgentId, agentSubject } from '../../domain/identifiers.ts';
+import { agentSubject } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import { looksLikeGrant } from '../../domain/tasks/grant.ts';
-import type { GrantHash, Revocation } from '../../domain/tasks/task.ts';
+import { looksLikeGrant, readGrant } from '../../domain/tasks/grant.ts';
+import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import {
-  type AgentAuthentication,
-  type AuthenticatedAgent,
-  authenticateAgent,
-} from '../authentication/authenticate-agent.ts';
+import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
+import { type AuthenticatedClient, authenticateClient } from '../authentication/authenticate-client.ts';
 import type { GrantOwner } from '../decisions/fact.ts';
 import { findGrantOwner } from '../decisions/find.ts';
 import { revokeGrant } from '../decisions/revoke-grant.ts';
 import { revokeSingleToken } from '../decisions/revoke-single-token.ts';
 import { spendAssertion } from '../decisions/spend-assertion.ts';
-import { allowed, denied, type Outcome } from '../outcome.ts';
-import type { Decisions } from '../ports/decisions.ts';
+import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
+import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { HeldPermit, SigningKeys } from '../ports/keys.ts';
 import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
@@ -37,7 +34,7 @@ export interface RevocationRequest {
 
 interface RevokeToken extends AgentAuthentication {
   readonly decisions: Decisions;
-  readonly tasks: Pick<Tasks, 'findGrant'>;
+  readonly tasks: Pick<Tasks, 'findGrant' | 'rotates'>;
   readonly signingKeys: SigningKeys;
   readonly digest: Digest;
   readonly issuer: string;
@@ -55,7 +52,7 @@ export async function revokeToken(
 ): Promise<Outcome<RevocationResult>> {
   // 1. Authenticate the agent. A disabled agent may still revoke its own tokens.
   const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-  const asking = await authenticateAgent(service, credentials, { disabledToo: true, trace, permit });
+  const asking = await authenticateClient(service, service.agents, credentials, { keys: 'either', trace, permit });
   if (asking.kind === 'denied') return asking;
 
   // 2. Revoking a grant ends its task; revoking a task token ends only that token. The form of the token decides which
@@ -69,11 +66,17 @@ export async function revokeToken(
 
 async function revokeTask(
   service: RevokeToken,
-  { agent, assertion }: AuthenticatedAgent,
-  grant: string,
+  { agent, assertion }: AuthenticatedClient,
+  token: string,
 ): Promise<Outcome<RevocationResult>> {
-  const grantHash = service.digest(grant);
-  const found = await ownerOf(service, agent.agentId, grantHash);
+  const presented = readGrant(token);
+  const grantHash = service.digest(presented.named);
+  const grant = await service.tasks.findGrant(agent.agentId, grantHash);
+  // The two kinds of grant have two forms. No client was given this one.
+  const isOtherForm = grant !== undefined && (grant.rotation === undefined) !== (presented.rotating === undefined);
+  if (isOtherForm) return notOwner({ agent, assertion });
+  if (grant !== undefined && assertion === undefined && grant.rotation === undefined) return needsKey(grant.task);
+  const found = grant?.task ?? (await findOwner(service, { agent, assertion }, grantHash));
   // The transaction that records this refusal looks a third time.
   if (found === undefined) return notOwner({ agent, assertion }, grantHash);
   const { taskId, sponsorKey } = found;
@@ -90,20 +93,31 @@ async function revokeTask(
 }
 
 /** A plain read never decides that there is nothing to revoke (docs/decisions/0027-a-switch-that-finds-nothing.md). */
-async function ownerOf(
-  { tasks, decisions }: Pick<RevokeToken, 'tasks' | 'decisions'>,
-  agentId: AgentId,
+async function findOwner(
+  { decisions }: Pick<RevokeToken, 'decisions'>,
+  { agent, assertion }: Pick<AuthenticatedClient, 'agent' | 'assertion'>,
   grantHash: GrantHash,
 ): Promise<Pick<GrantOwner, 'taskId' | 'sponsorKey'> | undefined> {
-  const grant = await tasks.findGrant(agentId, grantHash);
-  return grant?.task ?? decisions.decide(findGrantOwner, { agentId, grantHash });
+  const owner = await decisions.decide(findGrantOwner, { agentId: agent.agentId, grantHash });
+  // The look-up does not say whether the grant needs a key.
+  if (owner !== undefined && assertion === undefined) {
+    throw new StorageUnavailable('A read did not find a grant that is stored');
+  }
+  return owner;
+}
+
+/** The code of the task was redeemed with a key, and the client shows none. */
+function needsKey({ agentId, taskId, sponsor }: Pick<Task, 'agentId' | 'taskId' | 'sponsor'>): Denied {
+  return denied('client_not_public', { about: { agentId, taskId, sponsor } });
 }
 
 async function revokeOne(
   service: RevokeToken,
-  { agent, assertion }: AuthenticatedAgent,
+  { agent, assertion }: AuthenticatedClient,
   token: TaskToken,
 ): Promise<Outcome<RevocationResult>> {
+  // A client_id alone revokes only what came from a code that it redeemed alone.
+  if (assertion === undefined && !(await service.tasks.rotates(token.taskId))) return notOwner({ agent, assertion });
   const at = service.clock.now();
   // Until this time, an instance or a tool server with a slower clock may still accept the token. Afterwards there is
   // nothing to revoke, and the sweeper may have deleted an earlier revocation of the token. The earlier of two clocks
@@ -138,15 +152,18 @@ async function revokeOne(
 
 async function spendOnly(
   service: RevokeToken,
-  { agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>,
+  { agent, assertion }: Pick<AuthenticatedClient, 'agent' | 'assertion'>,
 ): Promise<Outcome<RevocationResult>> {
+  if (assertion === undefined) return allowed('nothing_left');
   const verdict = await service.decisions.decide(spendAssertion, assertion);
   if (verdict === 'spent') return allowed('nothing_left');
   return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
 }
 
 /** @param unknownGrant the grant that the plain read did not find */
-function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>, unknownGrant?: GrantHash) {
+function notOwner({ agent, assertion }: Pick<AuthenticatedClient, 'agent' | 'assertion'>, unknownGrant?: GrantHash) {
+  // A client_id alone proves nothing: nobody may fill the ledger with the name of the agent.
+  if (assertion === undefined) return denied('revocation_not_owner');
   return denied('revocation_not_owner', { about: { agentId: agent.agentId }, assertion, unknownGrant });
 }
 

@@ -1,7 +1,6 @@
 /** `mandate after-restore`: repairs a ledger whose database went back in time. */
 
-import { createReadStream } from 'node:fs';
-import { once } from '../../adapters/cli/argument.ts';
+import { textValue, value } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
@@ -12,12 +11,13 @@ import { describeUsedTwice } from '../../application/ports/storage.ts';
 import { laterOf } from '../../domain/clocks.ts';
 import { type Instant, toMillisecondText } from '../../domain/instant.ts';
 import { readSinkLine, type SinkRecord } from '../../domain/ledger/lost-records.ts';
+import { readUtf8 } from '../../domain/tokens/strict-utf8.ts';
 import { visibleText } from '../../domain/visible.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { openStorage, refuseMissingFile } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import { StartupError } from '../settings/startup-error.ts';
-import { archivedPartOf, refuseOtherSchema } from './audit-sources.ts';
+import { archivedPartOf, bytesOf, refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSection } from './run-command.ts';
 
 interface RestoreCommandRequest {
@@ -27,7 +27,7 @@ interface RestoreCommandRequest {
   readonly sink: string | undefined;
 }
 
-export function afterRestoreCommand(run = afterRestore): Command {
+export function afterRestoreCommand(): Command {
   return command({
     examples: [
       { line: 'after-restore --above 4712000', meaning: 'The sink, or an export, has a record with this number' },
@@ -39,21 +39,18 @@ export function afterRestoreCommand(run = afterRestore): Command {
     exitCodes: {
       [exitCode.done]: 'the ledger moved on, and assertions issued until now are refused',
       [exitCode.failed]: 'nothing was changed: a file or setting is wrong, or the database did not take the change',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('above', {
-          type: 'string',
+          ...value('--above', readNumber),
           describe: 'The highest number of a record that is known from outside the database',
-          coerce: once('--above', readNumber),
         })
         .option('sink', {
-          type: 'string',
+          ...textValue('--sink'),
           describe: 'A file of the records that the sink received, one JSON record or {"records": [...]} a line',
-          coerce: once('--sink', (path) => path),
         }),
-    run: ({ above, sink }, settings) => run({ above, sink }, settings),
+    run: ({ above, sink }, settings) => afterRestore({ above, sink }, settings),
   });
 }
 
@@ -156,12 +153,8 @@ async function* recordsIn(path: string): AsyncGenerator<SinkRecord> {
     const refuse = (problem: string) => new StartupError([`--sink: line ${number} ${problem}.`]);
     if (bytes === undefined) throw refuse(`is longer than ${MAX_LINE_BYTES} bytes`);
     if (bytes.length === 0) continue;
-    let line: string;
-    try {
-      line = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      throw refuse('is not UTF-8');
-    }
+    const line = readUtf8(bytes);
+    if (line === undefined) throw refuse('is not UTF-8');
     const records = readSinkLine(line);
     if (typeof records === 'string') throw refuse(records);
     yield* records;
@@ -172,14 +165,8 @@ async function* recordsIn(path: string): AsyncGenerator<SinkRecord> {
 async function* linesIn(path: string): AsyncGenerator<Uint8Array | undefined> {
   let pieces: Uint8Array[] = [];
   let size = 0;
-  const stream: AsyncIterable<Uint8Array> = createReadStream(path);
-  const chunks = stream[Symbol.asyncIterator]();
-  for (;;) {
-    const read = await chunks.next().catch(() => {
-      throw new StartupError(['--sink names a file that cannot be read.']);
-    });
-    if (read.done === true) break;
-    let rest = read.value;
+  for await (const chunk of bytesOf(path, '--sink')) {
+    let rest = chunk;
     for (let end = rest.indexOf(LINE_END); end >= 0; end = rest.indexOf(LINE_END)) {
       if (size + end > MAX_LINE_BYTES) return yield undefined;
       yield Buffer.concat([...pieces, rest.subarray(0, end)]);

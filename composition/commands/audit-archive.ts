@@ -1,7 +1,7 @@
 /** `mandate audit-archive`: exports months of the ledger, and removes them. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
+import { flag, type KeySource, readAs, readKeySource, textValue, value } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
@@ -47,25 +47,21 @@ export function auditArchiveCommand(run = auditArchive): Command {
     exitCodes: {
       [exitCode.done]: 'every such month was archived, or there was none',
       [exitCode.failed]: 'a month could not be archived and is still in the ledger: the report says why',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('before', {
-          type: 'string',
+          ...value('--before', readAs(parseMonth, '--before takes a month, as in 2026-11.')),
           describe: 'The first month that stays, as in 2026-11; at most the current one',
-          coerce: once('--before', readMonth),
         })
         .option('to', {
-          type: 'string',
+          ...textValue('--to'),
           describe: 'The directory for the exports; it must exist',
           demandOption: true,
-          coerce: once('--to', (path) => path),
         })
         .option('jwks', {
-          type: 'string',
+          ...value('--jwks', readKeySource),
           describe: 'The published keys to verify with: a file or an https URL. By default the configured signing keys',
-          coerce: once('--jwks', readKeySource),
         })
         .option('json', {
           ...flag,
@@ -73,12 +69,6 @@ export function auditArchiveCommand(run = auditArchive): Command {
         }),
     run: ({ before, to, jwks, json }, settings) => run({ before, directory: to ?? '', jwks, json }, settings),
   });
-}
-
-function readMonth(text: string): Month {
-  const month = parseMonth(text);
-  if (month === undefined) throw new Error('--before takes a month, as in 2026-11.');
-  return month;
 }
 
 /** The line for an archived month: a sentence, or a JSON object. */

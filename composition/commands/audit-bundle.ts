@@ -1,7 +1,7 @@
 /** `mandate audit-bundle`: writes an evidence bundle. */
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
+import { flag, type KeySource, readAs, readKeySource, textValue, value } from '../../adapters/cli/argument.ts';
 import { type Verified, writtenLines } from '../../adapters/cli/bundle-report.ts';
 import { type Command, command } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
@@ -25,7 +25,7 @@ import type { Json } from '../../domain/tokens/strict-json.ts';
 import { loadNoteSigner } from '../files/signing.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
-import { auditorKeySet, knownKeys, NO_KEYS, openLedger, recordedJwks } from './audit-sources.ts';
+import { auditorKeySet, knownKeys, NO_KEYS, recordedJwks, withLedger } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 export interface BundleRequest {
@@ -39,6 +39,8 @@ export interface BundleRequest {
   /** Leaves the transparency log out, also if the service keeps one. */
   readonly withoutLog: boolean;
 }
+
+const STANDARD_OUTPUT = '-';
 
 /** The exit code if the bundle lacks selected records, or words of a request. */
 const INCOMPLETE = 3;
@@ -58,46 +60,37 @@ export function auditBundleCommand(run = auditBundle): Command {
     exitCodes: {
       [exitCode.done]: 'the bundle has all selected records',
       [exitCode.failed]: 'no bundle was made: the last line on standard error says why',
-      [exitCode.usage]: 'an argument is malformed',
       [INCOMPLETE]:
         'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed; or no bundle was made, because the records of an approval contradict each other',
     },
     options: (parser) =>
       parser
         .option('task', {
-          type: 'string',
+          ...value('--task', readAs(parseTaskId, '--task takes a task id, which is task_ and 26 characters.')),
           describe: 'The records of this task, from its start to its end',
-          coerce: once('--task', parsed(parseTaskId, '--task takes a task id, which is task_ and 26 characters.')),
         })
-        .option('sponsor', {
-          type: 'string',
-          describe: 'The records that name this person',
-          coerce: once('--sponsor', (text) => text),
-        })
+        .option('sponsor', { ...textValue('--sponsor'), describe: 'The records that name this person' })
         .option('agent', {
-          type: 'string',
+          ...value('--agent', readAs(parseAgentId, '--agent takes an agent id.')),
           describe: 'The records that name this agent',
-          coerce: once('--agent', parsed(parseAgentId, '--agent takes an agent id.')),
         })
         .option('from', {
-          type: 'string',
+          ...value('--from', readAs(parseRangeStart, '--from takes an ISO 8601 date or timestamp that exists.')),
           describe: 'Records from this date or timestamp (UTC) on',
-          coerce: once('--from', parsed(parseRangeStart, '--from takes an ISO 8601 date or timestamp that exists.')),
         })
         .option('to', {
-          type: 'string',
+          ...value('--to', readAs(parseRangeEnd, '--to takes an ISO 8601 date or timestamp that exists.')),
           describe: 'Records before this timestamp, or up to the end of this date',
-          coerce: once('--to', parsed(parseRangeEnd, '--to takes an ISO 8601 date or timestamp that exists.')),
         })
         .option('out', {
-          type: 'string',
-          describe: 'Create this file. By default the bundle goes to standard output',
-          coerce: once('--out', (path) => path),
+          ...textValue('--out'),
+          // Without nargs, the parser would read `-` as an option.
+          nargs: 1,
+          describe: 'Create this file. By default, and with -, the bundle goes to standard output',
         })
         .option('jwks', {
-          type: 'string',
+          ...value('--jwks', readKeySource),
           describe: 'Keys of checkpoints: a file or an https URL. By default the configured keys',
-          coerce: once('--jwks', readKeySource),
         })
         .option('recorded-keys', {
           ...flag,
@@ -116,7 +109,10 @@ export function auditBundleCommand(run = auditBundle): Command {
       settings,
     ) => {
       const selection = { taskId: task, sponsor, agentId: agent, from, to };
-      return run({ selection, out, jwks, recordedKeys, withoutLog }, settings);
+      return run(
+        { selection, out: out === STANDARD_OUTPUT ? undefined : out, jwks, recordedKeys, withoutLog },
+        settings,
+      );
     },
   });
 }
@@ -126,20 +122,11 @@ const ONE_NAME = '--task, --sponsor and --agent exclude each other.';
 const NO_RANGE = '--task takes neither --from nor --to, because it selects the whole history of the task.';
 const BACKWARDS = '--to must not be before --from.';
 
-function parsed<Value>(parse: (text: string) => Value | undefined, sentence: string): (text: string) => Value {
-  return (text) => {
-    const value = parse(text);
-    if (value === undefined) throw new Error(sentence);
-    return value;
-  };
-}
-
 /** Writes an evidence bundle (docs/auditing.md, "Evidence"). */
 async function auditBundle(request: BundleRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const settings = processSettings(overrides);
-    const storage = await openLedger(validSection(settings, 'Service:Database'), log);
-    try {
+    return withLedger(settings, log, async (storage) => {
       const target = await openTarget(request.out);
       let made: Awaited<ReturnType<typeof write>>;
       try {
@@ -153,9 +140,7 @@ async function auditBundle(request: BundleRequest, overrides: readonly SettingAr
       }
       await sayWritten(writtenLines(made.verdict, request.out), request.out);
       return report(made);
-    } finally {
-      await storage.close();
-    }
+    });
   });
 }
 

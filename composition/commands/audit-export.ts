@@ -1,6 +1,6 @@
 /** `mandate audit-export`: writes sealed records as events for a SIEM. */
 
-import { once } from '../../adapters/cli/argument.ts';
+import { readAs, value } from '../../adapters/cli/argument.ts';
 import { type Command, command } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
@@ -10,8 +10,8 @@ import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { exportRecords } from '../../application/ledger/export-records.ts';
 import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import { archivedPartOf, openLedger } from './audit-sources.ts';
-import { printError, processSettings, runReport, validSection } from './run-command.ts';
+import { archivedPartOf, withLedger } from './audit-sources.ts';
+import { printError, processSettings, runReport } from './run-command.ts';
 
 const formats = ['ocsf'] as const;
 
@@ -36,22 +36,19 @@ export function auditExportCommand(run = auditExport): Command {
     exitCodes: {
       [exitCode.done]: 'every sealed record after that number was written',
       [exitCode.failed]: 'the ledger could not be read, or the output not be written: the lines before are correct',
-      [exitCode.usage]: 'an argument is malformed',
       [ARCHIVED]: 'records after that number have been archived and may be missing; all others were written',
       [UNKNOWN_POSITION]: 'no record with that number is sealed: nothing was written',
     },
     options: (parser) =>
       parser
         .option('format', {
-          type: 'string',
+          ...value('--format', readFormat),
           describe: 'The format of the events: ocsf',
           demandOption: true,
-          coerce: once('--format', readFormat),
         })
         .option('after', {
-          type: 'string',
+          ...value('--after', readNumber),
           describe: 'The sequence number after which the export begins; by default 0',
-          coerce: once('--after', readNumber),
         }),
     run: ({ format = 'ocsf', after = 0 }, settings) => run({ format, after }, settings),
   });
@@ -62,11 +59,7 @@ const ARCHIVED = 3;
 /** The exit code if no export of this ledger can have ended at the given number. */
 const UNKNOWN_POSITION = 4;
 
-function readFormat(text: string): (typeof formats)[number] {
-  const format = formats.find((one) => one === text);
-  if (format === undefined) throw new Error('--format takes ocsf.');
-  return format;
-}
+const readFormat = readAs((text) => formats.find((one) => one === text), '--format takes ocsf.');
 
 /** Accepts the digits of `metadata.sequence` only: a number with a sign or an exponent could be read as another number. */
 function readNumber(text: string): number {
@@ -80,16 +73,17 @@ function readNumber(text: string): number {
 async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const settings = processSettings(overrides);
-    const storage = await openLedger(validSection(settings, 'Service:Database'), log);
     try {
-      const exported = await exportRecords(
-        {
-          ledger: storage.checkpoints,
-          archivedPart: await archivedPartOf(storage, settings),
-          turn: eventLoopTurn,
-          write: (records) => writeOutput(linesOf(records)),
-        },
-        after,
+      const exported = await withLedger(settings, log, async (storage) =>
+        exportRecords(
+          {
+            ledger: storage.checkpoints,
+            archivedPart: await archivedPartOf(storage, settings),
+            turn: eventLoopTurn,
+            write: (records) => writeOutput(linesOf(records)),
+          },
+          after,
+        ),
       );
       if (exported.kind === 'whole') return exitCode.done;
       if (exported.kind === 'unknown_position') {
@@ -106,8 +100,6 @@ async function auditExport({ after }: ExportRequest, overrides: readonly Setting
       if (!(error instanceof OutputLost)) throw error;
       printError('Standard output was closed, or could not be written: the export ends before the last record.');
       return exitCode.failed;
-    } finally {
-      await storage.close();
     }
   });
 }

@@ -5,24 +5,25 @@ import type { KeySource } from '../../adapters/cli/argument.ts';
 import { holdsCheckpointKey, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
+import type { LedgerReading } from '../../adapters/storage/storage.ts';
 import type { FindArchivedPart } from '../../application/ledger/find-archived-part.ts';
 import type { RecordedKey } from '../../application/ledger/recorded-signers.ts';
 import type { KnownKey } from '../../application/log/make-bundle.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
+import type { SchemaStatus } from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
 import { type BundlePolicy, parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../domain/tokens/strict-utf8.ts';
 import { provedArchivedPart } from '../archived-part.ts';
 import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
 import { publicHalves } from '../files/signing.ts';
-import { databaseChoice } from '../settings/alternatives.ts';
+import { type DatabaseChoice, databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
-import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../settings/startup-error.ts';
 import { validSection } from './run-command.ts';
 
@@ -52,7 +53,7 @@ export async function auditorKeySet(source: KeySource | undefined, settings: Set
     const { keys } = await publicHalves(validSection(settings, 'Service:Signing'));
     return keys.map((key) => ({ ...key }));
   }
-  const json = parseStrictJson(await textOf(source));
+  const json = parseStrictJson(await textOf(source, '--jwks', PUBLISHED_KEYS));
   const keys = isJsonObject(json) ? member(json, 'keys') : undefined;
   if (Array.isArray(keys) && (await holdsCheckpointKey(keys))) return keys;
   throw new StartupError(['--jwks names something that is no key set, or one without a named EC key on P-256.']);
@@ -74,35 +75,12 @@ export function knownKeys(jwks: readonly Json[]): readonly (KnownKey & RecordedK
   });
 }
 
-async function textOf(source: KeySource): Promise<string> {
-  return source.kind === 'file' ? textOfFile(source.path, '--jwks') : textAt(source.url, PUBLISHED_KEYS);
-}
-
 const PUBLISHED_KEYS: FetchedText = {
   accept: 'application/jwk-set+json, application/json',
   what: 'The published keys',
 };
 
-/** @param option names the file @throws StartupError if the file cannot be read or is too long */
-export async function textOfFile(path: string, option: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  try {
-    // Read one byte more than the limit, to detect a longer file. A device such as /dev/zero never ends.
-    for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk);
-  } catch {
-    throw new StartupError([`${option} names a file that cannot be read.`]);
-  }
-  const bytes = Buffer.concat(chunks);
-  if (bytes.length > MAX_BYTES) throw new StartupError([`${option} names a file of more than ${MAX_BYTES} bytes.`]);
-  try {
-    // A byte that is no UTF-8 must not read as another one, and a byte order mark is no JSON.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new StartupError([`${option} names a file whose text is not UTF-8.`]);
-  }
-}
-
-interface FetchedText {
+export interface FetchedText {
   readonly accept: string;
   /** The subject of the sentence of a failure, with an article. */
   readonly what: string;
@@ -110,8 +88,32 @@ interface FetchedText {
   readonly hints?: Readonly<Record<number, string>>;
 }
 
-/** @throws StartupError */
-export async function textAt(url: string, { accept, what, hints = {} }: FetchedText): Promise<string> {
+/** @param option names a file @throws StartupError if the text cannot be read or is too long */
+export async function textOf(source: KeySource, option: string, fetched: FetchedText): Promise<string> {
+  return source.kind === 'file' ? textOfFile(source.path, option) : textAt(source.url, fetched);
+}
+
+/** @param end the position of the last byte to read @throws StartupError if the file cannot be read */
+export async function* bytesOf(path: string, option: string, end?: number): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path, { end }) as AsyncIterable<Uint8Array>;
+  } catch {
+    throw new StartupError([`${option} names a file that cannot be read.`]);
+  }
+}
+
+async function textOfFile(path: string, option: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  // Read one byte more than the limit, to detect a longer file. A device such as /dev/zero never ends.
+  for await (const chunk of bytesOf(path, option, MAX_BYTES)) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  if (bytes.length > MAX_BYTES) throw new StartupError([`${option} names a file of more than ${MAX_BYTES} bytes.`]);
+  const text = readUtf8(bytes);
+  if (text === undefined) throw new StartupError([`${option} names a file whose text is not UTF-8.`]);
+  return text;
+}
+
+async function textAt(url: string, { accept, what, hints = {} }: FetchedText): Promise<string> {
   const failed = `${what} could not be fetched`;
   try {
     const { status, body } = await httpNetwork().send({
@@ -137,36 +139,41 @@ export async function policyOfFile(path: string): Promise<{ readonly policy: Bun
   return { policy, text };
 }
 
-/** Opens the ledger for reading, and refuses a schema of another release. @throws StartupError, StorageUnavailable */
-export async function openLedger(settings: SettingsSection<'Service:Database'>, log: Log): Promise<LedgerReading> {
-  const chosen = databaseChoice(settings);
-  if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
+/** Opens the ledger for the work, which only reads. Refuses a schema of another release. @throws StartupError, StorageUnavailable */
+export async function withLedger<Answer>(
+  settings: SettingSources,
+  log: Log,
+  work: (ledger: LedgerReading) => Promise<Answer>,
+): Promise<Answer> {
+  const chosen = databaseChoice(validSection(settings, 'Service:Database'));
+  const ledger = chosen.provider === 'sqlite' ? await openFile(chosen.path, log) : await openServer(chosen, log);
+  try {
+    const status = await ledger.schemaStatus();
+    if (status === 'absent' && chosen.provider === 'sqlite') throw new StartupError([NO_LEDGER]);
+    refuseOtherSchema(status);
+    return await work(ledger);
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function openServer(
+  chosen: DatabaseChoice & { readonly provider: 'postgres' },
+  log: Log,
+): Promise<LedgerReading> {
   await refuseUnusableConnection(chosen, 'serving');
   const { openPostgresLedger } = await import('../../adapters/storage/postgres/open-ledger.ts');
-  return ofThisRelease(await openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
+  return openPostgresLedger(chosen.connectionString.reveal(), log);
 }
 
 async function openFile(path: string, log: Log): Promise<LedgerReading> {
   const { LedgerFileUnusable, openSqliteLedger } = await import('../../adapters/storage/sqlite/open-ledger.ts');
   try {
-    return await ofThisRelease(await openSqliteLedger(path), (status) => {
-      if (status === 'absent') throw new StartupError([NO_LEDGER]);
-      refuseOtherSchema(status);
-    });
+    return await openSqliteLedger(path);
   } catch (error) {
     if (!(error instanceof LedgerFileUnusable)) throw error;
     if (error.problem === 'failed') log.error('the database file could not be opened', error);
     throw new StartupError([FILE_PROBLEMS[error.problem]]);
-  }
-}
-
-async function ofThisRelease(ledger: LedgerReading, refuse: (status: SchemaStatus) => void): Promise<LedgerReading> {
-  try {
-    refuse(await ledger.schemaStatus());
-    return ledger;
-  } catch (error) {
-    await ledger.close();
-    throw error;
   }
 }
 

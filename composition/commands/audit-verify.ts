@@ -1,31 +1,25 @@
 /** `mandate audit-verify`: verifies the ledger, an export or an evidence bundle. */
 
-import { createReadStream } from 'node:fs';
-import { flag, type KeySource, once, readKeySource, trustedUrl } from '../../adapters/cli/argument.ts';
-import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';
+import { flag, type KeySource, readKeySource, textValue, trustedUrl, value } from '../../adapters/cli/argument.ts';
 import { type Command, command } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
-import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { renderReport, type VerificationReport } from '../../adapters/cli/verification-report.ts';
-import { storedExport } from '../../adapters/platform/export-folder.ts';
-import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
-import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
-import { type ExportVerification, verifyExport } from '../../application/ledger/verify-export.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
-import { StartupError } from '../settings/startup-error.ts';
-import { auditorKeys, policyOfFile, sealingInterval } from './audit-sources.ts';
-import { processSettings, runReport } from './run-command.ts';
-import { verifyWholeLedger, type WholeLedgerRequest } from './whole-ledger.ts';
+import { type BundleRequest, verifyBundleFile } from './audit-verify/bundle.ts';
+import { type ExportRequest, verifyExportFile } from './audit-verify/export.ts';
+import { type LedgerRequest, verifyWholeLedger } from './audit-verify/ledger.ts';
+import type { Verdict } from './audit-verify/verdict.ts';
+import { runReport } from './run-command.ts';
 
-/** The policy is for the ledger or for the bundle, the other members of the base for the ledger alone. */
-export interface VerifyRequest extends WholeLedgerRequest {
-  readonly marks: readonly Mark[];
-  /** The file to verify instead of the ledger. */
-  readonly archive: string | undefined;
-  /** The evidence bundle to verify instead of the ledger. */
-  readonly bundle: string | undefined;
+/** What is verified. Each kind has a file in `audit-verify`: from the files and keys to the report. */
+type Subject =
+  | ({ readonly kind: 'ledger' } & LedgerRequest)
+  | ({ readonly kind: 'export' } & ExportRequest)
+  | ({ readonly kind: 'bundle' } & BundleRequest);
+
+export interface VerifyRequest {
+  readonly subject: Subject;
   readonly json: boolean;
 }
 
@@ -53,65 +47,53 @@ export function auditVerifyCommand(run = auditVerify): Command {
     exitCodes: {
       [exitCode.done]: 'no fault was found. The first line says whether the seal is intact, or whose keys verified it',
       [exitCode.failed]: 'the ledger, the file or the keys could not be read',
-      [exitCode.usage]: 'an argument is malformed',
       [NOT_INTACT]: 'the seal is not intact, or the policy is not met: the report names the first fault',
     },
     options: (parser) =>
       parser
         .positional('marks', {
-          type: 'string',
+          ...value('The list of marks', readMarks),
           describe: 'Marks of earlier runs, comma-separated, each a checkpoint id, a colon and a root',
-          coerce: once('The list of marks', readMarks),
         })
-        .option('archive', {
-          type: 'string',
-          describe: 'Verify this export instead of the ledger',
-          coerce: once('--archive', (path) => path),
-        })
+        .option('archive', { ...textValue('--archive'), describe: 'Verify this export instead of the ledger' })
         .option('jwks', {
-          type: 'string',
+          ...value('--jwks', readKeySource),
           describe: 'The published keys: a file or an https URL. By default the configured signing keys',
-          coerce: once('--jwks', readKeySource),
         })
         .option('recorded-keys', {
           ...flag,
           describe: 'Also believe keys that the ledger itself names. An owner of the database can have one recorded',
         })
-        .option('bundle', {
-          type: 'string',
-          describe: 'Verify this evidence bundle instead of the ledger',
-          coerce: once('--bundle', (path) => path),
-        })
+        .option('bundle', { ...textValue('--bundle'), describe: 'Verify this evidence bundle instead of the ledger' })
         .option('policy', {
-          type: 'string',
+          ...textValue('--policy'),
           describe:
             'A JSON file with the keys that must have signed: the checkpoints, the note of the log, its witnesses',
-          coerce: once('--policy', (path) => path),
         })
         .option('note', {
-          type: 'string',
+          ...value('--note', (path): KeySource => ({ kind: 'file', path })),
           describe: 'Compare the ledger with a note of its log that you kept: a file',
-          coerce: once('--note', (path) => path),
         })
         .option('log', {
-          type: 'string',
+          ...value('--log', readLogUrl),
           describe: 'Compare the ledger with the note that the log shows at this https URL',
-          coerce: once('--log', readLogUrl),
         })
         .option('json', { ...flag, describe: 'Report as one JSON object' })
         .check(refusedTogether),
-    run: ({ marks, archive, bundle, policy, jwks, note, log, 'recorded-keys': recordedKeys, json }, settings) => {
-      const kept = note === undefined ? undefined : ({ kind: 'file', path: note } as const);
-      const shown = log === undefined ? undefined : ({ kind: 'url', url: log } as const);
-      const request = { marks: marks ?? [], archive, bundle, policy, jwks, note: kept ?? shown, recordedKeys, json };
-      return run(request, settings);
-    },
+    run: ({ json, ...given }, settings) => run({ subject: subjectOf(given), json }, settings),
   });
 }
 
-interface Given extends Partial<Record<'archive' | 'bundle' | 'policy' | 'note' | 'log', string | undefined>> {
+function subjectOf({ marks = [], archive, bundle, policy, jwks, note, log, ...given }: Given): Subject {
+  if (bundle !== undefined) return { kind: 'bundle', bundle, policy };
+  if (archive !== undefined) return { kind: 'export', archive, marks, jwks };
+  return { kind: 'ledger', marks, jwks, recordedKeys: given['recorded-keys'], policy, note: note ?? log };
+}
+
+interface Given
+  extends Partial<Record<'archive' | 'bundle' | 'policy', string | undefined>>,
+    Partial<Record<'jwks' | 'note' | 'log', KeySource | undefined>> {
   readonly marks?: readonly Mark[] | undefined;
-  readonly jwks?: KeySource | undefined;
   readonly 'recorded-keys': boolean;
 }
 
@@ -134,11 +116,14 @@ const NO_POLICY = '--policy is for the ledger or for --bundle. An export is veri
 const NO_RECORDED_KEYS =
   '--recorded-keys is for the ledger. An export brings no keys, and those of a bundle are named by --policy.';
 
-/** @throws Error with the refusal as its message */
-function readLogUrl(text: string): string {
+/**
+ * Where the log shows its note: its address is the prefix of its paths (C2SP tlog-tiles, "Parameters").
+ * @throws Error with the refusal as its message
+ */
+function readLogUrl(text: string): KeySource {
   const url = trustedUrl(text);
   if (url === undefined) throw new Error('--log takes an https URL, or an http one of this machine.');
-  return url.href;
+  return { kind: 'url', url: `${url.href.replace(/\/+$/, '')}/checkpoint` };
 }
 
 function readMarks(text: string): readonly Mark[] {
@@ -154,79 +139,25 @@ function readMarks(text: string): readonly Mark[] {
 /** The exit code if the seal is not intact. */
 const NOT_INTACT = 3;
 
-/** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
-export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
+/** Verifies the ledger, an export or a bundle, and prints the result (specification "Ledger and seal"). */
+export async function auditVerify(
+  { subject, json }: VerifyRequest,
+  overrides: readonly SettingArgument[],
+): Promise<number> {
   return runReport(async (log) => {
-    if (request.bundle !== undefined) return bundleReport(request.bundle, request.policy, request.json);
-    const bar = progressBar(process.stderr, () => performance.now());
-    const settings = processSettings(overrides);
-    const means = {
-      hash: sha256Bytes,
-      turn: eventLoopTurn,
-      marks: request.marks,
-      interval: sealingInterval(settings),
-      progress: process.stderr.isTTY ? bar.show : undefined,
-    };
-    try {
-      const report =
-        request.archive === undefined
-          ? await verifyWholeLedger(request, means, { settings, log })
-          : await exportReport(request.archive, { ...means, verifier: await auditorKeys(request.jwks, settings) });
-      bar.clear();
-      process.stdout.write(renderReport(report, request.json));
-      return report.kind === 'broken' || report.kind === 'policy' ? NOT_INTACT : exitCode.done;
-    } finally {
-      bar.clear();
-    }
+    const { isIntact, text } = await verify(subject, json, overrides, log);
+    process.stdout.write(text);
+    return isIntact ? exitCode.done : NOT_INTACT;
   });
 }
 
-/** Reads no setting, and uses no network. */
-async function bundleReport(path: string, policyPath: string | undefined, json: boolean): Promise<number> {
-  const policy = policyPath === undefined ? undefined : (await policyOfFile(policyPath)).text;
-  const verdict = await verdictOn(path, policy);
-  process.stdout.write(renderBundleReport(verdict, policy !== undefined, json));
-  return verdict.verified ? exitCode.done : NOT_INTACT;
-}
-
-class NotUtf8 extends Error {
-  override readonly name = 'NotUtf8';
-}
-
-async function verdictOn(path: string, policy: string | undefined): Promise<BundleVerdict> {
-  try {
-    return await verifyBundle(textOfBundle(path), { policy });
-  } catch (error) {
-    if (!(error instanceof NotUtf8)) throw error;
-    return { verified: false, fault: 'malformed', line: undefined, message: error.message };
+function verify(subject: Subject, json: boolean, overrides: readonly SettingArgument[], log: Log): Promise<Verdict> {
+  switch (subject.kind) {
+    case 'ledger':
+      return verifyWholeLedger(subject, json, overrides, log);
+    case 'export':
+      return verifyExportFile(subject, json, overrides);
+    case 'bundle':
+      return verifyBundleFile(subject, json);
   }
-}
-
-/** A byte that is no UTF-8 must not read as another one. */
-async function* textOfBundle(path: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const decoded = (bytes?: Uint8Array) => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
-      throw new NotUtf8('The text of the file is not UTF-8.');
-    }
-  };
-  try {
-    for await (const bytes of createReadStream(path) as AsyncIterable<Uint8Array>) yield decoded(bytes);
-    yield decoded();
-  } catch (error) {
-    if (error instanceof NotUtf8) throw error;
-    throw new StartupError(['--bundle names a file that cannot be read.']);
-  }
-}
-
-async function exportReport(path: string, means: ExportVerification): Promise<VerificationReport> {
-  const verdict = await verifyExport(storedExport(path), means);
-  if (verdict.kind === 'broken') {
-    const { last, ...counts } = verdict.verified;
-    return { kind: 'broken', fault: verdict.fault, verified: { ...counts, lastMark: last } };
-  }
-  const { header, first, last, late } = verdict;
-  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last, late };
 }

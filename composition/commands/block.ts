@@ -8,7 +8,7 @@ import type { SponsorKey } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';
 import { CHECK_SPELLING, EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from './emergency.ts';
 
-export function blockCommand(run = block): Command {
+export function blockCommand(): Command {
   return command({
     examples: [
       {
@@ -22,7 +22,8 @@ export function blockCommand(run = block): Command {
       [UNCHANGED]: 'nothing was changed: the question was not answered with yes',
     },
     options: (parser) => emergencyOptions(parser.positional('person', PERSON)),
-    run: ({ person, ...options }, settings) => run({ ...emergencyOf(options), person: person as SponsorKey }, settings),
+    run: ({ person, ...options }, settings) =>
+      block({ ...emergencyOf(options), person: person as SponsorKey }, settings),
   });
 }
 
@@ -32,6 +33,7 @@ export function block(
 ): Promise<number> {
   return runEmergency(emergency, settings, {
     question: `Block ${visibleText(person)}, and end all their tasks?`,
+    ends: { kind: 'person', sponsorKey: person },
     async send(switches) {
       const { tasks } = await switches.block(person);
       return {
@@ -39,7 +41,7 @@ export function block(
         lines: [
           `${visibleText(person)} is blocked, ${counted(tasks, 'task')} ended. No agent can act for them until "mandate unblock".`,
           ...(tasks === 0 ? [`No task was live. ${CHECK_SPELLING}`] : []),
-          lastTokens(switches),
+          lastTokens(switches, { kind: 'person', sponsorKey: person }, tasks),
         ],
       };
     },

@@ -1,7 +1,7 @@
 /** `mandate doctor`: its options and its report. */
 
 import type { Readable } from 'node:stream';
-import { flag, once } from '../../adapters/cli/argument.ts';
+import { flag, value } from '../../adapters/cli/argument.ts';
 import { type Command, command } from '../../adapters/cli/command.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { renderFindings } from '../../adapters/cli/findings-report.ts';
@@ -55,17 +55,15 @@ export function doctorCommand(run = doctor): Command {
     exitCodes: {
       [exitCode.done]: 'no check failed; there may be warnings',
       [exitCode.failed]: 'the examination itself failed, or its report could not be written',
-      [exitCode.usage]: 'an argument is malformed',
       [CHECK_FAILED]: 'a check failed, or the token would be refused',
     },
     options: (parser) =>
       parser
         .option('subject-token', {
-          type: 'string',
+          ...value('--subject-token', readDash),
           // Without nargs, the parser would read `-` as an option.
           nargs: 1,
           describe: 'Explain a subject token instead; only - is accepted: it is read from standard input',
-          coerce: once('--subject-token', readDash),
         })
         .option('person', {
           ...flag,
@@ -155,7 +153,7 @@ async function registeredAgents(settings: DoctorSettings): Promise<readonly Agen
   const opened = database && openCondition(database);
   const read = async () => {
     const storage = await opened;
-    return storage?.kind === 'opened' ? storage.condition.listAgents({}) : undefined;
+    return storage?.kind === 'opened' ? storage.condition.agents.list({}) : undefined;
   };
   const agents = await timeLimit(
     read().catch(() => undefined),

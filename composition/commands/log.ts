@@ -12,18 +12,18 @@ import { StartupError } from '../settings/startup-error.ts';
 import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSettings } from './run-command.ts';
 
-export function logCommand(adoptOrigin = logAdoptOrigin): Command {
+export function logCommand(): Command {
   return commandGroup('log', [
     {
       usage: 'adopt-origin',
       summary: 'Store Service:Audit:Log:Origin as the name of the log, and sign its tree anew; ends a halt',
       page: 'docs/log.md',
-      load: async () => adoptOriginCommand(adoptOrigin),
+      load: async () => adoptOriginCommand(),
     },
   ]);
 }
 
-function adoptOriginCommand(adoptOrigin: typeof logAdoptOrigin): Command {
+function adoptOriginCommand(): Command {
   return command({
     examples: [
       {
@@ -38,7 +38,7 @@ function adoptOriginCommand(adoptOrigin: typeof logAdoptOrigin): Command {
       [exitCode.usage]: 'the command line is wrong',
     },
     options: (parser) => parser,
-    run: (_options, settings) => adoptOrigin(settings),
+    run: (_options, settings) => logAdoptOrigin(settings),
   });
 }
 

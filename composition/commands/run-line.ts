@@ -1,8 +1,8 @@
 /**
  * Parses the command line and runs the named command. The list has the name and a summary of each command. Its file is
  * loaded when the line names it, and has its options, its help and its code. Commands with subcommands have a folder
- * too. run-command.ts reads the settings for all of them, and reports expected errors. audit-sources.ts opens the keys
- * and the ledger for auditors' commands.
+ * too, and `audit-verify` has one for its kinds of verification. run-command.ts reads the settings for all of them, and
+ * reports expected errors. audit-sources.ts opens the keys and the ledger for auditors' commands.
  */
 
 import type { NamedCommand } from '../../adapters/cli/command.ts';

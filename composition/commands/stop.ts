@@ -1,6 +1,6 @@
 /** `mandate stop`: the kill switches of a running service. */
 
-import { flag, once } from '../../adapters/cli/argument.ts';
+import { flag, value } from '../../adapters/cli/argument.ts';
 import { type Command, command, counted } from '../../adapters/cli/command.ts';
 import {
   type Emergency,
@@ -19,7 +19,7 @@ import { CHECK_SPELLING, EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANG
 
 const ONE_OF = 'stop needs exactly one of --task, --agent, --person and --everything.';
 
-export function stopCommand(run = stop): Command {
+export function stopCommand(): Command {
   return command({
     examples: [
       {
@@ -39,28 +39,16 @@ export function stopCommand(run = stop): Command {
     options: (parser) =>
       emergencyOptions(
         parser
-          .option('task', {
-            type: 'string',
-            describe: 'The task_id of the task',
-            coerce: once('--task', readTaskArgument),
-          })
-          .option('agent', {
-            type: 'string',
-            describe: 'The agent_id of the agent',
-            coerce: once('--agent', readAgentArgument),
-          })
-          .option('person', {
-            type: 'string',
-            describe: 'The sponsor key of the person',
-            coerce: once('--person', readPersonArgument),
-          })
+          .option('task', { ...value('--task', readTaskArgument), describe: 'The task_id of the task' })
+          .option('agent', { ...value('--agent', readAgentArgument), describe: 'The agent_id of the agent' })
+          .option('person', { ...value('--person', readPersonArgument), describe: 'The sponsor key of the person' })
           .option('everything', { ...flag, describe: 'All tasks of all people' })
           .check((given) => targetsOf(given).length === 1 || ONE_OF),
       ),
     run(options, settings) {
       const [target] = targetsOf(options);
       if (target === undefined) throw new Error(ONE_OF);
-      return run({ ...emergencyOf(options), target }, settings);
+      return stop({ ...emergencyOf(options), target }, settings);
     },
   });
 }
@@ -94,16 +82,16 @@ export function stop(
 ): Promise<number> {
   return runEmergency(emergency, settings, {
     question: `End ${named(target)}?`,
+    ends: target,
     async send(switches) {
       const outcome = await switches.stop(target);
       if (outcome.kind === 'not_found') {
         return { code: UNCHANGED, lines: [`There is no such ${target.kind}. Nothing was changed.`] };
       }
       const ended = outcome.tasks === 0 ? noneLive(target) : `${counted(outcome.tasks, 'task')} ended.`;
-      const agentId = target.kind === 'agent' ? target.agentId : undefined;
       return {
         code: exitCode.done,
-        lines: [`${ended} ${PREVENTED[target.kind]}`, lastTokens(switches, agentId)],
+        lines: [`${ended} ${PREVENTED[target.kind]}`, lastTokens(switches, target, outcome.tasks)],
       };
     },
   });

@@ -8,7 +8,7 @@ import type { SponsorKey } from '../../domain/identifiers.ts';
 import { visibleText } from '../../domain/visible.ts';
 import { EMERGENCY_EXIT_CODES, runEmergency, UNCHANGED } from './emergency.ts';
 
-export function unblockCommand(run = unblock): Command {
+export function unblockCommand(): Command {
   return command({
     examples: [
       {
@@ -23,7 +23,8 @@ export function unblockCommand(run = unblock): Command {
         'the person was not blocked, or stays blocked: by another source, or until a second operator asks; or the question was not answered with yes',
     },
     options: (parser) => emergencyOptions(parser.positional('person', PERSON)),
-    run: ({ person, ...options }, settings) => run({ ...emergencyOf(options), person: person as SponsorKey }, settings),
+    run: ({ person, ...options }, settings) =>
+      unblock({ ...emergencyOf(options), person: person as SponsorKey }, settings),
   });
 }
 

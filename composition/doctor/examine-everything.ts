@@ -34,6 +34,7 @@ import {
   receiverExaminations,
   type Signer,
 } from '../../application/doctor/provider.ts';
+import { publicClientsExamination } from '../../application/doctor/public-clients.ts';
 import { readinessExamination } from '../../application/doctor/readiness.ts';
 import { type PageClient, signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
@@ -42,12 +43,15 @@ import { publishedListsExamination } from '../../application/doctor/status-lists
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
+import type { SignInPlace } from '../../application/ports/storage.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
+import { pushesRequest } from '../../domain/sessions/provider-demands.ts';
 import { NO_KEY, provedArchivedPart } from '../archived-part.ts';
 import { type CLIENT_SECRETS, loadClientSecret } from '../files/client-secret.ts';
 import { sharedKeyFiles } from '../files/key-files.ts';
 import {
   approvalsChoice,
+  authorizeChoice,
   consoleChoice,
   logChoice,
   operatorsChoice,
@@ -58,6 +62,7 @@ import {
   upstreamChoice,
 } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
+import { authorizeClient, type ConfiguredClient, consoleClient, meClient } from '../settings/sign-in-clients.ts';
 import {
   askedOnce,
   clientTrial,
@@ -74,9 +79,9 @@ import {
   type ConfiguredSigning,
   closeStorage,
   configuredSigning,
-  consoleFileProblem,
   openCondition,
   pageFileProblem,
+  secretFileProblem,
 } from './sources.ts';
 
 /** Returns the findings about the settings, then those of every examination, in their order. */
@@ -142,6 +147,7 @@ function allExaminations(sources: Sources): readonly Examination[] {
     ...ofStorage(sources),
     ...ofProvider(sources),
     ...ofPage(sources),
+    ...ofStarts(sources),
     ...ofReceivers(sources),
     ...ofOperators(sources),
     ...ofConsole(sources),
@@ -202,7 +208,11 @@ function ofStorage({ settings, signing, opened, upstream, access }: Sources): re
     keysAreSubjects: upstream?.['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub',
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
-    logoutsLeaveTasks: logoutsLeaveTasks(upstream),
+    maxTokenTtl: settings.section('Service:Agents')?.['Service:Agents:MaxTokenTtl'],
+    mayEndNothing: [
+      ...(logoutsLeaveTasks(settings, upstream) ? (['logout'] as const) : []),
+      ...(settings.section('Service:Ssf')?.['Service:Ssf:Issuer'] === undefined ? [] : (['ssf'] as const)),
+    ],
     transparencyLog: configuredLog(settings),
     kids: async () => signing?.kids(),
     // Without keys it believes no record: a row without its record is then reported.
@@ -210,10 +220,18 @@ function ofStorage({ settings, signing, opened, upstream, access }: Sources): re
   });
 }
 
-function logoutsLeaveTasks(upstream: SettingsSection<'Service:UpstreamIdp'> | undefined): boolean {
-  const audience = upstream?.['Service:UpstreamIdp:BackchannelLogout:Audience'];
-  return audience !== undefined && upstream?.['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'] === false;
+function logoutsLeaveTasks(settings: DoctorSettings, upstream: UpstreamSection | undefined): boolean {
+  if (upstream === undefined || !endsTasksAtLogout(settings, upstream)) return false;
+  return !upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
 }
+
+/** Whether a logout token can end tasks. */
+function endsTasksAtLogout(settings: DoctorSettings, upstream: UpstreamSection): boolean {
+  const ofDoor = settings.section('Service:Authorize')?.['Service:Authorize:ClientId'];
+  return upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined || ofDoor !== undefined;
+}
+
+type UpstreamSection = SettingsSection<'Service:UpstreamIdp'>;
 
 function ofProvider(sources: Sources): readonly Examination[] {
   const { upstream, provider } = sources;
@@ -247,34 +265,44 @@ async function sponsorQueries(
   };
 }
 
-/** The client of the page, or of the console. */
-interface ConfiguredClient
-  extends Pick<PageClient, 'check' | 'clientId' | 'returnAddress' | 'signedOutAddress' | 'claims' | 'fileProblem'> {
+/** The client of a place where people or operators sign in. */
+interface ExaminedClient extends Pick<PageClient, 'check' | 'claims' | 'fileProblem' | 'accessTokenAudience'> {
+  readonly client: ConfiguredClient;
+  readonly kind: SignInPlace;
   readonly secretSetting: (typeof CLIENT_SECRETS)[number];
 }
 
 function ofSignIn(
-  client: ConfiguredClient,
+  { client, kind, secretSetting, ...examined }: ExaminedClient,
   settings: Settings,
   provider: Signer,
-  { signing, publishesKeys, access }: Sources,
+  { signing, publishesKeys, opened, access }: Sources,
 ): readonly Examination[] {
-  const { clientId, returnAddress: redirectUri, secretSetting } = client;
-  const assertionAudience = settings['Service:UpstreamIdp:ClientAssertionAudience'];
+  const { clientId, redirectUri, signedOutUri, assertionAudience, pushedAuthorization } = client;
   const isPlain = new URL(provider.address).protocol === 'http:';
   return signInExaminations({
-    ...client,
+    ...examined,
+    clientId,
+    returnAddress: redirectUri,
+    signedOutAddress: signedOutUri,
     assertionAudience,
+    pushedAuthorization,
     issuer: settings['Service:Issuer'],
     hasSecret: settings[secretSetting] !== undefined,
     metadata: provider.metadata,
-    unusableEndpoints: (document) => unusableEndpoints(document, isPlain),
-    async tryClient(document) {
+    unusableEndpoints: (document) => unusableEndpoints(document, isPlain, pushesRequest(document, pushedAuthorization)),
+    tryClient: askedOnce(async (document) => {
       const clientSecret = await loadClientSecret(settings, secretSetting);
-      const tried = { clientId, clientSecret, redirectUri, assertionAudience };
-      return clientTrial(tried, document, await signing?.signingKeys(), access);
-    },
+      return clientTrial({ ...client, clientSecret }, { document, isPlain }, await signing?.signingKeys(), access);
+    }),
     publishesKeys,
+    async signIns(question) {
+      const storage = await opened;
+      if (storage?.kind !== 'opened') return undefined;
+      // Other checks report a database that does not answer.
+      return storage.condition.signIns({ kind, ...question }).catch(() => undefined);
+    },
+    clock: access.clock,
   });
 }
 
@@ -282,18 +310,49 @@ function ofSignIn(
 function ofPage(sources: Sources): readonly Examination[] {
   const { provider } = sources;
   const { whole } = sources.settings;
-  const clientId = whole?.['Service:Me:ClientId'];
-  if (whole === undefined || clientId === undefined || provider === undefined) return [];
-  const client: ConfiguredClient = {
+  const client = whole && meClient(whole);
+  if (whole === undefined || client === undefined || provider === undefined) return [];
+  const examined: ExaminedClient = {
     check: 'sign-in',
-    clientId,
+    client,
+    kind: 'me',
     secretSetting: 'Service:Me:ClientSecret:Path',
-    returnAddress: `${whole['Service:Issuer']}/me/callback`,
-    signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
-    claims: [...claimsOf(whole), ...(whole['Service:Me:Pause'] ? ['auth_time (to pause agents)'] : [])],
+    claims: [...claimsOf(whole), ...signInTime(whole)],
     fileProblem: () => pageFileProblem(whole),
   };
-  return ofSignIn(client, whole, provider, sources);
+  return ofSignIn(examined, whole, provider, sources);
+}
+
+/** No examination without `Service:Authorize:ClientId`. */
+function ofStarts(sources: Sources): readonly Examination[] {
+  const { provider } = sources;
+  const { whole } = sources.settings;
+  const client = whole && authorizeClient(whole);
+  const chosen = whole && authorizeChoice(whole);
+  if (whole === undefined || client === undefined || chosen === undefined || provider === undefined) return [];
+  const secretSetting = 'Service:Authorize:ClientSecret:Path';
+  const examined: ExaminedClient = {
+    check: 'authorize',
+    client,
+    kind: 'authorization',
+    secretSetting,
+    claims: [
+      ...claimsOf(whole),
+      ...(chosen.maxAuthAge === undefined ? [] : ['auth_time (Service:Authorize:MaxAuthAge)']),
+    ],
+    accessTokenAudience: whole['Service:UpstreamIdp:Audience'],
+    fileProblem: () => secretFileProblem(whole, secretSetting),
+  };
+  return [...ofSignIn(examined, whole, provider, sources), publicClientsExamination(chosen.publicClients)];
+}
+
+/** The claim that says when a person signed in, with what needs it. */
+function signInTime(settings: Settings): readonly string[] {
+  const uses = [
+    ...(settings['Service:Me:Pause'] ? ['to pause agents'] : []),
+    ...(settings['Service:Approvals:Enabled'] ? ['to say yes to an action'] : []),
+  ];
+  return uses.length === 0 ? [] : [`auth_time (${uses.join(', and ')})`];
 }
 
 function ofReceivers({ settings, upstream, access }: Sources): readonly Examination[] {
@@ -301,7 +360,7 @@ function ofReceivers({ settings, upstream, access }: Sources): readonly Examinat
   if (upstream === undefined || scim === undefined || ssf === undefined) return invalidSettings('receivers');
   const transmitter = transmitterChoice(ssf);
   return receiverExaminations({
-    backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
+    backchannelLogout: endsTasksAtLogout(settings, upstream),
     refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     scim: provisioningChoice(scim) !== undefined,
     transmitter: transmitter && signerAt({ kind: 'transmitter', issuer: transmitter.issuer }, access),
@@ -330,19 +389,20 @@ function ofConsole(sources: Sources): readonly Examination[] {
   const { whole } = settings;
   const provider = sources.operatorProvider ?? sources.provider;
   const chosen = whole && consoleChoice(whole);
-  if (whole === undefined || chosen === undefined || provider === undefined) return [];
+  const client = whole && consoleClient(whole);
+  if (whole === undefined || chosen === undefined || client === undefined || provider === undefined) return [];
   const roleClaim = operatorsOf(settings)?.roleClaim;
-  const client: ConfiguredClient = {
+  const secretSetting = 'Service:Operators:ClientSecret:Path';
+  const examined: ExaminedClient = {
     check: 'console',
-    clientId: chosen.clientId,
-    secretSetting: 'Service:Operators:ClientSecret:Path',
-    returnAddress: `${chosen.origin}/callback`,
-    signedOutAddress: `${chosen.origin}/signed-out`,
+    client,
+    kind: 'operator',
+    secretSetting,
     claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
-    fileProblem: () => consoleFileProblem(whole),
+    fileProblem: () => secretFileProblem(whole, secretSetting),
   };
   return [
-    ...ofSignIn(client, whole, provider, sources),
+    ...ofSignIn(examined, whole, provider, sources),
     {
       check: 'console address',
       async examine() {

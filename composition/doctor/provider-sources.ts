@@ -1,8 +1,8 @@
 /** The doctor's questions to identity providers and other signers, asked through the service's own adapters. */
 
-import type { TriedClient } from '../../adapters/identity-provider/client-trial.ts';
 import { type ProviderLocation, readMetadata } from '../../adapters/identity-provider/discovery.ts';
 import { fixedToken, serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
+import type { SignInClient } from '../../adapters/identity-provider/sign-in-client.ts';
 import type { UsersService } from '../../adapters/identity-provider/users-service.ts';
 import { readProviderKeys } from '../../adapters/jose/provider-keys.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
@@ -32,11 +32,13 @@ export function networkAccess(clock: Clock): NetworkAccess {
   return { network: limitedNetwork(httpNetwork(), clock, NETWORK_LIMIT_MS), clock };
 }
 
-/** The returned function asks once, for all examinations. */
-export function askedOnce<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+/** The returned function asks once, for all examinations: what the first one asks counts. */
+export function askedOnce<Answer, Asked extends readonly unknown[]>(
+  ask: (...asked: Asked) => Promise<Answer>,
+): (...asked: Asked) => Promise<Answer> {
   let asking: Promise<Answer> | undefined;
-  return () => {
-    asking ??= ask();
+  return (...asked) => {
+    asking ??= ask(...asked);
     return asking;
   };
 }
@@ -74,8 +76,8 @@ export function usersService(
 
 /** Tries the client of a sign-in with the service's own adapters, whose code is loaded only with that client. */
 export async function clientTrial(
-  client: TriedClient,
-  document: JsonObject,
+  client: SignInClient,
+  { document, isPlain }: { readonly document: JsonObject; readonly isPlain: boolean },
   signingKeys: SigningKeys | undefined,
   { network, clock }: NetworkAccess,
 ): Promise<ClientTrial | 'no_key'> {
@@ -83,5 +85,5 @@ export async function clientTrial(
   const { tryClient } = await import('../../adapters/identity-provider/client-trial.ts');
   const randomness = systemRandomness();
   const assertion = signingKeys === undefined ? async () => '' : serviceAssertion(signingKeys, clock, randomness);
-  return tryClient(client, document, { network, assertion, randomness });
+  return tryClient(client, document, { network, assertion, randomness, isPlain });
 }

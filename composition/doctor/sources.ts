@@ -16,7 +16,7 @@ import type { CheckpointVerifier, SigningKeys } from '../../application/ports/ke
 import { NetworkFailure, type Problem } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
-import { loadClientSecret } from '../files/client-secret.ts';
+import { type CLIENT_SECRETS, loadClientSecret } from '../files/client-secret.ts';
 import { loadScopeWords } from '../files/scope-words.ts';
 import { configuredSigningKeys } from '../files/signing.ts';
 import { databaseChoice, signingKeyChoices } from '../settings/alternatives.ts';
@@ -168,9 +168,12 @@ export function pageFileProblem(settings: Settings): Promise<string | undefined>
   });
 }
 
-/** Why the file of the console's client secret cannot be used; `undefined` if it can. */
-export function consoleFileProblem(settings: Settings): Promise<string | undefined> {
-  return problemOf(() => loadClientSecret(settings, 'Service:Operators:ClientSecret:Path'));
+/** Why the file of a client's secret cannot be used; `undefined` if it can. */
+export function secretFileProblem(
+  settings: Settings,
+  key: (typeof CLIENT_SECRETS)[number],
+): Promise<string | undefined> {
+  return problemOf(() => loadClientSecret(settings, key));
 }
 
 async function problemOf(load: () => Promise<unknown>): Promise<string | undefined> {

@@ -1,12 +1,17 @@
-/** The secrets of the clients at the identity provider with which people sign in at `/me`, and operators at the console. */
+/** The secrets of the clients at the identity provider with which people and operators sign in. */
 
-import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
+import { KeyFileUnusable, readSecretFile } from '../../adapters/platform/key-file.ts';
 import { Secret } from '../../domain/secret.ts';
+import { readUtf8 } from '../../domain/tokens/strict-utf8.ts';
 import type { Settings } from '../settings/settings.ts';
 import { describeSettingError, StartupError } from '../settings/startup-error.ts';
 
 /** The settings that name a file with a client's secret. */
-export const CLIENT_SECRETS = ['Service:Me:ClientSecret:Path', 'Service:Operators:ClientSecret:Path'] as const;
+export const CLIENT_SECRETS = [
+  'Service:Me:ClientSecret:Path',
+  'Service:Authorize:ClientSecret:Path',
+  'Service:Operators:ClientSecret:Path',
+] as const;
 
 /** @throws StartupError if the file has no secret */
 export async function loadClientSecret(
@@ -18,8 +23,10 @@ export async function loadClientSecret(
   const refused = (problem: string) =>
     new StartupError([describeSettingError({ key, problem, accepted: 'a file that holds only the secret' })]);
   try {
-    const text = (await readKeyFile(path))?.replace(/\r?\n$/, '');
-    if (text === undefined) throw refused('names a file that does not exist');
+    const bytes = await readSecretFile(path);
+    if (bytes === undefined) throw refused('names a file that does not exist');
+    const text = readUtf8(bytes)?.replace(/\r?\n$/, '');
+    if (text === undefined) throw refused('names a file that is not UTF-8');
     if (text === '' || /\s/.test(text)) throw refused('names a file that holds no secret, or white space in it');
     return new Secret(text);
   } catch (error) {

@@ -1,9 +1,11 @@
 /** Reads the file of `Service:Me:ScopeDescriptions`: what each scope is called on the page `/me`. */
 
 import { readFile } from 'node:fs/promises';
-import { languages, type ScopeWords } from '../../adapters/http/me/view.ts';
+import { languages } from '../../adapters/http/browser/language.ts';
+import type { ScopeWords } from '../../adapters/http/browser/scope-words.ts';
 import { isScopeToken } from '../../domain/scope.ts';
 import type { Json } from '../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../domain/tokens/strict-utf8.ts';
 import { isBlank } from '../../domain/visible.ts';
 import { describeSettingError, StartupError } from '../settings/startup-error.ts';
 
@@ -16,10 +18,13 @@ const LONGEST_SENTENCE = 200;
 export async function loadScopeWords(path: string): Promise<ScopeWords> {
   const refused = (problem: string) =>
     new StartupError([describeSettingError({ key: SETTING, problem, accepted: ACCEPTED })]);
-  const text = await readFile(path, 'utf8').catch(() => {
+  const bytes = await readFile(path).catch(() => {
     throw refused('names a file that cannot be read');
   });
   const { readYaml } = await import('../../adapters/cli/yaml/yaml-documents.ts');
+  // The reader of YAML ignores a byte order mark.
+  const text = readUtf8(bytes);
+  if (text === undefined) throw refused('names a file that is not UTF-8');
   const { mappings, problems } = readYaml(text);
   const [mapping, ...others] = mappings;
   const fields = [...(mapping?.fields ?? [])];

@@ -79,7 +79,7 @@ function repeatedKey(key: string, other: string): SettingError {
 }
 
 /** The text of a key. @param accepted the accepted contents of the file */
-export async function readPem(
+async function readPem(
   source: SigningKeyChoice['source'],
   setting: string,
   accepted: string,

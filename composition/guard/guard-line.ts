@@ -3,18 +3,24 @@
 import { parseArgs } from 'node:util';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
-import { EXIT_CODES, OPTIONS } from './guard-help.ts';
-import { type GuardRequest, readProbe, refuseTogether, runGuard } from './run-guard.ts';
+import { EXIT_CODES, type GuardOption, type GuardRequest, OPTIONS, refuseTogether } from './guard-options.ts';
+import { runGuard } from './run-guard.ts';
 
-const SWITCHES = Object.entries({ ...OPTIONS, version: 'Print the version, and end' });
+const ROWS = Object.entries<GuardOption>(OPTIONS);
+const VERSION = ['version', { meaning: 'Print the version, and end' }] as const;
 
-const USAGE = `Usage: mandate-guard --config guard.yaml [--check] [--approval-jwks] [--probe URL]
+const USAGE = `Usage: mandate-guard ${ROWS.map(([name, option]) => asWritten(name, option)).join(' ')}
 
-${column(SWITCHES.map(([name, meaning]) => [`--${name}`, meaning]))}
+${column([...ROWS, VERSION].map(([name, { meaning }]) => [`--${name}`, meaning]))}
 
 Exit codes:
 ${column(Object.entries(EXIT_CODES))}
 `;
+
+function asWritten(name: string, { example, isRequired, isList }: GuardOption): string {
+  const written = example === undefined ? `--${name}` : `--${name} ${example}`;
+  return isRequired ? written : `[${written}]${isList ? '…' : ''}`;
+}
 
 /** A line for each name and its meaning. */
 function column(rows: readonly (readonly [name: string, meaning: string])[]): string {
@@ -22,32 +28,27 @@ function column(rows: readonly (readonly [name: string, meaning: string])[]): st
   return rows.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`).join('\n');
 }
 
+const SWITCH = { type: 'boolean', default: false } as const;
+const TEXT = { type: 'string', multiple: true } as const;
+const PARSED = Object.fromEntries(ROWS.map(([name, { example }]) => [name, example === undefined ? SWITCH : TEXT]));
+
 /** @returns the request, or what to print. @throws Error for an argument that is malformed */
 function readLine(line: string[]): GuardRequest | string {
-  const {
-    config: [config, ...otherConfigs] = [],
-    check,
-    'approval-jwks': approvalJwks,
-    probe: [probe, ...otherProbes] = [],
-    help,
-    version,
-  } = parseArgs({
-    args: line,
-    options: {
-      config: { type: 'string', multiple: true },
-      check: { type: 'boolean', default: false },
-      'approval-jwks': { type: 'boolean', default: false },
-      probe: { type: 'string', multiple: true },
-      help: { type: 'boolean', short: 'h', default: false },
-      version: { type: 'boolean', default: false },
-    },
-  }).values;
-  if (help) return USAGE;
-  if (version) return `${packageVersion()}\n`;
+  const options = { ...PARSED, help: { ...SWITCH, short: 'h' }, version: SWITCH };
+  const given: Readonly<Record<string, unknown>> = parseArgs({ args: line, options }).values;
+  if (given.help) return USAGE;
+  if (given.version) return `${packageVersion()}\n`;
+  const [config] = [given.config].flat();
   if (config === undefined || config === '') throw new Error('--config is missing: the file of the guard.');
-  if (otherConfigs.length + otherProbes.length > 0) throw new Error('An option is given twice.');
-  refuseTogether({ check, approvalJwks });
-  return { config, check, approvalJwks, probe: probe === undefined ? undefined : readProbe(probe) };
+  const members = ROWS.map(([name, { isList, read = String }]) => {
+    const { [name]: value } = given;
+    if (!Array.isArray(value)) return [name, value];
+    if (value.length > 1 && !isList) throw new Error('An option is given twice.');
+    const values = value.map((text) => read(String(text)));
+    return [name, isList ? values : values[0]];
+  });
+  refuseTogether(given);
+  return Object.fromEntries(members);
 }
 
 /** The faults of `parseArgs`. Its own messages are not used, because they quote arguments. */

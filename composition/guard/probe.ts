@@ -1,8 +1,9 @@
 /** Asks the upstream directly, as a client that goes around the guard would. */
 
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { faultCode } from '../../adapters/sdk/tool-server/guard/fault-code.ts';
 
-/** Longer than the limit of a connection, so that a slow answer is not taken for an address without a server. */
 const TIMEOUT_MS = 15_000;
 /** What the guard's port answers, or another check of task tokens. */
 const REFUSED = new Set([401, 403]);
@@ -16,7 +17,6 @@ const UNREACHABLE = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
 export interface Probed {
@@ -28,15 +28,37 @@ export interface Probed {
 /** @param url the address under which others would reach the upstream */
 export async function probe(url: URL): Promise<Probed> {
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    await response.body?.cancel().catch(() => undefined);
-    return ofStatus(response.status);
+    return ofStatus(await statusOf(url));
   } catch (error) {
     const code = faultCode(error);
     return UNREACHABLE.has(code)
       ? { isOpen: false, sentence: `The address of --probe cannot be reached from here (${code}).` }
       : { isOpen: true, sentence: `The address of --probe gave no answer that tells (${code}): check it by hand.` };
   }
+}
+
+/** With `node:http`: `fetch` refuses the ports of other protocols. Follows no redirect. */
+function statusOf(url: URL): Promise<number> {
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sent = send(url, { agent: false }, ({ statusCode = 0 }) => {
+      resolve(statusCode);
+      sent.destroy();
+    });
+    let isConnected = false;
+    sent.once('socket', (socket) => {
+      socket.once('connect', () => {
+        isConnected = true;
+      });
+    });
+    const late = () => reject(Object.assign(new Error('Late.'), { code: isConnected ? 'NO_ANSWER' : 'ETIMEDOUT' }));
+    const timer = setTimeout(() => {
+      late();
+      sent.destroy();
+    }, TIMEOUT_MS);
+    sent.on('error', reject).on('close', () => clearTimeout(timer));
+    sent.end();
+  });
 }
 
 function ofStatus(status: number): Probed {

@@ -5,15 +5,15 @@ import { describeFileProblem, FILE_LIMITS, readYamlFile, type YamlContent } from
 import { readSigningKey } from '../../adapters/jose/signing-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../adapters/platform/key-file.ts';
 import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-key.ts';
-import { guardFileFaults } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/configuration.ts';
+import { guardFileFaults } from '../../adapters/sdk/tool-server/guard/file-faults.ts';
 import { literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/file-remarks.ts';
-import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 
 /** Two readers of YAML can repeat an anchored value differently, and each field here is a decision about access. */
 const CONTENT: YamlContent = { limits: { ...FILE_LIMITS, aliases: 0 }, mapping: "the guard's fields" };
 
-export type GuardFile =
+type GuardFile =
   | {
       readonly kind: 'usable';
       readonly configuration: GuardConfiguration;

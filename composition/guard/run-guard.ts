@@ -1,105 +1,98 @@
 /**
- * Runs the guard, for both of its programs: `mandate guard` and `mandate-guard`. read-guard-file.ts reads its file, probe.ts
- * asks the upstream, and guard-log.ts writes what no event says. The guard itself is in `adapters/sdk/tool-server/guard`.
+ * Runs the guard, for both of its programs: `mandate guard` and `mandate-guard`. guard-options.ts has their options.
+ * read-guard-file.ts reads its file, probe.ts asks the upstream, guard-server.ts listens, event-output.ts writes the events, and
+ * guard-log.ts writes the rest. The guard itself is in `adapters/sdk/tool-server/guard`.
  */
 
 import { exitCode } from '../../adapters/cli/exit-code.ts';
-import { writeEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
+import { OutputLost, writeReport } from '../../adapters/cli/standard-output.ts';
 import { StatusListUnusable } from '../../adapters/sdk/tool-server/core/status-lists.ts';
+import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { ControlPlaneFault } from '../../adapters/sdk/tool-server/guard/control-plane-fetch.ts';
 import { type Guard, startGuard } from '../../adapters/sdk/tool-server/guard/guard.ts';
 import { type GuardMetrics, guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
-import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/read-configuration.ts';
-import { UpstreamFault } from '../../adapters/sdk/tool-server/guard/upstream.ts';
+import { ToolsWithoutPolicy } from '../../adapters/sdk/tool-server/guard/proxy-mode.ts';
+import { UpstreamFault } from '../../adapters/sdk/tool-server/guard/upstream-fault.ts';
 import { listenForScrapes } from '../../adapters/telemetry/scrape-listener.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 import { visibleText } from '../../domain/visible.ts';
 import { describeListenFault } from '../listen-faults.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
+import { type EventOutput, EventUnwritten, eventOutput } from './event-output.ts';
 import { type GuardLog, guardLog } from './guard-log.ts';
-import { probe } from './probe.ts';
+import type { GuardRequest } from './guard-options.ts';
+import { guardServer } from './guard-server.ts';
+import { type Probed, probe } from './probe.ts';
 import { readGuardFile } from './read-guard-file.ts';
 
-export interface GuardRequest {
-  /** The path of the file. */
-  readonly config: string;
-  /** Only check the file. */
-  readonly check: boolean;
-  /** Only print the public half of `approval_key`, as a key set (RFC 7517). */
-  readonly approvalJwks: boolean;
-  readonly probe: URL | undefined;
-}
-
-/** @throws Error with the refusal as its message */
-export function readProbe(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new Error('--probe takes an http or https URL, without user and password.');
-  }
-  return url;
-}
-
-/** @throws Error with the refusal as its message */
-export function refuseTogether({ check, approvalJwks }: Pick<GuardRequest, 'check' | 'approvalJwks'>): void {
-  if (check && approvalJwks) throw new Error('--check and --approval-jwks exclude each other.');
-}
-
 /** @returns the exit code, after the guard has ended */
-export async function runGuard({ config, check, approvalJwks, probe: url }: GuardRequest): Promise<number> {
+export async function runGuard(request: GuardRequest): Promise<number> {
+  const { config, check, 'approval-jwks': approvalJwks, probe: urls } = request;
+  // The reader of standard error has left. The guard goes on: nothing that is decided depends on it.
+  process.stderr.on('error', () => undefined);
   const file = await readGuardFile(config);
-  if (file.kind === 'unusable') {
-    printLines(process.stderr, file.faults);
-    return exitCode.usage;
+  if (file.kind === 'unusable') return complain(file.faults);
+  if (!check && !approvalJwks && urls === undefined) {
+    return untilToldToStop((told) => serve(file.configuration, { config, told }));
   }
-  if (approvalJwks) return printApprovalJwks(config, file.approvalJwk);
-  if (!check) return untilToldToStop((told) => serve(file.configuration, { config, url, told }));
-  printLines(process.stdout, file.remarks);
-  const probed = url && (await probe(url));
-  if (probed !== undefined) printLines(probed.isOpen ? process.stderr : process.stdout, [probed.sentence]);
-  return exitCode.done;
+  try {
+    if (approvalJwks) return await printApprovalJwks(config, file.approvalJwk);
+    if (check) await printLines(file.remarks);
+    return urls === undefined ? exitCode.done : await printProbed(await Promise.all(urls.map(probe)));
+  } catch (error) {
+    if (!(error instanceof OutputLost)) throw error;
+    complain([error.message]);
+    return exitCode.failed;
+  }
 }
 
 /** Prints what the operator of the control plane sets as `Service:Approvals:Resources:N:Jwks`. */
-function printApprovalJwks(config: string, jwk: Jwk | undefined): number {
-  if (jwk === undefined) {
-    printLines(process.stderr, [`${config}: approval_key must be given for --approval-jwks`]);
-    return exitCode.usage;
-  }
-  printLines(process.stdout, [JSON.stringify({ keys: [jwk] })]);
+async function printApprovalJwks(config: string, jwk: Jwk | undefined): Promise<number> {
+  if (jwk === undefined) return complain([`${config}: approval_key must be given for --approval-jwks`]);
+  await printLines([JSON.stringify({ keys: [jwk] })]);
   return exitCode.done;
+}
+
+/** Of several addresses each has its number, as in the line. No address is repeated: it could hold a secret. */
+async function printProbed(probed: readonly Probed[]): Promise<number> {
+  const lines = probed.map(({ isOpen, sentence }, at) => {
+    const line = probed.length === 1 ? sentence : `${at + 1}. ${sentence}`;
+    return { isOpen, line };
+  });
+  complain(lines.filter(({ isOpen }) => isOpen).map(({ line }) => line));
+  await printLines(lines.filter(({ isOpen }) => !isOpen).map(({ line }) => line));
+  return lines.some(({ isOpen }) => isOpen) ? exitCode.failed : exitCode.done;
 }
 
 interface Run {
   readonly config: string;
-  readonly url: URL | undefined;
   readonly told: Promise<void>;
 }
 
-async function serve(configuration: GuardConfiguration, { config, url, told }: Run): Promise<number> {
+async function serve(configuration: GuardConfiguration, { config, told }: Run): Promise<number> {
   const log = guardLog();
   const metrics = guardMetrics();
+  const events = eventOutput(log);
   let isServing = false;
   // An event that cannot be written refuses its request, and is reported there.
   process.stdout.on('error', () => undefined);
   // Until the guard listens, a hang-up must not end the process.
-  const starting = start(configuration, { log, metrics, isServing: () => isServing });
+  const starting = start(configuration, { log, metrics, events, isServing: () => isServing });
   const reloads = reloadAtHangUp(starting, { config, log, metrics });
   try {
     const started = await starting;
     if (started.kind === 'failed') {
-      printLines(process.stderr, started.reasons);
+      complain(started.reasons);
       return exitCode.failed;
     }
     isServing = true;
     const { mode, issuer, audience, routes } = configuration;
     log.info('listening', { ...started.guard.address, mode, issuer, audience, routes: routes.length });
-    if (url !== undefined) {
-      void probe(url).then(({ isOpen, sentence }) => (isOpen ? log.warn(sentence) : log.info(sentence)));
-    }
-    await told;
+    const code = await Promise.race([told.then(() => exitCode.done), events.closed.then(() => exitCode.failed)]);
+    if (code === exitCode.failed) log.error('standard output takes no more events: the guard ends');
     isServing = false;
     await started.stop();
-    return exitCode.done;
+    return code;
   } finally {
     reloads.end();
   }
@@ -112,16 +105,21 @@ type Started =
 interface Surroundings {
   readonly log: GuardLog;
   readonly metrics: GuardMetrics;
+  readonly events: EventOutput;
   readonly isServing: () => boolean;
 }
 
-async function start(configuration: GuardConfiguration, { log, metrics, isServing }: Surroundings): Promise<Started> {
+async function start(
+  configuration: GuardConfiguration,
+  { log, metrics, events, isServing }: Surroundings,
+): Promise<Started> {
   const { listen, metricsPort } = configuration;
   let scrapes: Awaited<ReturnType<typeof listenForScrapes>> | undefined;
   if (metricsPort !== undefined) {
     const at = { host: listen.host, port: metricsPort };
     try {
-      scrapes = await listenForScrapes(at, async () => metrics.text(), isServing);
+      const isHealthy = () => isServing() && events.isWritable();
+      scrapes = await listenForScrapes(at, async () => metrics.text(), isHealthy);
     } catch (error) {
       return { kind: 'failed', reasons: [faultOf(error, at, { host: 'listen', port: 'metrics_port' }, log)] };
     }
@@ -129,10 +127,18 @@ async function start(configuration: GuardConfiguration, { log, metrics, isServin
   try {
     const guard = await startGuard(configuration, {
       async onAccess(event) {
+        try {
+          await events.write(event);
+        } catch (error) {
+          metrics.countUnwritten(event);
+          throw error;
+        }
         metrics.count(event);
-        await writeEvent(event);
       },
       onError: (error) => report(log, error),
+      onUnshown: ({ route, taskId, problem }) =>
+        log.warn('a call was refused: no person could be shown all of it', { route, task_id: taskId, problem }),
+      startServer: guardServer(log),
     });
     const stop = async () => {
       await guard.stop();
@@ -157,8 +163,9 @@ function faultOf(
 }
 
 function report(log: GuardLog, error: unknown): void {
+  if (error instanceof EventUnwritten) return;
   if (error instanceof StatusListUnusable) log.warn('a status list is not usable', { problem: error.message });
-  else if (error instanceof ControlPlaneFault) log.warn(error.message);
+  else if (error instanceof ControlPlaneFault || error instanceof ToolsWithoutPolicy) log.warn(error.message);
   else if (error instanceof UpstreamFault) log.error(error.message);
   else log.error('an unexpected error', error);
 }
@@ -166,7 +173,7 @@ function report(log: GuardLog, error: unknown): void {
 /** At SIGHUP reads the file again. A file with faults, or with fields that cannot change, changes nothing. */
 function reloadAtHangUp(
   starting: Promise<Started>,
-  { config, log, metrics }: Omit<Surroundings, 'isServing'> & { readonly config: string },
+  { config, log, metrics }: Pick<Surroundings, 'log' | 'metrics'> & { readonly config: string },
 ): { end(): void } {
   const reload = async (): Promise<void> => {
     const started = await starting;
@@ -193,6 +200,17 @@ function reloadAtHangUp(
   return { end: () => void process.off('SIGHUP', hangUp) };
 }
 
-function printLines(stream: NodeJS.WritableStream, lines: readonly string[]): void {
-  for (const line of lines) stream.write(`${visibleText(line)}\n`);
+/** @throws OutputLost */
+async function printLines(lines: readonly string[]): Promise<void> {
+  if (lines.length > 0) await writeReport(textOf(lines));
+}
+
+/** Says what is wrong. @returns the exit code of a file or a line that cannot be used */
+function complain(lines: readonly string[]): number {
+  process.stderr.write(textOf(lines));
+  return exitCode.usage;
+}
+
+function textOf(lines: readonly string[]): string {
+  return lines.map((line) => `${visibleText(line)}\n`).join('');
 }

@@ -4,16 +4,15 @@ import { findExcessIn, readAgentBytes } from '../../adapters/cli/agent-files/rea
 import { describeFileProblem } from '../../adapters/cli/yaml/yaml-file.ts';
 import type { ViewsSurface } from '../../adapters/http/console/context.ts';
 import { nearest } from '../../adapters/platform/nearest.ts';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { compareDeclarations } from '../../application/admin/compare-declarations.ts';
 import { findDelegations } from '../../application/admin/find-delegations.ts';
+import { listApprovals } from '../../application/admin/list-approvals.ts';
 import { nearestNames } from '../../application/admin/nearest-names.ts';
-import { recentDenials } from '../../application/admin/recent-denials.ts';
 import { judgeDraft } from '../../application/admin/register-agent.ts';
-import { listNewestCheckpoints } from '../../application/ledger/query.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import { comparePerson } from '../../domain/approvals/approval-records.ts';
 import type { Parts } from '../parts.ts';
-import { statusListReach } from '../settings/alternatives.ts';
 import { registrationRules } from '../settings/registration-rules.ts';
 
 /**
@@ -26,16 +25,20 @@ export function consoleViews(parts: Parts): ViewsSurface {
   const rules = registrationRules(settings);
   const { lifetimes } = rules;
   const keysAreSubjects = settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub';
-  const { tasks, agents, sponsors, ledger, checkpoints, approvals } = parts.storage;
+  const { tasks, agents, sponsors, approvals } = parts.storage;
   return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
-    checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
-    denials: (now) => recentDenials(ledger, now),
+    ports: parts.storage,
     longestTokenTtl: lifetimes.maxTokenTtl,
-    statusLists: statusListReach(settings),
     approvalsOf: settings['Service:Approvals:Enabled']
-      ? async (taskId, limit) =>
-          (await approvals.ofTask(taskId, limit)).map((compared) => comparePerson(compared, keysAreSubjects))
+      ? async (taskId, limit) => {
+          const stored = await approvals.ofTask(taskId, limit);
+          const newest = stored.map((compared) => comparePerson(compared, keysAreSubjects));
+          return { newest, latest: await sharedTime.latest() };
+        }
+      : undefined,
+    listApprovals: settings['Service:Approvals:Enabled']
+      ? (question) => listApprovals({ approvals, sharedTime, digest: sha256, keysAreSubjects }, question)
       : undefined,
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {

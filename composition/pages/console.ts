@@ -18,6 +18,7 @@ import { settingsInUse } from '../doctor/settings.ts';
 import type { Parts } from '../parts.ts';
 import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from '../settings/alternatives.ts';
 import type { Settings } from '../settings/settings.ts';
+import { consoleClient } from '../settings/sign-in-clients.ts';
 import { consoleViews } from './console-views.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
@@ -27,7 +28,7 @@ export function openConsole(parts: Parts, clientSecret: Secret | undefined): Htt
   const { settings, surfaces } = parts;
   const chosen = consoleChoice(settings);
   if (chosen === undefined) throw new Error('the console is opened without its settings');
-  const provider = consoleSignIn(parts, { ...chosen, clientSecret });
+  const provider = consoleSignIn(parts, clientSecret);
   return consoleApp({
     ...surfaces,
     screens: screens(parts, chosen.origin, provider),
@@ -63,11 +64,10 @@ function overview(parts: Parts): OverviewSurface {
   const { settings, storage, clockWatch } = parts;
   return {
     countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
-    sponsors: storage.sponsors,
     earliest: () => clockWatch.earliest(),
     backlog: () => storage.backlog(),
     countWaiting: settings['Service:Approvals:Enabled']
-      ? async () => storage.approvals.countWaiting({ now: await clockWatch.earliest(), most: MOST_COUNTED })
+      ? async () => storage.approvals.countWaiting({ now: await clockWatch.latest(), most: MOST_COUNTED })
       : undefined,
     hasSink: sinkChoice(settings) !== undefined,
     sealsEvery: settings['Service:Audit:Checkpoint:Interval'],
@@ -92,32 +92,15 @@ export function consoleDigest(settings: Settings): Digest {
   return sessionDigest(settings, [issuer, settings['Service:Operators:ClientId'], roleClaim, roles]);
 }
 
-/** The client of the console at the operators' identity provider. */
-function consoleSignIn(
-  parts: Parts,
-  {
-    origin,
-    clientId,
-    clientSecret,
-  }: { readonly origin: string; readonly clientId: string; readonly clientSecret: Secret | undefined },
-): SignIn {
-  const { settings } = parts;
-  const { roleClaim } = operatorClaims(settings);
-  const client = {
-    clientId,
-    clientSecret,
-    redirectUri: `${origin}/callback`,
-    signedOutUri: `${origin}/signed-out`,
-    assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
-    // An operator need not be a person whom agents act for.
-    sponsorKeyClaim: 'sub',
-    moreClaims: [settings['Service:UpstreamIdp:SponsorKeyClaim'], ...roleClaim.split('.', 1)],
-  };
+/** The sign-in of the console at the operators' identity provider. */
+function consoleSignIn(parts: Parts, clientSecret: Secret | undefined): SignIn {
+  const client = consoleClient(parts.settings);
+  if (client === undefined) throw new Error('the console is opened without operators');
   const provider = {
     metadata: parts.operatorMetadata ?? parts.providerMetadata,
     providerKeys: parts.operatorKeys ?? parts.providerKeys,
   };
-  return signInAtFirstUse(client, provider, parts);
+  return signInAtFirstUse({ ...client, clientSecret }, provider, parts);
 }
 
 function operatorClaims(settings: Settings): OperatorClaims {

@@ -1,22 +1,30 @@
 /** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
 
 import type { HttpSurfaces } from '../../adapters/http/app.ts';
+import type { ScopeWords } from '../../adapters/http/browser/scope-words.ts';
+import type { PageOptions } from '../../adapters/http/me/context.ts';
 import { meRoutes } from '../../adapters/http/me/me-routes.ts';
-import type { PageOptions, PageSurface } from '../../adapters/http/me/page-requests.ts';
-import type { ScopeWords } from '../../adapters/http/me/view.ts';
+import type { PageSurface } from '../../adapters/http/me/surface.ts';
 import { strangersWait } from '../../adapters/jose/key-waits.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../../application/authentication/validate-me-token.ts';
+import { acceptedAfterStop } from '../../application/me/accepted-after-stop.ts';
 import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
-import { answerMyApproval, mayApprove, myApproval, myApprovals } from '../../application/me/my-approvals.ts';
+import {
+  answerMyApproval,
+  mayApprove,
+  myApproval,
+  myApprovals,
+  mySettledApprovals,
+} from '../../application/me/my-approvals.ts';
 import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
-import { myEndedTasks, myTasks } from '../../application/me/my-tasks.ts';
+import { myEndedTasks, myTasks, myTasksById } from '../../application/me/my-tasks.ts';
 import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
 import { stopMyTasks } from '../../application/me/stop-my-tasks.ts';
 import type { SignIn } from '../../application/ports/identity-provider.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Parts } from '../parts.ts';
-import { statusListReach } from '../settings/alternatives.ts';
+import { authorizeChoice, statusListReach } from '../settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 
 /** The contents of the files that the settings name. */
@@ -36,32 +44,29 @@ export function openMe(parts: Parts, { clientSecret, scopeWords }: MeFiles): Htt
 function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
   const audience = settings['Service:Me:Audience'];
-  const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
-  const foreignAudience = settings['Service:UpstreamIdp:Audience'];
-  const refuseBound = settings['Service:UpstreamIdp:RefuseBoundTokens'];
-  const validation =
-    audience === undefined
-      ? undefined
-      : {
-          providerKeys: providerKeys.at(strangersWait()),
-          clock,
-          sharedTime: clockWatch,
-          audience,
-          foreignAudience,
-          sponsorKeyClaim,
-          refuseBound,
-        };
+  const validation = audience !== undefined && {
+    providerKeys: providerKeys.at(strangersWait()),
+    clock,
+    sharedTime: clockWatch,
+    audience,
+    foreignAudience: settings['Service:UpstreamIdp:Audience'],
+    sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
+  };
   const { storage, archivedPart } = parts;
-  const { tasks, sponsors, ledger, checkpoints } = storage;
+  const { agents, tasks, sponsors, ledger, checkpoints } = storage;
   const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch, log, archivedPart };
   return {
     issuer: settings['Service:Issuer'],
-    validate: validation && ((token, trace, permit) => validateMeToken(validation, token, trace, permit)),
+    validate: validation ? (token, trace, permit) => validateMeToken(validation, token, trace, permit) : undefined,
     sessions: provider && meSessions(parts, provider),
     refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
     tasks: (person, question) => myTasks(service, person, question),
     presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
+    presentsAuthorizations: authorizeChoice(settings) !== undefined,
     endedTasks: (person, question) => myEndedTasks(service, person, question),
+    acceptedAfterStop: () => acceptedAfterStop({ agents, maxTokenTtl: settings['Service:Agents:MaxTokenTtl'] }),
+    tasksById: (person, taskIds) => myTasksById(service, person, taskIds),
     agents: (person, question) => myAgents(service, person, question),
     agentTasks: (person, question) => myAgentTasks(service, person, question),
     stop: (person, selection) => stopMyTasks(service, person, selection),
@@ -78,29 +83,29 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
 }
 
 function approvalsOfMe(parts: Parts): PageSurface['approvals'] {
-  const { settings, storage, archivedPart, clock, clockWatch: sharedTime, log } = parts;
+  const { settings, storage, archivedPart, clock, clockWatch: sharedTime, measurements, log } = parts;
   if (!settings['Service:Approvals:Enabled']) return undefined;
   const maxAuthAge = settings['Service:Approvals:MaxAuthAge'];
-  const { approvals } = storage;
-  const spend = settings['Service:Approvals:Spend'];
-  const keysAreSubjects = settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub';
-  const reporting = { log, archivedPart };
   const service = {
     decisions: storage,
-    approvals,
+    approvals: storage.approvals,
     clock,
     sharedTime,
-    ...reporting,
-    keysAreSubjects,
+    log,
+    archivedPart,
+    keysAreSubjects: settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub',
     maxAuthAge,
-    spend,
+    spend: settings['Service:Approvals:Spend'],
+    measurements,
   };
   return {
     list: (person) => myApprovals(service, person),
+    settled: (person, limit) => mySettledApprovals(service, person, limit),
     find: (person, approvalId) => myApproval(service, person, approvalId),
     mayApprove: (person) => mayApprove(service, person),
     answer: (person, answer) => answerMyApproval(service, person, answer),
     maxAuthAge,
+    holds: { yes: service.spend, no: settings['Service:Approvals:RefusedFor'] },
   };
 }
 
@@ -111,9 +116,6 @@ export function mePage({ settings, clock }: Parts, scopeWords: ScopeWords): Page
     clock,
     sessionTtl: settings['Service:Me:SessionTtl'],
     scopeWords,
-    reach: {
-      tokenTtl: settings['Service:Agents:MaxTokenTtl'],
-      statusLists: statusListReach(settings),
-    },
+    statusLists: statusListReach(settings),
   };
 }

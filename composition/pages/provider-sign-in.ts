@@ -1,7 +1,7 @@
 /** Binds a sign-in at an identity provider to its ports. */
 
 import { serviceAssertion } from '../../adapters/identity-provider/service-token.ts';
-import type { SignInClient } from '../../adapters/identity-provider/sign-in.ts';
+import type { SignInClient } from '../../adapters/identity-provider/sign-in-client.ts';
 import type { ProviderMetadata, SignIn } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
 import type { Parts } from '../parts.ts';

@@ -7,9 +7,9 @@ import type { SignIn } from '../../application/ports/identity-provider.ts';
 import { beginSession, endSession, type PageSessions } from '../../application/sessions.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { personOf } from '../../domain/sessions/session.ts';
-import { LONGEST_SIGN_IN_SECONDS } from '../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { Parts } from '../parts.ts';
+import { meClient } from '../settings/sign-in-clients.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 
@@ -19,20 +19,10 @@ import { signInAtFirstUse } from './provider-sign-in.ts';
  * @param clientSecret `undefined` for `private_key_jwt`
  */
 export function pageSignIn(parts: Parts, clientSecret: Secret | undefined): SignIn | undefined {
-  const { settings } = parts;
-  const clientId = settings['Service:Me:ClientId'];
-  if (clientId === undefined) return undefined;
-  const issuer = settings['Service:Issuer'];
-  const client = {
-    clientId,
-    clientSecret,
-    redirectUri: `${issuer}/me/callback`,
-    signedOutUri: `${issuer}/me/signed-out`,
-    assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
-    sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
-    longestSignIn: LONGEST_SIGN_IN_SECONDS,
-  };
-  return signInAtFirstUse(client, { metadata: parts.providerMetadata, providerKeys: parts.providerKeys }, parts);
+  const client = meClient(parts.settings);
+  if (client === undefined) return undefined;
+  const provider = { metadata: parts.providerMetadata, providerKeys: parts.providerKeys };
+  return signInAtFirstUse({ ...client, clientSecret }, provider, parts);
 }
 
 export function signInSurface(parts: Parts, provider: SignIn): MeSignIn {

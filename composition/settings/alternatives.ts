@@ -6,7 +6,6 @@
 import type { ServiceClient } from '../../adapters/identity-provider/service-token.ts';
 import type { AskingResource } from '../../adapters/jose/approval-keys.ts';
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
-import type { RoleValues } from '../../domain/operators/operator.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../domain/tasks/status-list.ts';
 import type { Settings, SettingsSection } from './settings.ts';
@@ -107,6 +106,25 @@ export function approvalsChoice(
   };
 }
 
+/** The settings of tasks that a person starts; `undefined` without `Service:Authorize:ClientId`. */
+export function authorizeChoice(settings: SettingsSection<'Service:Authorize'>) {
+  const clientId = settings['Service:Authorize:ClientId'];
+  if (clientId === undefined) return undefined;
+  return {
+    clientId,
+    /** Whether a program may redeem a code by PKCE alone. */
+    publicClients: settings['Service:Authorize:PublicClients'],
+    /** Whether programs may ask for the `client_id` of a registered agent. */
+    answersRegistration: settings['Service:Authorize:Registration'] === 'known',
+    /** Seconds. */
+    requestTtl: settings['Service:Authorize:RequestTtl'],
+    /** Seconds. */
+    codeTtl: settings['Service:Authorize:CodeTtl'],
+    /** Seconds; `undefined` if a sign-in may have any age. */
+    maxAuthAge: settings['Service:Authorize:MaxAuthAge'],
+  };
+}
+
 /** The destination for copies of the records; `undefined` if none is configured. */
 export function sinkChoice(
   settings: Pick<Settings, 'Service:Audit:Sink:Url' | 'Service:Audit:Sink:BearerToken'>,
@@ -115,60 +133,40 @@ export function sinkChoice(
   return url === undefined ? undefined : { url, bearerToken: settings['Service:Audit:Sink:BearerToken'] };
 }
 
-interface ProvisioningChoice {
-  /** The current bearer token, then the previous one while it is still accepted. */
-  readonly credentials: readonly Secret[];
-  readonly person: 'externalId' | 'userName';
-  readonly maxUsers: number;
-}
-
 /** The settings of SCIM; `undefined` if SCIM is not configured. */
-export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
+export function provisioningChoice(settings: SettingsSection<'Service:Scim'>) {
   const current = settings['Service:Scim:BearerToken'];
-  const previous = settings['Service:Scim:PreviousBearerToken'];
   if (current === undefined) return undefined;
   return {
-    credentials: previous === undefined ? [current] : [current, previous],
+    credentials: acceptedTokens(current, settings['Service:Scim:PreviousBearerToken']),
     person: settings['Service:Scim:SponsorKeyAttribute'],
     maxUsers: settings['Service:Scim:MaxUsers'],
   };
 }
 
-interface TransmitterChoice {
-  readonly issuer: string;
-  readonly audience: string;
-  /** The current bearer token, then the previous one while it is still accepted. */
-  readonly credentials: readonly Secret[];
+/** The current bearer token, then the previous one while it is still accepted. */
+function acceptedTokens(current: Secret, previous: Secret | undefined): readonly Secret[] {
+  return previous === undefined ? [current] : [current, previous];
 }
 
 /** The transmitter of security events; `undefined` if none is configured. */
-export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
+export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>) {
   const issuer = settings['Service:Ssf:Issuer'];
   if (issuer === undefined) return undefined;
-  const current = present(settings['Service:Ssf:BearerToken']);
-  const previous = settings['Service:Ssf:PreviousBearerToken'];
   return {
     issuer,
     audience: present(settings['Service:Ssf:Audience']),
-    credentials: previous === undefined ? [current] : [current, previous],
+    credentials: acceptedTokens(
+      present(settings['Service:Ssf:BearerToken']),
+      settings['Service:Ssf:PreviousBearerToken'],
+    ),
   };
-}
-
-interface OperatorsChoice {
-  /** The required `aud`; `undefined` if operators cannot use access tokens. */
-  readonly audience: string | undefined;
-  /** `undefined`: the upstream identity provider. */
-  readonly issuer: string | undefined;
-  readonly roleClaim: string;
-  readonly roles: RoleValues;
-  readonly twoPersons: boolean;
-  readonly mayStopEverything: boolean;
 }
 
 /** The settings of operators with names; `undefined` if the admin key is the only way in. */
 export function operatorsChoice(
   settings: SettingsSection<'Service:Operators'> & Pick<Settings, 'Service:UpstreamIdp:Issuer'>,
-): OperatorsChoice | undefined {
+) {
   const audience = settings['Service:Operators:Audience'];
   if (audience === undefined && settings['Service:Operators:ClientId'] === undefined) return undefined;
   const issuer = settings['Service:Operators:Issuer'];
@@ -179,9 +177,11 @@ export function operatorsChoice(
     responder: settings['Service:Operators:Roles:Responder'],
   };
   return {
+    /** The required `aud`; `undefined` if operators cannot use access tokens. */
     audience,
     roles,
     roleClaim: settings['Service:Operators:RoleClaim'],
+    /** `undefined`: the upstream identity provider. */
     issuer: issuer === settings['Service:UpstreamIdp:Issuer'] ? undefined : issuer,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
     mayStopEverything: settings['Service:Operators:StopEverything'],
@@ -249,16 +249,10 @@ function present<Value>(value: Value | undefined): Value {
   return value;
 }
 
-interface ConsoleChoice {
-  readonly port: number;
-  readonly origin: string;
-  readonly clientId: string;
-}
-
 /** The settings of the console; `undefined` if it is off. */
 export function consoleChoice(
   settings: SettingsSection<'Service:Console'> & Pick<Settings, 'Service:Operators:ClientId'>,
-): ConsoleChoice | undefined {
+) {
   const port = settings['Service:Console:Port'];
   if (port === undefined) return undefined;
   return {

@@ -15,6 +15,7 @@ const AUDIENCES = [
   { key: 'Service:Ssf:Audience', tokens: 'event' },
   { key: 'Service:Me:Audience', tokens: 'access' },
   { key: 'Service:Me:ClientId', tokens: 'id' },
+  { key: 'Service:Authorize:ClientId', tokens: 'id' },
   { key: 'Service:Operators:Audience', tokens: 'access' },
   { key: 'Service:Operators:ClientId', tokens: 'id' },
 ] as const satisfies readonly { readonly key: keyof Settings; readonly tokens: string }[];

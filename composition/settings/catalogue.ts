@@ -4,14 +4,15 @@
  *
  * To add a setting:
  *
- * 1. Add an entry here. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
+ * 1. Add an entry here. A key with `:N:` in it belongs to a list; one that ends with `:<name>` is given once for each name.
+ *    Rules between settings are in rules.ts.
  * 2. A `computed` default needs an entry in `computedDefaults` of settings.ts.
  * 3. Pass the value on where it is used: `../http.ts`, `../jobs.ts`, `../container.ts`, `../receivers.ts` and others
  *    read it from `Settings`. For settings that exclude each other, alternatives.ts returns the configured variant.
  * 4. Write the tables of docs/configuration.md anew; a new area needs a heading there and a line in
  *    test/composition/settings/settings-table.ts:
  *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => m.writeTables())"`
- * 5. Add a row to `everySetting` of test/composition/settings/every-setting.ts. A key with `:N:` belongs in the test
+ * 5. Add a row to `everySetting` of test/composition/settings/every-setting.ts. A key with `:N:` or `<name>` belongs in the test
  *    "are all read from the environment" of test/composition/settings/read-settings.test.ts instead. A secret also belongs in
  *    the list of test/composition/settings/catalogue.test.ts. A test compares sentences that begin "Refused" or "Required"
  *    with the rules: test/composition/settings/stated-rules.ts.
@@ -32,10 +33,12 @@ import {
   keyName,
   networkList,
   origin,
+  parameterValue,
   path,
   pem,
   postgresUri,
   powerOfTwo,
+  scopePrefix,
   text,
   url,
   witnessKey,
@@ -75,10 +78,13 @@ const permits = () => integer({ min: 1, max: MAX_PERMITS });
 const kid = () =>
   text({ max: MAX_KID, whitespace: false, accepts: `a name of at most ${MAX_KID} characters, no space` });
 
+const claim = (what: string, max: number) =>
+  text({ max, whitespace: false, accepts: `${what} of at most ${max} characters without white space` });
+
 export const catalogue = {
   'Service:Issuer': required(
-    url({ trailingSlash: 'dropped' }),
-    'The public address of this service, and the `iss` of every token it issues. A trailing slash is dropped. Outside a development host plain http is a warning at the start, and a failure of `mandate doctor` unless it is a loopback address. If it has a path, the service answers under that path too; the path may not be under `/admin` or `/agents`.',
+    url({ trailingSlash: 'dropped', wellKnown: 'refused' }),
+    'The public address of this service, and the `iss` of every token it issues. A trailing slash is dropped. The address of its metadata, with `/.well-known/`, is refused. Outside a development host plain http is a warning at the start, and a failure of `mandate doctor` unless it is a loopback address. If it has a path, the service answers under that path too; the path may not be under `/admin` or `/agents`.',
   ),
 
   'Service:UpstreamIdp:Issuer': optional(
@@ -92,11 +98,7 @@ export const catalogue = {
   'Service:UpstreamIdp:Audience': required(text(), 'The `aud` that a subject token must carry.'),
   'Service:UpstreamIdp:SponsorKeyClaim': defaulted(
     'sub',
-    text({
-      max: MAX_CLAIM_NAME,
-      whitespace: false,
-      accepts: `a claim name of at most ${MAX_CLAIM_NAME} characters without white space`,
-    }),
+    claim('a claim name', MAX_CLAIM_NAME),
     'The claim of a subject token that identifies the person for blocks and provisioning.',
   ),
   'Service:UpstreamIdp:SponsorCheck:Mode': defaulted(
@@ -136,12 +138,14 @@ export const catalogue = {
     "The `aud` of the assertions by which this service authenticates at the provider (`private_key_jwt`), at `TokenUrl` and for the sign-ins of people and operators. `issuer`: the provider's issuer. `token_endpoint`: the address to which the assertion is sent, for providers that accept no other.",
   ),
 
+  'Service:UpstreamIdp:PushedAuthorization': defaulted(
+    'auto',
+    choice('auto', 'always', 'never'),
+    "Whether the sign-ins at `/me` and the console send their request to the provider first, so that the browser carries only a reference to it (RFC 9126). `auto`: if the provider's metadata has `require_pushed_authorization_requests`. `always`: also without, for a provider that demands it of some clients. With `never` nobody can sign in at a provider that demands it.",
+  ),
+
   'Service:UpstreamIdp:ScopeClaim': optional(
-    text({
-      max: MAX_CLAIM_NAME,
-      whitespace: false,
-      accepts: `a claim name of at most ${MAX_CLAIM_NAME} characters without white space`,
-    }),
+    claim('a claim name', MAX_CLAIM_NAME),
     "The claim of subject tokens that holds the person's scopes, as text or a list, in place of `scope` and `scp`.",
   ),
 
@@ -176,7 +180,7 @@ export const catalogue = {
   ),
   'Service:UpstreamIdp:BackchannelLogout:Audience': optional(
     text(),
-    'The client id with which people sign in at the provider: the `aud` of its logout tokens. Without it there is no `/backchannel-logout`.',
+    'The client id with which people sign in at the provider: the `aud` of its logout tokens. Logout tokens for `Service:Authorize:ClientId` end tasks too, and the two may be one client. Without a client that people or operators sign in with there is no `/backchannel-logout`.',
   ),
   'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': defaulted(
     'false',
@@ -237,11 +241,7 @@ export const catalogue = {
   ),
   'Service:Operators:RoleClaim': defaulted(
     'roles',
-    text({
-      max: MAX_CLAIM_PATH,
-      whitespace: false,
-      accepts: `a claim of at most ${MAX_CLAIM_PATH} characters without white space`,
-    }),
+    claim('a claim', MAX_CLAIM_PATH),
     "The claim with an operator's roles: a text or a list of texts. A dot leads into an object, as in `realm_access.roles`. Refused without `Audience` and `ClientId`.",
   ),
   'Service:Operators:Roles:Viewer': optional(
@@ -331,7 +331,7 @@ export const catalogue = {
   'Service:Exchange:ClientIsActor': defaulted(
     'false',
     boolean(),
-    'Whether an exchange may leave out `actor_token`, as most OAuth libraries do. The actor is then the agent that `client_assertion` authenticates. If both are sent, both must be of one agent.',
+    'Whether an exchange may leave out `actor_token`, as most OAuth libraries do. The actor is then the agent that `client_assertion` authenticates. If both are sent, both must be of one agent. `subject_token_type` and `requested_token_type` may then be `urn:ietf:params:oauth:token-type:jwt`, and `issued_token_type` is what was requested.',
   ),
   'Service:Exchange:AudienceParameter': defaulted(
     'false',
@@ -377,9 +377,55 @@ export const catalogue = {
     boolean(),
     'Whether a person may pause all agents that act for them. Refused without `Audience` and `ClientId`.',
   ),
+  'Service:Me:AskForName': defaulted(
+    'false',
+    boolean(),
+    'Whether the sign-in asks for the scopes `profile` and `email` too, so that the ID token may have a name for the page to show. A scope that the metadata does not list is left out. Refused without `ClientId`.',
+  ),
   'Service:Me:ScopeDescriptions': optional(
     path(),
     'A JSON or YAML file with the words in which the page describes scopes: each scope with a sentence, or with one for each language. Refused without `ClientId`.',
+  ),
+
+  'Service:Authorize:ClientId': optional(
+    text(),
+    "This service's client at the identity provider, with which people sign in to start a task; it opens `/oauth2/authorize`. Its return address is `<Service:Issuer>/oauth2/authorize/callback`, and its access tokens must carry `Service:UpstreamIdp:Audience`. It must differ from the audience of every access token, from `Service:Me:ClientId`, and from `Service:Operators:ClientId` at the same provider. It needs `Service:Me:ClientId`: a person who starts a task must be able to stop it.",
+  ),
+  'Service:Authorize:ClientSecret:Path': optional(
+    path(),
+    'A file with the secret of that client. Without it the service authenticates with `private_key_jwt` and its active signing key. Refused without `ClientId`.',
+  ),
+  'Service:Authorize:ProviderParameters:<name>': optional(
+    parameterValue(),
+    'A parameter with this name and value in the request to the provider. With `audience` or `resource` some providers learn which API an access token is for; `resource` goes to the token endpoint too (RFC 8707 section 2.2). A parameter that the service sets itself, such as `scope`, is refused. Refused without `ClientId`.',
+  ),
+  'Service:Authorize:ScopePrefix': optional(
+    scopePrefix(),
+    'What the provider has before the scopes of an API, such as `api://mandate/` at Entra ID. The request to the provider has it before each scope of the task. The `scp` of its tokens is without it. Refused without `ClientId`.',
+  ),
+  'Service:Authorize:PublicClients': defaulted(
+    'false',
+    boolean(),
+    'Whether agents registered with `public_client`, and those whose client document has no keys, may redeem a code without a key, by PKCE alone. Such a program cannot prove its name, and the page says so. Refused without `ClientId`.',
+  ),
+  'Service:Authorize:Registration': defaulted(
+    'off',
+    choice('off', 'known'),
+    '`known`: the registration endpoint (RFC 7591) answers a program with the `client_id` of the registered public agent that its return addresses and its name fit. It registers nothing. `known` is an error unless `PublicClients` is `true`. Refused without `ClientId`.',
+  ),
+  'Service:Authorize:RequestTtl': defaulted(
+    'PT10M',
+    duration({ min: 'PT1M', max: 'PT30M' }),
+    'How long a person has for the sign-in and the answer, from the request of the program on. Refused without `ClientId`.',
+  ),
+  'Service:Authorize:CodeTtl': defaulted(
+    'PT1M',
+    duration({ min: 'PT10S', max: 'PT5M' }),
+    "How long the program may redeem the code of a person's yes. Refused without `ClientId`.",
+  ),
+  'Service:Authorize:MaxAuthAge': optional(
+    duration({ min: 'PT1M', max: 'P1D' }),
+    'How old the sign-in of a person who starts a task may be. An older one, or one without a date, is asked for again once. Unset, any age is accepted. Refused without `ClientId`.',
   ),
 
   'Service:Approvals:Enabled': defaulted(
@@ -618,7 +664,7 @@ export const catalogue = {
   HOST: computed(
     '`127.0.0.1` on a development host, else `0.0.0.0`',
     text({ whitespace: false, accepts: 'a host name or address of this machine' }),
-    'The address to listen on.',
+    'The address to listen on. `::` is every address, of IPv6 and of IPv4; where the machine has no IPv6 it is `0.0.0.0`.',
   ),
   PORT: defaulted('5100', integer({ min: 0, max: MAX_PORT }), 'The port to listen on; 0 selects any free port.'),
   NODE_ENV: defaulted('production', text(), '`development` makes this a development host; no other value does.'),

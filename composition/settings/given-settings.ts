@@ -30,6 +30,8 @@ export interface GivenSettings {
   text(key: string): string | undefined;
   /** The numbers of the list's items that have any setting, in ascending order. */
   numbers(list: string): readonly number[];
+  /** The given names of a setting whose key ends with `<name>`, in ascending order. @param map the part before it */
+  names(map: string): readonly string[];
   readonly errors: readonly SettingError[];
   readonly unknown: readonly UnknownSetting[];
   /** Whether no setting below `Service` is given. `HOST` and `PORT` may be meant for another program. */
@@ -111,6 +113,7 @@ export function givenSettings(sources: SettingSources): GivenSettings {
   return {
     text: (key) => texts.get(key),
     numbers: (list) => numbersIn(texts.keys(), list),
+    names: (map) => namesIn(texts.keys(), map),
     errors,
     unknown,
     isEmpty: [...given.keys()].every(isPlainKey),
@@ -134,9 +137,13 @@ function meantBy(key: string): string | undefined {
   // A list number in its only valid spelling, without leading zeros.
   const number = Number(/:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0');
   const candidates = Object.keys(catalogue).filter((candidate) => !isPlainKey(candidate));
+  const [, typed = '', name = ''] = NAMED_KEY.exec(key) ?? [];
+  // A long name would make up for any difference before it.
+  const mayBeMeant = (declared: string) =>
+    !declared.endsWith(NAME) || nearest(typed, [declared.slice(0, -NAME.length)], 1).length > 0;
   const [meant] = nearest(
     key,
-    candidates.map((candidate) => candidate.replace(':N:', `:${number}:`)),
+    candidates.filter(mayBeMeant).map((candidate) => keyAt(candidate, number, name)),
     1,
   );
   return meant;
@@ -155,16 +162,30 @@ function numbersIn(keys: Iterable<string>, list: string): readonly number[] {
   return [...numbers].sort((a, b) => a - b);
 }
 
+function namesIn(keys: Iterable<string>, map: string): readonly string[] {
+  const start = `${map}:`;
+  return [...keys].flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : [])).sort();
+}
+
 /** `Service:Signing:Keys:12:Path`: list, number and field. Numbers have one spelling, so that each item has one name. */
 const LIST_KEY = /^(.+):(0|[1-9]\d{0,2}):([^:]+)$/;
+
+/** `Service:Authorize:ProviderParameters:audience`. A name of a parameter has these characters (RFC 6749 §8.2). */
+const NAMED_KEY = /^(.+):([-._A-Za-z0-9]{1,64})$/;
+const [NUMBER, NAME] = [':N:', ':<name>'];
 
 function isCatalogueKey(key: string): key is CatalogueKey {
   return Object.hasOwn(catalogue, key);
 }
 
-/** The catalogue's key, with `N` for a number; `undefined` for an unknown setting. */
+/** The catalogue's key, with `N` for a number and `<name>` for a name; `undefined` for an unknown setting. */
 export function catalogueKeyOf(key: string): CatalogueKey | undefined {
-  if (key.includes(':N:')) return undefined;
-  const declared = key.replace(LIST_KEY, '$1:N:$3');
-  return isCatalogueKey(declared) ? declared : undefined;
+  if (key.includes(NUMBER) || key.endsWith(NAME)) return undefined;
+  const declared = [key, key.replace(LIST_KEY, `$1${NUMBER}$3`), key.replace(NAMED_KEY, `$1${NAME}`)];
+  return declared.find(isCatalogueKey);
+}
+
+/** A key that an operator can give: the catalogue's, with a number for `N` and a name for `<name>`. */
+export function keyAt(declared: string, number: number, name: string): string {
+  return declared.replace(NUMBER, `:${number}:`).replace(NAME, `:${name}`);
 }

@@ -68,7 +68,10 @@ function readDeclared(draft: Draft): void {
   for (const [key, setting] of entries) {
     if (!draft.inScope(key)) continue;
     const [list, field] = key.split(':N:');
-    if (list !== undefined && field !== undefined) {
+    const [map, afterName] = key.split(':<name>');
+    if (map !== undefined && afterName !== undefined) {
+      readMap(draft, map, setting);
+    } else if (list !== undefined && field !== undefined) {
       lists.add(list);
     } else if (setting.presence !== 'computed' || draft.given.text(key) !== undefined) {
       readOne(draft, key, setting, (value) => draft.values.set(key, value));
@@ -107,6 +110,15 @@ function readList(draft: Draft, list: string): void {
   draft.values.set(list, items);
 }
 
+/** A setting with a name in its key. Unreadable ones are missing. */
+function readMap(draft: Draft, map: string, setting: Setting): void {
+  const values = new Map<string, unknown>();
+  for (const name of draft.given.names(map)) {
+    readOne(draft, `${map}:${name}`, setting, (value) => values.set(name, value));
+  }
+  draft.values.set(map, Object.fromEntries(values));
+}
+
 function computeDefaults(draft: Draft): void {
   for (const [key, { from, compute }] of Object.entries(computedDefaults)) {
     const wanted = draft.inScope(key) && draft.given.text(key) === undefined;
@@ -129,6 +141,7 @@ function findingsFor({ given, inScope, errors }: Draft): Findings {
   return {
     given: (key) => given.text(key) !== undefined,
     numbers: (list) => given.numbers(list),
+    names: (map) => given.names(map),
     wrong,
     expect(key, when) {
       const declared = catalogueKeyOf(key);

@@ -1,4 +1,5 @@
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
+import { AUTHORIZE_FIELDS, MAY_ACT_FIELDS } from '../../domain/agents/registration-draft.ts';
 import type { Settings } from './settings.ts';
 
 export function registrationRules(settings: Settings): RegistrationRules {
@@ -12,6 +13,9 @@ export function registrationRules(settings: Settings): RegistrationRules {
       maxTokenTtl: settings['Service:Agents:MaxTokenTtl'],
     },
     issuer: settings['Service:Issuer'],
-    knowsMayActNames: settings['Service:UpstreamIdp:MayAct'] !== 'ignore',
+    knows: new Set([
+      ...(settings['Service:UpstreamIdp:MayAct'] === 'ignore' ? [] : MAY_ACT_FIELDS),
+      ...(settings['Service:Authorize:ClientId'] === undefined ? [] : AUTHORIZE_FIELDS),
+    ]),
   };
 }

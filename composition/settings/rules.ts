@@ -9,13 +9,15 @@ import { encodeBase64, isTrustableName } from '../../domain/log/verifier-key.ts'
 import { permitsPerSecond } from '../../domain/rate.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { audiencesThatDiffer } from './audiences.ts';
-import { isDevelopmentHost, type ListKey, type SettingKey, type Settings } from './settings.ts';
+import { isDevelopmentHost, type ListKey, type MapKey, type SettingKey, type Settings } from './settings.ts';
 
 export interface Findings {
   /** Whether the operator set it, to any value. */
   given(key: SettingKey): boolean;
   /** The numbers of a list's items that have any setting, in ascending order. */
   numbers(list: ListKey): readonly number[];
+  /** The given names of a setting whose key ends with `<name>`, in ascending order. */
+  names(map: MapKey): readonly string[];
 
   /** @param problem completes a sentence that begins with the key; neither it nor `accepted` contains a value */
   wrong(key: SettingKey, problem: string, accepted: string): void;
@@ -61,11 +63,13 @@ const OPERATORS_NEED_A_WAY_IN = [
 ] as const;
 const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
 
-/**
- * A path of the issuer below these could not be distinguished from a route of the service, because agent ids follow
- * them.
- */
-const OWN_NAMES = /^\/+(?:admin|agents)(?:\/|$)/;
+/** Of the request to the provider (OpenID Connect Core 1.0 §3.1.2.1 and §6, RFC 7636, RFC 7521 §4.2): the service sets them, or none may. */
+const OWN_PARAMETERS: readonly string[] = [
+  ...['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'],
+  ...['response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce'],
+  ...['code_challenge', 'code_challenge_method', 'prompt', 'max_age', 'claims', 'request', 'request_uri'],
+];
+const PROVIDER_PARAMETERS = 'Service:Authorize:ProviderParameters';
 
 const LOG_SETTINGS = [
   'Service:Audit:Log:Origin',
@@ -75,11 +79,7 @@ const LOG_SETTINGS = [
 ] as const;
 
 export const rules: readonly Rule[] = [
-  rule(['Service:Issuer'], (settings, { wrong }) => {
-    if (!OWN_NAMES.test(new URL(settings['Service:Issuer']).pathname)) return;
-    const problem = 'has a path under /admin or /agents, where the service itself answers';
-    wrong('Service:Issuer', problem, 'another path, or none');
-  }),
+  issuerOutside(['admin', 'agents']),
   rule([], (_settings, findings) => {
     exactlyOne(findings, 'Service:UpstreamIdp:Issuer', 'Service:UpstreamIdp:MetadataUrl');
   }),
@@ -148,10 +148,7 @@ export const rules: readonly Rule[] = [
     'Service:Scim:MaxUsers',
   ]),
   credentialsDiffer('Service:Scim'),
-  rule([], (_settings, { given, expect }) => {
-    if (!given('Service:Ssf:Issuer')) return;
-    for (const key of TRANSMITTER_NEEDS) expect(key, 'while Service:Ssf:Issuer is set');
-  }),
+  whileSet('Service:Ssf:Issuer', TRANSMITTER_NEEDS),
   whileUnset('Service:Ssf:Issuer', [...TRANSMITTER_NEEDS, 'Service:Ssf:PreviousBearerToken']),
   credentialsDiffer('Service:Ssf'),
   rule([], (_settings, findings) => {
@@ -170,10 +167,8 @@ export const rules: readonly Rule[] = [
     expect('Service:Signing:ActiveKid', 'while there is more than one signing key');
   }),
   rule(['Service:Signing:Keys'], (settings, { wrong }) => {
-    const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
-    for (const [at, key] of settings['Service:Signing:Keys'].entries()) {
-      if (key.Kid === undefined || kids.indexOf(key.Kid) === at) continue;
-      wrong(`Service:Signing:Keys:${key.index}:Kid`, 'names another signing key as well', 'a name of its own');
+    for (const { index } of repeated(settings['Service:Signing:Keys'], ({ Kid }) => Kid)) {
+      wrong(`Service:Signing:Keys:${index}:Kid`, 'names another signing key as well', 'a name of its own');
     }
   }),
   rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, { wrong }) => {
@@ -187,12 +182,39 @@ export const rules: readonly Rule[] = [
   whileUnset('Service:Me:ClientId', [
     'Service:Me:ClientSecret:Path',
     'Service:Me:SessionTtl',
+    'Service:Me:AskForName',
     'Service:Me:ScopeDescriptions',
   ]),
-  rule([], (_settings, { given, refuse }) => {
-    if (given('Service:Me:Audience') || given('Service:Me:ClientId')) return;
-    refuse('Service:Me:Pause', 'while neither Service:Me:Audience nor Service:Me:ClientId is');
+  rule([], (_settings, findings) => {
+    if (isMeOpen(findings)) return;
+    findings.refuse('Service:Me:Pause', 'while neither Service:Me:Audience nor Service:Me:ClientId is');
   }),
+  whileSet('Service:Authorize:ClientId', ['Service:Me:ClientId']),
+  whileUnset('Service:Authorize:ClientId', [
+    'Service:Authorize:ClientSecret:Path',
+    'Service:Authorize:ScopePrefix',
+    'Service:Authorize:PublicClients',
+    'Service:Authorize:Registration',
+    'Service:Authorize:RequestTtl',
+    'Service:Authorize:CodeTtl',
+    'Service:Authorize:MaxAuthAge',
+  ]),
+  rule([], (_settings, { given, names, refuse, wrong }) => {
+    for (const name of names(PROVIDER_PARAMETERS)) {
+      const key = `${PROVIDER_PARAMETERS}:${name}` as const;
+      if (!given('Service:Authorize:ClientId')) refuse(key, 'while Service:Authorize:ClientId is not');
+      // Some providers ignore the letter case of names.
+      if (!OWN_PARAMETERS.includes(name.toLowerCase())) continue;
+      wrong(key, 'is a parameter that the service sets itself', 'another name, such as audience or resource');
+    }
+  }),
+  rule(['Service:Authorize:Registration', 'Service:Authorize:PublicClients'], (settings, { wrong }) => {
+    if (settings['Service:Authorize:Registration'] === 'off' || settings['Service:Authorize:PublicClients']) return;
+    const problem = 'needs Service:Authorize:PublicClients, because only public clients could use its answer';
+    wrong('Service:Authorize:Registration', problem, 'off, or true for Service:Authorize:PublicClients');
+  }),
+  differ('Service:Authorize:ClientId', 'Service:Me:ClientId', 'another client'),
+  differFromConsole('Service:Authorize:ClientId'),
   whileIs('Service:Approvals:Enabled', true, { needs: ['Service:Me:ClientId'] }),
   rule(['Service:Approvals:Enabled'], (settings, { numbers, wrong }) => {
     if (!settings['Service:Approvals:Enabled'] || numbers('Service:Approvals:Resources').length > 0) return;
@@ -210,10 +232,7 @@ export const rules: readonly Rule[] = [
     }
   }),
   rule(['Service:Approvals:Resources'], (settings, { wrong }) => {
-    const resources = settings['Service:Approvals:Resources'];
-    const audiences = resources.map(({ Audience }) => Audience);
-    for (const [at, { index, Audience }] of resources.entries()) {
-      if (Audience === undefined || audiences.indexOf(Audience) === at) continue;
+    for (const { index } of repeated(settings['Service:Approvals:Resources'], ({ Audience }) => Audience)) {
       const problem = 'is the audience of another resource as well';
       wrong(`Service:Approvals:Resources:${index}:Audience`, problem, 'an audience that no other resource has');
     }
@@ -228,17 +247,8 @@ export const rules: readonly Rule[] = [
     }
   }),
   whileUnset('Service:Approvals:Notify:Url', ['Service:Approvals:Notify:BearerToken']),
-  ...audiencesThatDiffer.map(([key, other]) =>
-    rule([key, other], (settings, { wrong }) => {
-      if (settings[key] === undefined || settings[key] !== settings[other]) return;
-      wrong(key, `is the same as ${other}`, 'another value');
-    }),
-  ),
-  rule(['Service:Issuer'], (settings, { given, wrong }) => {
-    const isOpen = given('Service:Me:Audience') || given('Service:Me:ClientId');
-    if (!isOpen || !/^\/+me(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
-    wrong('Service:Issuer', 'has a path under /me, where the service itself answers', 'another path, or none');
-  }),
+  ...audiencesThatDiffer.map(([key, other]) => differ(key, other, 'another value')),
+  issuerOutside(['me'], isMeOpen),
   rule(['Service:Operators:Audience', 'Service:Operators:ClientId'], (_settings, { given, refuse, wrong }) => {
     if (!given('Service:Operators:Audience') && !given('Service:Operators:ClientId')) {
       const when = 'while neither Service:Operators:Audience nor Service:Operators:ClientId is';
@@ -250,21 +260,7 @@ export const rules: readonly Rule[] = [
     }
   }),
   whileUnset('Service:Operators:ClientId', ['Service:Operators:ClientSecret:Path']),
-  rule(
-    [
-      ...(['Service:Me:ClientId', 'Service:Operators:ClientId', 'Service:Operators:Issuer'] as const),
-      'Service:UpstreamIdp:Issuer',
-    ],
-    (settings, { wrong }) => {
-      const [page, issuer] = [settings['Service:Me:ClientId'], settings['Service:Operators:Issuer']];
-      if (page === undefined || page !== settings['Service:Operators:ClientId']) return;
-      // Another provider may have given the same name to another client.
-      if (issuer !== undefined && issuer !== settings['Service:UpstreamIdp:Issuer']) return;
-      const problem =
-        "is the same as Service:Operators:ClientId, so a person's logout would close sessions of the console";
-      wrong('Service:Me:ClientId', problem, 'another client');
-    },
-  ),
+  differFromConsole('Service:Me:ClientId'),
   rule([], (_settings, findings) => {
     const { given, numbers, refuse, expect, wrong } = findings;
     if (isLogOn(findings)) {
@@ -294,25 +290,15 @@ export const rules: readonly Rule[] = [
   }),
   rule(['Service:Audit:Log:Witnesses', 'Service:Audit:Log:Quorum'], (settings, { wrong }) => {
     const witnesses = settings['Service:Audit:Log:Witnesses'];
-    const names = witnesses.map(({ VKey }) => VKey?.name);
-    for (const [at, { index }] of witnesses.entries()) {
-      if (names[at] === undefined || names.indexOf(names[at]) === at) continue;
-      wrong(
-        `Service:Audit:Log:Witnesses:${index}:VKey`,
-        'has the name of another witness',
-        'the key of a different witness',
-      );
+    const accepted = 'the key of a different witness';
+    const namesakes = repeated(witnesses, ({ VKey }) => VKey?.name);
+    for (const { index } of namesakes) {
+      wrong(`Service:Audit:Log:Witnesses:${index}:VKey`, 'has the name of another witness', accepted);
     }
     // Two names of one key would count twice towards the quorum.
-    const keys = witnesses.map(({ VKey }) => VKey && encodeBase64(VKey.publicKey));
-    for (const [at, { index }] of witnesses.entries()) {
-      const isNamedTwice = names[at] !== undefined && names.indexOf(names[at]) !== at;
-      if (keys[at] === undefined || keys.indexOf(keys[at]) === at || isNamedTwice) continue;
-      wrong(
-        `Service:Audit:Log:Witnesses:${index}:VKey`,
-        'has the key of another witness',
-        'the key of a different witness',
-      );
+    for (const witness of repeated(witnesses, ({ VKey }) => VKey && encodeBase64(VKey.publicKey))) {
+      if (namesakes.includes(witness)) continue;
+      wrong(`Service:Audit:Log:Witnesses:${witness.index}:VKey`, 'has the key of another witness', accepted);
     }
     if (settings['Service:Audit:Log:Quorum'] <= witnesses.length) return;
     wrong('Service:Audit:Log:Quorum', 'is more than the number of witnesses', 'at most the number of witnesses');
@@ -322,17 +308,9 @@ export const rules: readonly Rule[] = [
     const problem = 'is not set, and the address of Service:Issuer holds a character that no name of a log may have';
     findings.wrong('Service:Audit:Log:Origin', problem, 'a name without white space, plus and invisible characters');
   }),
-  rule(['Service:Issuer'], (settings, findings) => {
-    if (!isLogOn(findings) || !/^\/+log(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
-    const problem = 'has a path under /log, where the service itself answers';
-    findings.wrong('Service:Issuer', problem, 'another path, or none');
-  }),
-  rule([], (_settings, { given, expect, refuse }) => {
-    if (given('Service:Console:Port')) {
-      const when = 'while Service:Console:Port is set';
-      for (const key of ['Service:Operators:ClientId', 'Service:Console:Origin'] as const) expect(key, when);
-    } else refuse('Service:Console:Origin', 'while Service:Console:Port is not');
-  }),
+  issuerOutside(['log'], isLogOn),
+  whileSet('Service:Console:Port', ['Service:Operators:ClientId', 'Service:Console:Origin']),
+  whileUnset('Service:Console:Port', ['Service:Console:Origin']),
   rule(['Service:Console:Origin', 'NODE_ENV'], (settings, { wrong }) => {
     const address = settings['Service:Console:Origin'];
     if (address === undefined) return;
@@ -354,17 +332,9 @@ export const rules: readonly Rule[] = [
   inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MinTaskTtl'),
   within('Service:Tokens:DefaultTaskTtl', 'Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
   within('Service:Tokens:DefaultTokenTtl', 'Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
-  rule(['PORT', 'Service:Metrics:Port'], (settings, { wrong }) => {
-    if (settings['Service:Metrics:Port'] !== settings.PORT) return;
-    wrong('Service:Metrics:Port', 'is the same as PORT', 'another port, or leaving it unset');
-  }),
-  ...(['PORT', 'Service:Metrics:Port'] as const).map((other) =>
-    rule([other, 'Service:Console:Port'], (settings, { wrong }) => {
-      const port = settings['Service:Console:Port'];
-      if (port === undefined || port !== settings[other]) return;
-      wrong('Service:Console:Port', `is the same as ${other}`, 'another port, or leaving it unset');
-    }),
-  ),
+  differ('Service:Metrics:Port', 'PORT', 'another port, or leaving it unset'),
+  differ('Service:Console:Port', 'PORT', 'another port, or leaving it unset'),
+  differ('Service:Console:Port', 'Service:Metrics:Port', 'another port, or leaving it unset'),
   burstHoldsASecond('Service:RateLimit'),
   burstHoldsASecond('Service:RateLimit:Introspection'),
   burstHoldsASecond('Service:RateLimit:Signals'),
@@ -372,6 +342,48 @@ export const rules: readonly Rule[] = [
 
 function isLogOn({ given }: Findings): boolean {
   return given('Service:Audit:Log:Key:Path') || given('Service:Audit:Log:Key:Pem');
+}
+
+function isMeOpen({ given }: Findings): boolean {
+  return given('Service:Me:Audience') || given('Service:Me:ClientId');
+}
+
+/** An issuer below such a path could not be distinguished from a route of the service. */
+function issuerOutside(own: readonly string[], isServed: (findings: Findings) => boolean = () => true): Rule {
+  const below = new RegExp(`^/+(?:${own.join('|')})(?:/|$)`);
+  return rule(['Service:Issuer'], (settings, findings) => {
+    if (!isServed(findings) || !below.test(new URL(settings['Service:Issuer']).pathname)) return;
+    const problem = `has a path under ${own.map((name) => `/${name}`).join(' or ')}, where the service itself answers`;
+    findings.wrong('Service:Issuer', problem, 'another path, or none');
+  });
+}
+
+/** Ports, audiences: two settings that must not have one value. */
+function differ(key: keyof Settings & SettingKey, other: keyof Settings, accepted: string): Rule {
+  return rule([key, other], (settings, { wrong }) => {
+    if (settings[key] === undefined || settings[key] !== settings[other]) return;
+    wrong(key, `is the same as ${other}`, accepted);
+  });
+}
+
+/** People and operators sign in with two clients. */
+function differFromConsole(key: 'Service:Me:ClientId' | 'Service:Authorize:ClientId'): Rule {
+  const about = [key, 'Service:Operators:ClientId', 'Service:Operators:Issuer', 'Service:UpstreamIdp:Issuer'] as const;
+  return rule(about, (settings, { wrong }) => {
+    const [client, issuer] = [settings[key], settings['Service:Operators:Issuer']];
+    if (client === undefined || client !== settings['Service:Operators:ClientId']) return;
+    // Another provider may have given the same name to another client.
+    if (issuer !== undefined && issuer !== settings['Service:UpstreamIdp:Issuer']) return;
+    const problem =
+      "is the same as Service:Operators:ClientId, so a person's logout would close sessions of the console";
+    wrong(key, problem, 'another client');
+  });
+}
+
+/** The items whose value an earlier item of the list has, too. */
+function repeated<Item>(items: readonly Item[], read: (item: Item) => string | undefined): readonly Item[] {
+  const values = items.map(read);
+  return items.filter((_item, at) => values[at] !== undefined && values.indexOf(values[at]) !== at);
 }
 
 /** While `key` has the value, some other settings are required and others refused. */
@@ -385,6 +397,12 @@ function whileIs<Key extends keyof Settings & SettingKey>(
     if (settings[key] !== value) return;
     for (const each of needs) expect(each, when);
     for (const each of refuses) refuse(each, when);
+  });
+}
+
+function whileSet(key: SettingKey, needed: readonly SettingKey[]): Rule {
+  return rule([], (_settings, { given, expect }) => {
+    if (given(key)) for (const each of needed) expect(each, `while ${key} is set`);
   });
 }
 

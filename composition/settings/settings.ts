@@ -11,12 +11,18 @@ export type CatalogueKey = keyof Catalogue;
 
 type ListField = Extract<CatalogueKey, `${string}:N:${string}`>;
 
+type NamedField = Extract<CatalogueKey, `${string}:<name>`>;
+
 /** A list's own key: the part before the `N`. */
 export type ListKey = ListField extends `${infer List}:N:${string}` ? List : never;
 
+/** The part before the `<name>`. */
+export type MapKey = NamedField extends `${infer Map}:<name>` ? Map : never;
+
 /** A key in the operator's notation. */
 export type SettingKey =
-  | Exclude<CatalogueKey, ListField>
+  | Exclude<CatalogueKey, ListField | NamedField>
+  | `${MapKey}:${string}`
   | (ListField extends `${infer List}:N:${infer Field}` ? `${List}:${number}:${Field}` : never);
 
 type ValueOf<S> = S extends Setting<infer Value, infer P> ? (P extends 'optional' ? Value | undefined : Value) : never;
@@ -28,11 +34,16 @@ type ListItem<List extends ListKey> = {
   readonly [Key in ListField as Key extends `${List}:N:${infer Field}` ? Field : never]: ValueOf<Catalogue[Key]>;
 };
 
-/** All settings by key; lists as items in the order of their numbers. Durations are in seconds. */
+/**
+ * All settings by key; lists as items in the order of their numbers; settings with a `<name>` as one object of their names.
+ * Durations are in seconds.
+ */
 export type Settings = {
-  readonly [Key in Exclude<CatalogueKey, ListField>]: ValueOf<Catalogue[Key]>;
+  readonly [Key in Exclude<CatalogueKey, ListField | NamedField>]: ValueOf<Catalogue[Key]>;
 } & {
   readonly [List in ListKey]: readonly ListItem<List>[];
+} & {
+  readonly [Map in MapKey]: Readonly<Record<string, NonNullable<ValueOf<Catalogue[`${Map}:<name>`]>>>>;
 };
 
 /** Prefixes such as `Service:Database` and `Service:Audit:Partitions`. */

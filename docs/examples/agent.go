@@ -1,4 +1,5 @@
 // An agent that reads two issues for a person, at a tool server over HTTP. It needs golang.org/x/oauth2 and go-jose.
+// If the tool server asks the person for a yes, the agent shows the address, and waits for the answer.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -34,8 +36,9 @@ var (
 )
 
 const (
-	tokenType = "urn:ietf:params:oauth:token-type:"
-	patience  = 30 * time.Second
+	tokenType        = "urn:ietf:params:oauth:token-type:"
+	patience         = 30 * time.Second
+	approvalPatience = 10 * time.Minute
 )
 
 // The token goes to one tool server only: no redirect is followed.
@@ -45,9 +48,22 @@ var client = &http.Client{
 }
 
 // notNow means temporarily unavailable: retry after this time, a minute at most.
-type notNow time.Duration
+type notNow struct {
+	wait time.Duration
+	host string
+}
 
-func (later notNow) Error() string { return fmt.Sprintf("Later, in %v", time.Duration(later)) }
+func (later notNow) Error() string {
+	return fmt.Sprintf("%s is unavailable. Later, in %.0f s", later.host, later.wait.Seconds())
+}
+
+// approvalRequired means: a person has to approve this call. The same call goes through once after the yes.
+type approvalRequired struct {
+	uri  string
+	wait time.Duration
+}
+
+func (required approvalRequired) Error() string { return "Nobody has answered yet: " + required.uri }
 
 // refused means: do not repeat the request. access_denied and invalid_grant also end the task.
 type refused string
@@ -166,19 +182,39 @@ func (t *task) request(assertionParameter string, parameters url.Values) error {
 	})
 }
 
+// get repeats the call if it got no answer, which a GET allows, and while it waits for a person.
 func (t *task) get(path string) (string, error) {
-	if time.Now().After(t.renewAt) {
-		if err := t.renew(nil); err != nil {
-			return "", err
+	deadline := time.Now().Add(approvalPatience)
+	shown := map[string]bool{}
+	for {
+		if time.Now().After(t.renewAt) {
+			if err := t.renew(nil); err != nil {
+				return "", err
+			}
 		}
+		var body []byte
+		err := patiently(func() error {
+			request, err := http.NewRequest("GET", toolServer+path, nil)
+			if err != nil {
+				return err
+			}
+			t.token.SetAuthHeader(request)
+			body, err = send(request, nil)
+			return err
+		})
+		var required approvalRequired
+		if !errors.As(err, &required) {
+			return string(body), err
+		}
+		if !shown[required.uri] {
+			shown[required.uri] = true
+			fmt.Fprintln(os.Stderr, "Please answer at "+required.uri)
+		}
+		if time.Now().Add(required.wait).After(deadline) {
+			return "", required
+		}
+		time.Sleep(required.wait)
 	}
-	request, err := http.NewRequest("GET", toolServer+path, nil)
-	if err != nil {
-		return "", err
-	}
-	t.token.SetAuthHeader(request)
-	body, err := send(request, nil)
-	return string(body), err
 }
 
 func (t *task) end() error {
@@ -250,39 +286,57 @@ func read(response *http.Response, err error) ([]byte, error) {
 }
 
 func judge(response *http.Response, body []byte) error {
+	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		seconds = 1
+	}
+	if seconds > 60 {
+		seconds = 60
+	}
+	wait := time.Duration(seconds) * time.Second
 	switch response.StatusCode {
 	case http.StatusOK:
 		return nil
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-		if err != nil || seconds < 1 {
-			seconds = 1
-		}
-		if seconds > 60 {
-			seconds = 60
-		}
-		return notNow(time.Duration(seconds) * time.Second)
+		return notNow{wait, response.Request.URL.Host}
 	}
-	var answer struct{ Reason, Error string }
+	var answer struct {
+		Reason, Error string
+		URI           string `json:"approval_uri"`
+	}
 	json.Unmarshal(body, &answer)
+	// Only the control plane's page is shown to a person: a tool server could name any other.
+	if answer.Reason == "approval_required" && strings.HasPrefix(answer.URI, issuer+"/me/approvals/") {
+		return approvalRequired{answer.URI, wait}
+	}
 	return refused(or(answer.Reason, or(answer.Error, response.Status)))
 }
 
-// patiently retries while the control plane is unavailable or unreachable.
+// patiently retries while the server is unavailable or unreachable.
 func patiently(attempt func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
 		err := attempt()
 		var unreachable *url.Error
-		later := notNow(time.Second)
-		if !errors.As(err, &later) && !errors.As(err, &unreachable) {
+		var later notNow
+		if errors.As(err, &unreachable) {
+			later = notNow{time.Second, hostOf(unreachable.URL)}
+		} else if !errors.As(err, &later) {
 			return err
 		}
-		if time.Now().Add(time.Duration(later)).After(deadline) {
+		if time.Now().Add(later.wait).After(deadline) {
 			return later
 		}
-		time.Sleep(time.Duration(later))
+		time.Sleep(later.wait)
 	}
+}
+
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return parsed.Host
 }
 
 func or(text, otherwise string) string {

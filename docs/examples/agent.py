@@ -1,9 +1,13 @@
-"""An agent that reads two issues for a person, at a tool server over HTTP. It needs authlib and requests."""
+"""An agent that reads two issues for a person, at a tool server over HTTP. It needs authlib and requests.
+
+If the tool server asks the person for a yes, the agent shows the address, and waits for the answer.
+"""
 
 import os
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import requests
 from authlib.integrations.requests_client import OAuth2Session
@@ -25,13 +29,23 @@ TOOL_SERVER = os.environ.get("TOOL_SERVER", RESOURCE)
 TOKEN_TYPE = "urn:ietf:params:oauth:token-type:"
 TIMEOUT = 10
 PATIENCE = 30
+APPROVAL_PATIENCE = 600
 
 
 class NotNow(Exception):
     """Temporarily unavailable: retry after these seconds, a minute at most."""
 
-    def __init__(self, seconds):
-        super().__init__(f"Later, in {seconds} s")
+    def __init__(self, seconds, url):
+        super().__init__(f"{urlsplit(url).netloc} is unavailable. Later, in {seconds} s")
+        self.seconds = seconds
+
+
+class ApprovalRequired(Exception):
+    """A person has to approve this call. The same call goes through once after the yes."""
+
+    def __init__(self, uri, seconds):
+        super().__init__(f"Nobody has answered yet: {uri}")
+        self.uri = uri
         self.seconds = seconds
 
 
@@ -53,14 +67,22 @@ def checked(answer):
     """authlib would drop Retry-After and `reason`."""
     if answer.status_code == 200:
         return answer
+    wait = answer.headers.get("Retry-After", "")
+    seconds = min(int(wait), 60) if wait.isdigit() else 1
     if answer.status_code in (429, 503):
-        wait = answer.headers.get("Retry-After", "")
-        raise NotNow(min(int(wait), 60) if wait.isdigit() else 1)
+        raise NotNow(seconds, answer.url)
     try:
         body = answer.json()
     except ValueError:
+        body = None
+    if not isinstance(body, dict):
         body = {}
-    raise Refused(body.get("reason") or body.get("error") or f"status {answer.status_code}")
+    reason = body.get("reason") or body.get("error") or f"status {answer.status_code}"
+    uri = str(body.get("approval_uri"))
+    # Only the control plane's page is shown to a person: a tool server could name any other.
+    if reason == "approval_required" and uri.startswith(f"{MANDATE_ISSUER}/me/approvals/"):
+        raise ApprovalRequired(uri, seconds)
+    raise Refused(reason)
 
 
 def patiently(send):
@@ -70,7 +92,7 @@ def patiently(send):
         try:
             return send()
         except (NotNow, requests.ConnectionError, requests.Timeout) as failure:
-            later = failure if isinstance(failure, NotNow) else NotNow(1)
+            later = failure if isinstance(failure, NotNow) else NotNow(1, failure.request.url)
             if time.monotonic() + later.seconds > deadline:
                 raise later from None
             time.sleep(later.seconds)
@@ -125,9 +147,24 @@ class Task:
         )
 
     def get(self, path):
+        """Repeats the call if it got no answer, which a GET allows, and while it waits for a person."""
+        deadline = time.monotonic() + APPROVAL_PATIENCE
+        shown = set()
+        while True:
+            if time.monotonic() > self.renew_at:
+                self.renew()
+            try:
+                return patiently(lambda: self._get(path))
+            except ApprovalRequired as required:
+                if required.uri not in shown:
+                    shown.add(required.uri)
+                    print(f"Please answer at {required.uri}", file=sys.stderr, flush=True)
+                if time.monotonic() + required.seconds > deadline:
+                    raise
+                time.sleep(required.seconds)
+
+    def _get(self, path):
         """The token goes to this tool server only: no redirect is followed."""
-        if time.monotonic() > self.renew_at:
-            self.renew()
         headers = {"Authorization": f"Bearer {self.access_token}"}
         answer = requests.get(f"{TOOL_SERVER}{path}", headers=headers, timeout=TIMEOUT, allow_redirects=False)
         return checked(answer).text
@@ -151,7 +188,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except NotNow as later:
+    except (NotNow, ApprovalRequired) as later:
         sys.exit(str(later))
     except Refused as refusal:
         sys.exit(f"No: {refusal}")

@@ -10,10 +10,11 @@ const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', M
 const key = { pem: await readFile(KEY_FILE, 'utf8') };
 const agent = createAgent({ issuer: MANDATE_ISSUER, agentId: AGENT_ID, key });
 const authProvider = mcpAuthorization({ agent, subjectToken: SUBJECT_TOKEN, scope: ['jira:read'] });
+const { fetch } = authProvider;
 
 const client = new Client({ name: 'triage', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
 try {
-  await client.connect(new StreamableHTTPClientTransport(new URL(MCP_SERVER), { authProvider }));
+  await client.connect(new StreamableHTTPClientTransport(new URL(MCP_SERVER), { authProvider, fetch }));
   const { tools } = await client.listTools();
   for (const { name } of tools) {
     const result = await client.callTool({ name, arguments: { key: 'OPS-7' } });

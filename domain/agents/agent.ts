@@ -24,12 +24,25 @@ export interface Registration {
   readonly keys: AgentKeySource;
   /** How the identity provider names the agent in `may_act`: 1 to 16, or `undefined` if only its id names it. */
   readonly mayActNames: readonly MayActName[] | undefined;
+  /**
+   * Where answers of `/oauth2/authorize` may go: 1 to 16, or `undefined` for none. A client's document has its own, which
+   * count in place of these.
+   */
+  readonly redirectUris: readonly string[] | undefined;
+  /** Whether the agent may redeem a code by PKCE alone (RFC 6749 §2.1). A client's document says so itself. */
+  readonly publicClient: boolean;
+  /** The URL of its client metadata document, which is also its `client_id`. No two agents have one URL. */
+  readonly clientIdDocument: string | undefined;
+  /** Names under which programs register themselves: 1 to 16. A name that ends in `*` is a prefix. */
+  readonly clientNames: readonly string[] | undefined;
   readonly enabled: boolean;
 }
 
 export type AgentKeySource =
   | { readonly kind: 'inline'; readonly jwks: JwkSet }
-  | { readonly kind: 'remote'; readonly uri: string };
+  | { readonly kind: 'remote'; readonly uri: string }
+  /** Only of an agent with `publicClient` or `clientIdDocument`. No assertion authenticates it by its registration. */
+  | { readonly kind: 'none' };
 
 export interface Agent extends Registration {
   /**

@@ -4,26 +4,25 @@
  */
 
 import { MAX_SECONDS } from '../duration.ts';
-import type { JsonObject } from '../tokens/strict-json.ts';
 import type { Registration } from './agent.ts';
 import type { RegistrationRules } from './registration.ts';
 import { isSameRegistration } from './registration.ts';
-import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
+import {
+  AUTHORIZE_FIELDS,
+  fieldNames,
+  MAY_ACT_FIELDS,
+  type RegistrationDraft,
+  type RegistrationField,
+} from './registration-draft.ts';
 import { CLEARED, carriedFields, type RegistrationPatch } from './registration-patch.ts';
 
 /** Has every required field, so that an agent that the server does not have can be registered from it. */
-export interface Declaration extends RegistrationPatch {
-  readonly agentId: string;
-  readonly displayName: string;
-  readonly sponsorRequired: boolean;
-  readonly allowedScopes: readonly string[];
-  readonly allowedAudiences: readonly string[];
-  readonly maxDelegationDepth: number;
-  readonly maxTaskTtl?: number | undefined;
-  readonly maxTokenTtl?: number | undefined;
-  readonly jwksUri?: string | undefined;
-  readonly jwks?: JsonObject | undefined;
-}
+export type Declaration = RegistrationPatch &
+  Pick<
+    RegistrationDraft,
+    'agentId' | 'displayName' | 'sponsorRequired' | 'allowedScopes' | 'allowedAudiences' | 'maxDelegationDepth'
+  > &
+  Partial<Pick<RegistrationDraft, 'maxTaskTtl' | 'maxTokenTtl' | 'jwksUri' | 'jwks'>>;
 
 /**
  * The rules that hold at every server. Each server later applies its own lifetime bounds and issuer, so these bounds
@@ -39,7 +38,7 @@ export const CERTAIN_RULES: RegistrationRules = {
     maxTokenTtl: MAX_SECONDS,
   },
   issuer: 'https://issuer.invalid',
-  knowsMayActNames: true,
+  knows: new Set([...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS]),
 };
 
 export function draftOf(declaration: Declaration): RegistrationDraft {
@@ -55,9 +54,17 @@ export function draftOf(declaration: Declaration): RegistrationDraft {
     highRiskAudiences: declaration.highRiskAudiences ?? [],
     jwksUri: declaration.jwksUri,
     jwks: declaration.jwks,
-    mayActNames: declaration.mayActNames === CLEARED ? undefined : declaration.mayActNames,
+    mayActNames: unlessCleared(declaration.mayActNames),
+    redirectUris: unlessCleared(declaration.redirectUris),
+    publicClient: declaration.publicClient ?? false,
+    clientIdDocument: unlessCleared(declaration.clientIdDocument),
+    clientNames: unlessCleared(declaration.clientNames),
     enabled: declaration.enabled ?? true,
   };
+}
+
+function unlessCleared<Value>(declared: Value | typeof CLEARED): Value | undefined {
+  return declared === CLEARED ? undefined : declared;
 }
 
 const FIELDS = Object.keys(fieldNames) as readonly (keyof RegistrationDraft)[];

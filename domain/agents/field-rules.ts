@@ -13,6 +13,7 @@ import { isBlank } from '../visible.ts';
 import type { AgentKeySource } from './agent.ts';
 import { checkJwkSet } from './key-set.ts';
 import { MAX_MAY_ACT_LENGTH, type MayActName, mayActNameText } from './may-act-name.ts';
+import { redirectUriProblem } from './redirect-uri.ts';
 import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
 /** Fits on one line of an operator's screen. */
@@ -23,6 +24,9 @@ const MAX_SCOPES = 1000;
 const MAX_AUDIENCES = 1000;
 /** An agent is a few clients of the identity provider, if more than one. */
 const MAX_MAY_ACT_NAMES = 16;
+/** One agent is a few programs, each with a few addresses. */
+const MAX_REDIRECT_URIS = 16;
+const MAX_CLIENT_NAMES = 16;
 /** Control characters and line breaks: screens, logs and databases do not show them as sent. */
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /** An error response names at most this many items of a list, so that a bad list cannot make it huge. */
@@ -81,6 +85,34 @@ function mayActNameProblem({ sub, clientId }: MayActName): string | undefined {
   return sub !== undefined && namesAgent(sub) ? 'must not have a sub that begins with agent:' : undefined;
 }
 
+/** `undefined`: no answer of `/oauth2/authorize` goes to this agent. */
+export function redirectUriProblems(uris: readonly string[] | undefined): readonly string[] {
+  if (uris === undefined) return [];
+  return [
+    ...(uris.length < 1 || uris.length > MAX_REDIRECT_URIS ? [`Must have 1 to ${MAX_REDIRECT_URIS} items.`] : []),
+    ...itemProblems(uris, redirectUriProblem),
+    ...duplicateProblems(uris),
+  ];
+}
+
+/** `undefined`: a program that registers itself under any name may find this agent, if no other fits. */
+export function clientNameProblems(names: readonly string[] | undefined): readonly string[] {
+  if (names === undefined) return [];
+  return [
+    ...(names.length < 1 || names.length > MAX_CLIENT_NAMES ? [`Must have 1 to ${MAX_CLIENT_NAMES} items.`] : []),
+    ...itemProblems(names, clientNameProblem),
+    ...duplicateProblems(names),
+  ];
+}
+
+function clientNameProblem(name: string): string | undefined {
+  // `*` alone would fit every name: that is what an agent without names does.
+  const text = name.endsWith('*') ? name.slice(0, -1) : name;
+  return displayNameProblems(text).length === 0
+    ? undefined
+    : `must be 1 to ${MAX_DISPLAY_NAME_LENGTH} characters before a * at its end, not all blank and none a control character`;
+}
+
 function isMayActText(text: string): boolean {
   return text !== '' && text.length <= MAX_MAY_ACT_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
 }
@@ -98,6 +130,8 @@ function duplicateProblems(items: readonly string[]): readonly string[] {
   return new Set(items).size === items.length ? [] : ['Must not name anything twice.'];
 }
 
+type KeyFields = Pick<RegistrationDraft, 'jwksUri' | 'jwks' | 'publicClient' | 'clientIdDocument'>;
+
 type KeySourceVerdict =
   | { readonly kind: 'usable'; readonly source: AgentKeySource }
   | { readonly kind: 'refused'; readonly errors: readonly FieldError[] };
@@ -105,13 +139,17 @@ type KeySourceVerdict =
 const EXACTLY_ONE = 'Exactly one of jwks_uri and jwks must be set.';
 
 /**
- * The keys come from exactly one of `jwks_uri` and `jwks` (specification "Agent registration", rules 1 to 3). Checks
- * the structure of inline keys: the AgentKeys port tests separately whether each key can be imported.
+ * The keys come from exactly one of `jwks_uri` and `jwks` (specification "Agent registration", rules 1 to 3). A client that
+ * PKCE or its document authenticates may have neither. Checks the structure of inline keys: the AgentKeys port tests
+ * separately whether each key can be imported.
  */
 export function judgeKeySource(
-  { jwksUri, jwks }: Pick<RegistrationDraft, 'jwksUri' | 'jwks'>,
+  { jwksUri, jwks, publicClient, clientIdDocument }: KeyFields,
   issuer: string,
 ): KeySourceVerdict {
+  if (jwksUri === undefined && jwks === undefined && (publicClient || clientIdDocument !== undefined)) {
+    return { kind: 'usable', source: { kind: 'none' } };
+  }
   if ((jwksUri === undefined) === (jwks === undefined)) {
     return refused([...fieldErrors(fieldNames.jwksUri, EXACTLY_ONE), ...fieldErrors(fieldNames.jwks, EXACTLY_ONE)]);
   }

@@ -20,12 +20,16 @@ export interface RegistrationDraft {
   readonly jwksUri: string | undefined;
   readonly jwks: JsonObject | undefined;
   readonly mayActNames: readonly MayActName[] | undefined;
+  readonly redirectUris: readonly string[] | undefined;
+  readonly publicClient: boolean;
+  readonly clientIdDocument: string | undefined;
+  readonly clientNames: readonly string[] | undefined;
   readonly enabled: boolean;
 }
 
 /**
  * The public name of each field, in requests, error lists and the ledger; in the order of the specification's table.
- * `may_act_names` is not in that table: requests have it only under `Service:UpstreamIdp:MayAct`.
+ * Those of `MAY_ACT_FIELDS` and `AUTHORIZE_FIELDS` are not in that table.
  */
 export const fieldNames = {
   agentId: 'agent_id',
@@ -40,10 +44,33 @@ export const fieldNames = {
   jwksUri: 'jwks_uri',
   jwks: 'jwks',
   mayActNames: 'may_act_names',
+  redirectUris: 'redirect_uris',
+  publicClient: 'public_client',
+  clientIdDocument: 'client_id_document',
+  clientNames: 'client_names',
   enabled: 'enabled',
 } as const satisfies Record<keyof RegistrationDraft, string>;
 
 export type RegistrationField = (typeof fieldNames)[keyof RegistrationDraft];
+
+/** Requests and answers have these fields only under `Service:UpstreamIdp:MayAct`. */
+export const MAY_ACT_FIELDS = ['may_act_names'] as const satisfies readonly RegistrationField[];
+
+/** Requests and answers have these fields only under `Service:Authorize:ClientId`. */
+export const AUTHORIZE_FIELDS = [
+  'redirect_uris',
+  'public_client',
+  'client_id_document',
+  'client_names',
+] as const satisfies readonly RegistrationField[];
+
+/** The optional fields that the settings make known. */
+export type KnownFields = ReadonlySet<RegistrationField>;
+
+/** The fields that requests may not have and answers do not show. Their stored values are kept. */
+export function unknownFields(knows: KnownFields): readonly RegistrationField[] {
+  return [...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS].filter((field) => !knows.has(field));
+}
 
 type FieldShape = 'text' | 'boolean' | 'texts' | 'duration' | 'integer' | 'object' | 'names';
 
@@ -61,6 +88,10 @@ export const fieldShapes = {
   jwks_uri: 'text',
   jwks: 'object',
   may_act_names: 'names',
+  redirect_uris: 'texts',
+  public_client: 'boolean',
+  client_id_document: 'text',
+  client_names: 'texts',
   enabled: 'boolean',
 } as const satisfies Readonly<Record<RegistrationField, FieldShape>>;
 

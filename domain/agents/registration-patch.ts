@@ -4,29 +4,18 @@
  */
 
 import type { Agent, Registration } from './agent.ts';
-import type { MayActName } from './may-act-name.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
 
 /** An optional field that was sent as null. A cleared lifetime returns to its default. */
 export const CLEARED = Symbol('cleared');
 type Clearable<Value> = Value | typeof CLEARED;
 
-/** The fields that were sent. */
-export interface RegistrationPatch {
-  readonly agentId?: string | undefined;
-  readonly displayName?: string | undefined;
-  readonly sponsorRequired?: boolean | undefined;
-  readonly allowedScopes?: readonly string[] | undefined;
-  readonly allowedAudiences?: readonly string[] | undefined;
-  readonly maxTaskTtl?: Clearable<number> | undefined;
-  readonly maxTokenTtl?: Clearable<number> | undefined;
-  readonly maxDelegationDepth?: number | undefined;
-  readonly highRiskAudiences?: readonly string[] | undefined;
-  readonly jwksUri?: Clearable<string> | undefined;
-  readonly jwks?: Clearable<NonNullable<RegistrationDraft['jwks']>> | undefined;
-  readonly mayActNames?: Clearable<readonly MayActName[]> | undefined;
-  readonly enabled?: boolean | undefined;
-}
+/** The fields that were sent. Those that a draft may lack can be cleared. */
+export type RegistrationPatch = {
+  readonly [Field in keyof RegistrationDraft]?:
+    | RegistrationDraft[Field]
+    | (undefined extends RegistrationDraft[Field] ? typeof CLEARED : undefined);
+};
 
 /** The fields that were sent, in the order of the specification's table. */
 export function carriedFields(patch: RegistrationPatch): readonly RegistrationField[] {
@@ -55,6 +44,10 @@ export function mergePatch(agent: Agent, patch: RegistrationPatch): Registration
     highRiskAudiences: patch.highRiskAudiences ?? agent.highRiskAudiences,
     ...mergedKeys(agent, patch),
     mayActNames: merged(patch.mayActNames, agent.mayActNames),
+    redirectUris: merged(patch.redirectUris, agent.redirectUris),
+    publicClient: patch.publicClient ?? agent.publicClient,
+    clientIdDocument: merged(patch.clientIdDocument, agent.clientIdDocument),
+    clientNames: merged(patch.clientNames, agent.clientNames),
     enabled: patch.enabled ?? agent.enabled,
   };
 }

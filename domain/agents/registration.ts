@@ -8,6 +8,7 @@
  * authenticates.
  */
 
+import { clientDocumentProblem } from '../address.ts';
 import { formatDuration } from '../duration.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
 import { parseAgentId } from '../identifiers.ts';
@@ -15,21 +16,23 @@ import type { Registration } from './agent.ts';
 import {
   allowedAudienceProblems,
   audienceProblems,
+  clientNameProblems,
   displayNameProblems,
   judgeKeySource,
   mayActNameProblems,
+  redirectUriProblems,
   scopeProblems,
 } from './field-rules.ts';
 import { type LifetimeProblem, type LifetimeRules, resolveLifetimes } from './lifetimes.ts';
-import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
+import { fieldNames, type KnownFields, type RegistrationDraft, unknownFields } from './registration-draft.ts';
 
 /** The operator's settings that every registration must satisfy. */
 export interface RegistrationRules {
   readonly lifetimes: LifetimeRules;
   /** The control plane's own URL: a `jwks_uri` on its host is refused. */
   readonly issuer: string;
-  /** Whether requests and answers have `may_act_names`: `Service:UpstreamIdp:MayAct` is not `ignore`. */
-  readonly knowsMayActNames: boolean;
+  /** The optional fields that requests and answers have. */
+  readonly knows: KnownFields;
 }
 
 export type RegistrationVerdict =
@@ -46,14 +49,15 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
   const errors = [
     ...(agentId === undefined ? fieldErrors(fieldNames.agentId, AGENT_ID) : []),
     ...plainErrors(draft),
+    ...clientErrors(draft, rules.issuer),
     ...(lifetimes.kind === 'refused' ? lifetimes.problems.flatMap(lifetimeErrors) : []),
     ...(keys.kind === 'refused' ? keys.errors : []),
   ];
   if (agentId === undefined || lifetimes.kind === 'refused' || keys.kind === 'refused' || errors.length > 0) {
     return { kind: 'invalid', errors };
   }
-  const { displayName, allowedScopes, allowedAudiences, maxDelegationDepth, highRiskAudiences, mayActNames, enabled } =
-    draft;
+  const { displayName, allowedScopes, allowedAudiences, maxDelegationDepth, highRiskAudiences, enabled } = draft;
+  const { mayActNames, redirectUris, publicClient, clientIdDocument, clientNames } = draft;
   return {
     kind: 'valid',
     registration: {
@@ -67,6 +71,10 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
       highRiskAudiences,
       keys: keys.source,
       mayActNames,
+      redirectUris,
+      publicClient,
+      clientIdDocument,
+      clientNames,
       enabled,
     },
   };
@@ -91,6 +99,17 @@ function plainErrors(draft: RegistrationDraft): readonly FieldError[] {
   ];
 }
 
+/** The fields of a client of `/oauth2/authorize`. */
+function clientErrors(draft: RegistrationDraft, issuer: string): readonly FieldError[] {
+  const { redirectUris, clientIdDocument: document, clientNames } = draft;
+  const documentProblem = document === undefined ? undefined : clientDocumentProblem(document, issuer);
+  return [
+    ...fieldErrors(fieldNames.redirectUris, ...redirectUriProblems(redirectUris)),
+    ...(documentProblem === undefined ? [] : fieldErrors(fieldNames.clientIdDocument, documentProblem)),
+    ...fieldErrors(fieldNames.clientNames, ...clientNameProblems(clientNames)),
+  ];
+}
+
 function lifetimeErrors(problem: LifetimeProblem): readonly FieldError[] {
   const sentence =
     problem.fault === 'out_of_bounds'
@@ -99,27 +118,32 @@ function lifetimeErrors(problem: LifetimeProblem): readonly FieldError[] {
   return fieldErrors(fieldNames[problem.lifetime], sentence);
 }
 
+const ABSENT = {
+  mayActNames: undefined,
+  redirectUris: undefined,
+  publicClient: false,
+  clientIdDocument: undefined,
+  clientNames: undefined,
+} as const satisfies Partial<Registration>;
+
+/** The registration as this service shows it: without the values of fields that the settings do not make known. */
+export function shownRegistration<Kind extends Registration>(registration: Kind, knows: KnownFields): Kind {
+  const unknown = unknownFields(knows);
+  const hidden = Object.entries(ABSENT).filter(([field]) => unknown.includes(fieldNames[field as keyof typeof ABSENT]));
+  return { ...registration, ...Object.fromEntries(hidden) };
+}
+
 /** Whether two registrations are equal (supplement "Agents": `agent.updated` with `no_change`). */
 export function isSameRegistration(one: Registration, other: Registration): boolean {
   const fields = Object.keys(one) as readonly (keyof Registration)[];
   return fields.every((field) => isSame(one[field], other[field]));
 }
 
-/** Whether two registrations name the same keys. */
-export function hasSameKeys(one: Pick<Registration, 'keys'>, other: Pick<Registration, 'keys'>): boolean {
-  return isSame(one.keys, other.keys);
-}
-
-/** Whether two registrations have the same names at the identity provider, in the same order. */
-export function hasSameMayActNames(
-  one: Pick<Registration, 'mayActNames'>,
-  other: Pick<Registration, 'mayActNames'>,
-): boolean {
-  return isSame(one.mayActNames, other.mayActNames);
-}
-
-/** Compares lists in order, and objects in any order: a database may return their members in another order. */
-function isSame(one: unknown, other: unknown): boolean {
+/**
+ * Whether a field of two registrations has the same value: compares lists in order, and objects in any order, because a
+ * database may return their members in another order.
+ */
+export function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (!isStructure(one) || !isStructure(other) || Array.isArray(one) !== Array.isArray(other)) return false;
   const names = Object.keys(one);

@@ -5,7 +5,7 @@
 
 import type { AgentId, TaskId } from '../identifiers.ts';
 import type { Compared, Difference } from '../ledger/compared.ts';
-import { type Approval, type ApprovalState, parseApprovalDetail } from './approval.ts';
+import { type Approval, type ApprovalDetail, type ApprovalState, openStates, parseApprovalDetail } from './approval.ts';
 import { commitmentText } from './commitment.ts';
 
 /** What a record says of its approval. */
@@ -29,8 +29,8 @@ const STEPS = {
   'approval.granted': { state: 'granted', after: ['pending'] },
   'approval.refused': { state: 'refused', after: ['pending'] },
   'approval.used': { state: 'used', after: ['granted'] },
-  'approval.expired': { state: 'expired', after: ['pending', 'granted'] },
-  'approval.withdrawn': { state: 'withdrawn', after: ['pending', 'granted'] },
+  'approval.expired': { state: 'expired', after: openStates },
+  'approval.withdrawn': { state: 'withdrawn', after: openStates },
 } as const satisfies Readonly<
   Record<string, { readonly state: ApprovalState; readonly after: readonly (ApprovalState | undefined)[] }>
 >;
@@ -42,18 +42,26 @@ function isApprovalEvent(event: string): event is keyof typeof STEPS {
 }
 
 /** What all records of an approval share. */
-export interface ApprovalNames extends RecordNames {
-  readonly approvalId: string;
-  readonly digest: string;
-  readonly commitment: string;
-}
+export type ApprovalNames = RecordNames & ApprovalDetail;
 
 /** `undefined` for a record that is about no approval. */
 export function namesOfRecord({ event, detail, ...record }: ApprovalRecord): ApprovalNames | undefined {
-  const named = isApprovalEvent(event) && detail !== undefined ? parseApprovalDetail(detail) : undefined;
+  const named = isApprovalEvent(event) ? parseApprovalDetail(detail) : undefined;
   if (named === undefined) return undefined;
   const { taskId, agentId, sponsor, audience } = record;
   return { ...named, taskId, agentId, sponsor, audience };
+}
+
+/** The approval of a record, and the state that it begins. `undefined` for a record that begins none. */
+export function stepOfRecord({
+  event,
+  detail,
+}: Pick<ApprovalRecord, 'event' | 'detail'>):
+  | { readonly approvalId: string; readonly state: ApprovalState }
+  | undefined {
+  const state = stateOfEvent(event);
+  const approvalId = parseApprovalDetail(detail)?.approvalId;
+  return state === undefined || approvalId === undefined ? undefined : { approvalId, state };
 }
 
 /** The names that records of one approval share, as one text. */
@@ -73,7 +81,7 @@ export function stateOfEvent(event: string): ApprovalState | undefined {
   return isApprovalEvent(event) ? STEPS[event].state : undefined;
 }
 
-/** Whom and what the record of a request names. */
+/** Whom and what the records of an approval name: the task, its agent, its person (`sub`) and its audience. */
 export interface ApprovalOrigin {
   readonly taskId: TaskId;
   readonly agentId: AgentId;
@@ -82,7 +90,7 @@ export interface ApprovalOrigin {
 }
 
 /** What of a stored approval is compared, and the time of its first record. */
-export type ComparedApproval = Pick<
+type ComparedApproval = Pick<
   Approval,
   'approvalId' | 'taskId' | 'digest' | 'commitment' | 'salt' | 'title' | 'lines' | 'state' | 'requestedAt'
 >;

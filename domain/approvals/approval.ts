@@ -20,6 +20,9 @@ import type { Instant } from '../instant.ts';
 export const approvalStates = ['pending', 'granted', 'refused', 'used', 'expired', 'withdrawn'] as const;
 export type ApprovalState = (typeof approvalStates)[number];
 
+/** The SQL of both engines selects open approvals by this list. */
+export const openStates: readonly ApprovalState[] = ['pending', 'granted'];
+
 /** One line of the description. */
 export interface ApprovalLine {
   readonly label: string;
@@ -59,7 +62,16 @@ export interface Approval extends SaltedWords {
 }
 
 export function isOpen({ state }: Pick<Approval, 'state'>): boolean {
-  return state === 'pending' || state === 'granted';
+  return openStates.includes(state);
+}
+
+/**
+ * Whether the time of an open approval is up, although the sweeper has not recorded that yet.
+ *
+ * @param latest by the later of the shared clocks, which also refuses a late answer
+ */
+export function isOver(approval: Pick<Approval, 'state' | 'expiresAt'>, latest: Instant): boolean {
+  return isOpen(approval) && approval.expiresAt <= latest;
 }
 
 /** Seconds after which a tool server asks again. A request that comes earlier is answered as well. */
@@ -87,21 +99,26 @@ export function isApprovalUri(issuer: string, text: string): boolean {
   return text.startsWith(start) && ID_IN_ADDRESS.test(text.slice(start.length));
 }
 
+/** The id of the approval. @param uri an address that `isApprovalUri` accepts */
+export function approvalIdIn(uri: string): string {
+  return uri.slice(uri.lastIndexOf('/') + 1);
+}
+
 /** The `detail` of the records `approval.…`. It has no words. */
-export function approvalDetail({ approvalId, digest, commitment }: ApprovalNames): string {
+export function approvalDetail({ approvalId, digest, commitment }: ApprovalDetail): string {
   return `approval=${approvalId}&digest=${digest}&commitment=${commitment}`;
 }
 
 const DETAIL = /^approval=(approval_\w{26})&digest=([\w-]{43})&commitment=([0-9a-f]{64})$/;
 
-/** `undefined` for another text. */
-export function parseApprovalDetail(detail: string): ApprovalNames | undefined {
-  const [, approvalId, digest, commitment] = DETAIL.exec(detail) ?? [];
+/** `undefined` for another text, and for none. */
+export function parseApprovalDetail(detail: string | undefined): ApprovalDetail | undefined {
+  const [, approvalId, digest, commitment] = DETAIL.exec(detail ?? '') ?? [];
   if (approvalId === undefined || digest === undefined || commitment === undefined) return undefined;
   return { approvalId, digest, commitment };
 }
 
-interface ApprovalNames {
+export interface ApprovalDetail {
   readonly approvalId: string;
   readonly digest: string;
   readonly commitment: string;

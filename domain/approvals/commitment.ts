@@ -7,7 +7,7 @@ import type { TaskId } from '../identifiers.ts';
 import { canonicalText } from '../ledger/canonical-json.ts';
 import type { SaltedWords } from './approval.ts';
 
-export interface CommittedWords extends SaltedWords {
+interface CommittedWords extends SaltedWords {
   readonly taskId: TaskId;
   readonly digest: string;
 }

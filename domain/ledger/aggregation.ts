@@ -1,16 +1,18 @@
 /**
- * How anonymous denials are summed up (specification "Aggregation"). The first denial of an event and reason opens a
+ * How anonymous denials are summed up (specification "Aggregation"). The first denial of an event, reason and detail opens a
  * window and gets its own record. Later ones are counted, and one summary states the count. Any caller can cause any
  * number of anonymous denials, so the ledger must not grow with them.
  *
- * The counts are kept in memory: a crash loses those of the open windows. Events and reasons are fixed words, so
+ * The counts are kept in memory: a crash loses those of the open windows. Events, reasons and details are fixed words, so
  * callers cannot make the number of windows grow.
  */
 
 import type { DenialReason } from '../denial.ts';
 import { type Instant, secondsBetween } from '../instant.ts';
+import type { SignInDenial } from '../sign-in-denial.ts';
 import type { LogoutDenialReason } from '../signals/logout-token.ts';
 import type { SecurityEventDenialReason } from '../signals/security-event.ts';
+import type { WITHOUT_EFFECT } from '../signals/without-effect.ts';
 import type { MeDenialReason } from '../sponsors/me-person.ts';
 import type { LedgerEvent } from './record.ts';
 
@@ -22,13 +24,17 @@ export type CredentialDenialReason = 'missing_api_key' | 'invalid_api_key';
 
 /** The fields of an anonymous denial's record. None of them comes from the request. */
 export interface AnonymousDenial {
-  readonly event: DenialEvent;
+  /** A signal is one if it names nobody who is known. */
+  readonly event: DenialEvent | 'sponsor.signal';
   readonly reason:
     | DenialReason
     | CredentialDenialReason
     | LogoutDenialReason
     | SecurityEventDenialReason
-    | MeDenialReason;
+    | MeDenialReason
+    | SignInDenial
+    | typeof WITHOUT_EFFECT.ssf;
+  readonly detail?: string | undefined;
 }
 
 export interface Summary extends AnonymousDenial {
@@ -75,8 +81,8 @@ export function aggregation(windowSeconds: number): Aggregation {
   };
 
   return {
-    occurred({ event, reason }, now) {
-      const denial = { event, reason };
+    occurred(given, now) {
+      const denial = fieldsOf(given);
       const key = keyOf(denial);
       const window = windows.get(key);
       if (window !== undefined && isOpen(window, now)) {
@@ -92,8 +98,8 @@ export function aggregation(windowSeconds: number): Aggregation {
 
     takeAll: () => take(() => true),
 
-    giveBack({ event, reason }, count) {
-      const denial = { event, reason };
+    giveBack(given, count) {
+      const denial = fieldsOf(given);
       const window = windows.get(keyOf(denial));
       // If no window is open, do not open one: the next denial would then be counted instead of recorded.
       if (window === undefined) windows.set(keyOf(denial), { denial, openedAt: undefined, counted: count });
@@ -102,6 +108,10 @@ export function aggregation(windowSeconds: number): Aggregation {
   };
 }
 
-function keyOf({ event, reason }: AnonymousDenial): string {
-  return `${event} ${reason}`;
+function fieldsOf({ event, reason, detail }: AnonymousDenial): AnonymousDenial {
+  return { event, reason, ...(detail === undefined ? {} : { detail }) };
+}
+
+function keyOf({ event, reason, detail = '' }: AnonymousDenial): string {
+  return `${event} ${reason} ${detail}`;
 }

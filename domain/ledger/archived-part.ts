@@ -8,6 +8,7 @@
  */
 
 import type { Instant } from '../instant.ts';
+import { isObject } from '../tokens/strict-json.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { LedgerRecord } from './record.ts';
 import { type Month, nextMonth, parseMonth, startOfMonth } from './time-range.ts';
@@ -164,10 +165,6 @@ function parsed(detail: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function departedList(value: unknown): readonly DepartedMonth[] | undefined {

@@ -5,6 +5,7 @@
 
 import type { Instant } from '../instant.ts';
 import type { ArchivedPart } from './archived-part.ts';
+import type { LedgerRecord } from './record.ts';
 
 export type Compared<Row, Of = undefined> =
   | {
@@ -42,14 +43,7 @@ export interface Difference {
 }
 
 /** A record that a row is compared with. */
-export interface RecordOfRow {
-  readonly event: string;
-  readonly agentId?: string | undefined;
-  readonly sponsor?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly scope?: string | undefined;
-  readonly detail?: string | undefined;
-}
+export type RecordOfRow = Pick<LedgerRecord, 'event' | 'agentId' | 'sponsor' | 'audience' | 'scope' | 'detail'>;
 
 /** @param part what has left the ledger, as a proved record says: where the record of the row is of that part, it is rightly gone */
 export function settled(

@@ -119,7 +119,7 @@ export function merkleTree(hash: Hash, capacity: number): MerkleTree {
 }
 
 /** A leaf, its claimed position, and its audit path. */
-interface Inclusion {
+export interface Inclusion {
   readonly leaf: Uint8Array;
   readonly index: number;
   readonly size: number;

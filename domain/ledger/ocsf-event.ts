@@ -8,7 +8,7 @@
 
 import type { LedgerDecision, LedgerEvent, LedgerRecord } from './record.ts';
 
-export const OCSF_VERSION = '1.9.0';
+const OCSF_VERSION = '1.9.0';
 
 /** The name of the service in its events. */
 const PRODUCT = 'Mandate';
@@ -103,6 +103,12 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'approval.expired': call('Expiry of an approval', DELETE, SERVICE),
   'approval.withdrawn': call('Withdrawal of an approval', DELETE, SERVICE),
   'approval.used': call('Use of an approval', UPDATE, TOOL_SERVER),
+  // The person decides at the page of the service; the task and its logon come with `token.issued`.
+  'authorization.allowed': call('Authorization of an agent', CREATE, SPONSOR),
+  'authorization.refused': call('Authorization of an agent', CREATE, SPONSOR),
+  'authorization.denied': call('Authorization of an agent', UNKNOWN_ACTIVITY, SPONSOR),
+  // It follows `token.issued`, which is the logon.
+  'task.authorized': requested('Authorization of a task', other('Task Authorization')),
   // `detail` says which route; the records that it explains have their own events.
   'operator.acted': call('Act of an operator', other('Operator Act'), OPERATOR),
   'operator.signed_in': session('Sign-in of an operator', LOGON),

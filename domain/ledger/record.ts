@@ -36,6 +36,10 @@ export const ledgerEvents = [
   'approval.expired',
   'approval.withdrawn',
   'approval.used',
+  'authorization.allowed',
+  'authorization.refused',
+  'authorization.denied',
+  'task.authorized',
   'operator.acted',
   'operator.signed_in',
   'operator.signed_out',
@@ -65,7 +69,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `purpose.stated`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…` and `operator.…`, and on `admin.denied` about a person. */
+  /** Only on `purpose.stated`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…`, `authorization.…`, `task.authorized` and `operator.…`, on `admin.denied` about a person, on `token.denied` about a code, and on a signal that ended nothing. */
   readonly detail?: string | undefined;
 }
 

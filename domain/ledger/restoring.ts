@@ -4,7 +4,7 @@ import type { Instant } from '../instant.ts';
 import type { LedgerEntry } from './record.ts';
 
 /** More records than a sink or an export can be behind. */
-export const PASSED_NUMBERS = 1_000_000;
+const PASSED_NUMBERS = 1_000_000;
 
 /**
  * A number further above the ledger is a mistake, or a forged line in the sink's file: numbers are never used again, and the

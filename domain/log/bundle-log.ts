@@ -14,6 +14,8 @@ export interface BelievedKey {
   readonly name: string;
   /** RFC 7638. */
   readonly thumbprint: string;
+  /** The first checkpoint that it signed. */
+  readonly checkpoint?: number | undefined;
   /** The verifier key of a log or a witness. */
   readonly vkey: string | undefined;
   /** When the witness signed, in seconds since 1970. */

@@ -2,6 +2,7 @@
 
 import type { Hash } from '../ledger/merkle-tree.ts';
 import { isJsonObject, parseStrictJson } from '../tokens/strict-json.ts';
+import type { BelievedKey } from './bundle-log.ts';
 import type { VerifiedBundle } from './bundle-verdict.ts';
 import { COSIGNATURE, ED25519, parseVerifierKey } from './verifier-key.ts';
 
@@ -64,10 +65,11 @@ export function policyFault(
   { keys, log }: Pick<VerifiedBundle, 'keys' | 'log'>,
 ): string | undefined {
   const { checkpointKeys, logKeys, witnesses, quorum } = policy;
-  const stranger = keys.find(
+  const strangers = keys.filter(
     ({ use, thumbprint }) => use === 'checkpoint' && checkpointKeys?.includes(thumbprint) === false,
   );
-  if (stranger !== undefined) return 'A key that signed a checkpoint is not one of the checkpoint_keys of the policy.';
+  const [stranger, ...more] = strangers;
+  if (stranger !== undefined) return strangerSentence(stranger, more.length);
   if (logKeys === undefined) return undefined;
   if (log === undefined) return 'The policy demands a log, and the bundle has none.';
   if (!keys.some(({ use, vkey = '' }) => use === 'log' && logKeys.includes(vkey))) {
@@ -76,6 +78,11 @@ export function policyFault(
   const signed = keys.filter(({ use, vkey = '' }) => use === 'witness' && witnesses.includes(vkey));
   const count = new Set(signed.map(({ thumbprint }) => thumbprint)).size;
   return count >= quorum ? undefined : `The policy demands ${quorum} of its witnesses, and ${count} cosigned the note.`;
+}
+
+function strangerSentence({ thumbprint, checkpoint }: BelievedKey, more: number): string {
+  const others = more === 0 ? '' : ` So did ${more} more ${more === 1 ? 'key' : 'keys'} that the policy does not name.`;
+  return `The key ${thumbprint} signed checkpoint ${checkpoint}, and is not one of the checkpoint_keys of the policy.${others}`;
 }
 
 /** Two verifier keys with different names can be the same key. */

@@ -3,9 +3,10 @@
 import type { BundleSelection, Completeness, PublishedCompleteness, PublishedSelection } from './bundle.ts';
 import type { BundleFaultKind } from './bundle-fault.ts';
 import type { BelievedKey } from './bundle-log.ts';
+import type { BundleQuestion, BundleQuestions } from './bundle-questions.ts';
 import type { TreeHead } from './checkpoint-note.ts';
 
-export interface VerifiedBundle {
+export interface VerifiedBundle extends BundleQuestions {
   readonly selection: BundleSelection;
   readonly completeness: Completeness;
   readonly checkpoints: number;
@@ -28,6 +29,10 @@ export type BundleVerdict =
       readonly log: { readonly origin: string; readonly size: number } | undefined;
       /** The keys that verified the bundle. */
       readonly keys: readonly BelievedKey[];
+      /** The first 500 questions to people, with their words where the bundle has them. */
+      readonly questions: readonly BundleQuestion[];
+      /** How many more questions there are. */
+      readonly further: number;
       /** Says whose keys these are: those of a policy, or only those that the bundle itself brings. */
       readonly message: string;
     }

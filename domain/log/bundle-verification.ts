@@ -3,8 +3,8 @@
  * checkpoint is signed, and leads to the root of the log, whose note is signed by the log and its witnesses. A fault names
  * the line. Whether the keys are to be believed is decided by a policy, or by hand.
  *
- * bundle-log.ts verifies the note, bundle-order.ts the order of the records. bundle-fault.ts lists the faults,
- * and bundle-verdict.ts has the outcome.
+ * bundle-log.ts verifies the note, bundle-order.ts the order of the records, and bundle-questions.ts collects the questions to
+ * people. bundle-fault.ts lists the faults, and bundle-verdict.ts has the outcome.
  */
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
@@ -35,13 +35,14 @@ import {
 import { type BundleFault, Refused } from './bundle-fault.ts';
 import { type BelievedKey, verifyBundleLog } from './bundle-log.ts';
 import { recordOrder, verifyApprovalOrder } from './bundle-order.ts';
+import { bundleQuestions } from './bundle-questions.ts';
 import type { VerifiedBundle } from './bundle-verdict.ts';
 import type { TreeHead } from './checkpoint-note.ts';
 import { logEntry } from './log-entry.ts';
 import type { VerifyEd25519 } from './note.ts';
 import { provesInclusion } from './tree-proofs.ts';
 
-export interface BundleMeans {
+interface BundleMeans {
   readonly hash: Hash;
   /** SHA-256 of texts that follow each other. */
   readonly digest: () => { update(text: string): unknown; hex(): string };
@@ -50,9 +51,9 @@ export interface BundleMeans {
   readonly importKey: (key: EcKey) => Es256Verifier | undefined;
 }
 
-export type Es256Verifier = (message: Uint8Array, signature: Uint8Array) => boolean;
+type Es256Verifier = (message: Uint8Array, signature: Uint8Array) => boolean;
 
-export interface BundleVerifier {
+interface BundleVerifier {
   /** Takes the next line, without its newline. After a fault, no further line may follow. */
   take(line: string): BundleFault | undefined;
   /** @param rest the text after the last newline, of which an intact bundle has none */
@@ -85,6 +86,7 @@ interface Progress {
   head: TreeHead | undefined;
   /** The records of approvals, in the order of the bundle, which is that of their times. */
   readonly ofApprovals: RecordEntry[];
+  readonly questions: ReturnType<typeof bundleQuestions>;
   /** A checkpoint whose first record must follow. */
   awaited: number | undefined;
   completeness: Completeness | undefined;
@@ -151,6 +153,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
     records: recordOrder({}),
     head: undefined,
     ofApprovals: [],
+    questions: bundleQuestions(),
     awaited: undefined,
     completeness: undefined,
   };
@@ -171,7 +174,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
       }
     },
     end(rest) {
-      const { next, selection, completeness, checkpoints, head, keys } = progress;
+      const { next, selection, completeness, checkpoints, head, keys, questions } = progress;
       if (next !== 'nothing' || completeness === undefined || rest !== '') {
         return { kind: 'malformed', line: number + 1, message: 'The bundle is cut off.' };
       }
@@ -181,6 +184,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
         checkpoints: checkpoints.size,
         log: head && { origin: head.origin, size: head.size },
         keys,
+        ...questions.all(),
       };
     },
   };
@@ -227,7 +231,14 @@ function introduceKey({ means, keys, checkpointKeys }: Progress, { kid, checkpoi
   }
   checkpointKeys.set(kid, verify);
   const thumbprint = thumbprintOf(means.hash, key);
-  keys.push({ use: 'checkpoint', name: kid, thumbprint, vkey: undefined, seconds: undefined });
+  keys.push({
+    use: 'checkpoint',
+    name: kid,
+    thumbprint,
+    checkpoint: checkpointId,
+    vkey: undefined,
+    seconds: undefined,
+  });
 }
 
 function verifyRecord(progress: Progress, entry: RecordEntry): void {
@@ -252,11 +263,14 @@ function verifyRecord(progress: Progress, entry: RecordEntry): void {
   }
   const order = records.fault(entry);
   if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
-  if (record.event.startsWith('approval.')) progress.ofApprovals.push({ ...entry, path: [], words: undefined });
+  if (record.event.startsWith('approval.')) {
+    progress.ofApprovals.push({ ...entry, path: [], words: undefined });
+    progress.questions.take(entry);
+  }
 }
 
 function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: SaltedWords): boolean {
-  const named = event === 'approval.requested' && detail !== undefined ? parseApprovalDetail(detail) : undefined;
+  const named = event === 'approval.requested' ? parseApprovalDetail(detail) : undefined;
   if (named === undefined || taskId === undefined) return false;
   const text = commitmentText({ ...words, taskId: taskId as TaskId, digest: named.digest });
   return toHex(hash(Buffer.from(text, 'latin1'))) === named.commitment;

@@ -11,7 +11,7 @@ const MAX_SECONDS = 8_640_000_000_000;
  */
 export const MAX_CLOCK_DIFFERENCE_SECONDS = 300;
 
-export interface Cosignature {
+interface Cosignature {
   /** When the witness signed, in seconds since 1970. */
   readonly seconds: number;
   /** 64 bytes. */

@@ -77,7 +77,7 @@ export function formatNote({ text, signatures }: Note): string {
 }
 
 /** The signed bytes of a note's signature, and the 64 bytes of the signature. */
-export interface SignedInput {
+interface SignedInput {
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
   /** When a cosignature was made, in seconds since 1970; `undefined` for another signature. */
@@ -85,7 +85,7 @@ export interface SignedInput {
 }
 
 /** `undefined` if the signature does not have the form of the key's type. */
-export function signedInput(text: string, key: VerifierKey, signature: Uint8Array): SignedInput | undefined {
+function signedInput(text: string, key: VerifierKey, signature: Uint8Array): SignedInput | undefined {
   if (key.type !== COSIGNATURE) return { message: Buffer.from(text), signature };
   const cosignature = decodeCosignature(signature);
   return cosignature && { message: Buffer.from(cosignedText(cosignature.seconds, text)), ...cosignature };
@@ -97,7 +97,7 @@ export interface VerifiedSignature extends NoteSignature {
   readonly seconds?: number;
 }
 
-export type OpenedNote =
+type OpenedNote =
   /** The signatures of known keys, one for each key, in the order of the note. */
   | { readonly kind: 'verified'; readonly signatures: readonly VerifiedSignature[] }
   /** No signature is of a known key. */

@@ -74,7 +74,6 @@ export function subtreeRoot(hash: Hash, tile: Uint8Array, start: number, count: 
 
 /** The length of an entry is a uint16. */
 const LENGTH_BYTES = 2;
-export const MAX_ENTRY_BYTES = 0xffff;
 
 /** @throws RangeError for an entry of more than 65,535 bytes */
 export function encodeEntries(entries: readonly Uint8Array[]): Uint8Array {
@@ -85,18 +84,4 @@ export function encodeEntries(entries: readonly Uint8Array[]): Uint8Array {
       return [length, entry];
     }),
   );
-}
-
-/** `undefined` if the bytes do not end with the end of an entry. */
-export function decodeEntries(bytes: Uint8Array): readonly Uint8Array[] | undefined {
-  const entries: Uint8Array[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const start = at + LENGTH_BYTES;
-    if (start > bytes.length) return undefined;
-    at = start + (bytes[at] ?? 0) * 0x100 + (bytes[at + 1] ?? 0);
-    if (at > bytes.length) return undefined;
-    entries.push(bytes.subarray(start, at));
-  }
-  return entries;
 }

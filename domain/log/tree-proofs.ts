@@ -3,7 +3,7 @@
  * verification (RFC 9162 §2.1.3.2 and §2.1.4.2).
  */
 
-import { foldPath, type Hash, half, nodeHash } from '../ledger/merkle-tree.ts';
+import { foldPath, type Hash, half, type Inclusion, nodeHash } from '../ledger/merkle-tree.ts';
 import { subtreeRoot, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
 
 /** The node over the `2 ** level` leaves from `index * 2 ** level` on. */
@@ -19,7 +19,7 @@ type Range = readonly TreeNode[];
 export type ProofPlan = readonly Range[];
 
 /** The tile with this level and index, at least as wide as the tree of the proof needs it. */
-export type TileReader = (level: number, index: number) => Uint8Array;
+type TileReader = (level: number, index: number) => Uint8Array;
 
 /** Plans the root of a tree. @param size at least 1 */
 export function planRoot(size: number): ProofPlan {
@@ -73,16 +73,11 @@ export function readProof(hash: Hash, plan: ProofPlan, tile: TileReader): readon
   );
 }
 
-interface InclusionClaim {
-  readonly leaf: Uint8Array;
-  readonly index: number;
-  readonly size: number;
-  readonly root: Uint8Array;
-  readonly path: readonly Uint8Array[];
-}
-
 /** Whether the path proves that the tree contains the leaf at this index. */
-export function provesInclusion(hash: Hash, { root, ...inclusion }: InclusionClaim): boolean {
+export function provesInclusion(
+  hash: Hash,
+  { root, ...inclusion }: Inclusion & { readonly root: Uint8Array },
+): boolean {
   const folded = foldPath(hash, inclusion);
   return folded !== undefined && isEqual(folded, root);
 }

@@ -9,8 +9,12 @@ import { isJsonObject, type Json, type JsonObject, member, textMember } from '..
 
 type SubjectFault = 'ambiguous_subject' | 'no_usable_subject' | 'unsupported_subject_format' | 'keys_unavailable';
 
+/** The formats of the identifiers that can name a person (RFC 9493). */
+type IdentifierFormat = 'iss_sub' | 'opaque';
+
 type SubjectsVerdict =
-  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
+  /** `formats` are those of the identifiers that name the person, each once, in the order of the places. */
+  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey; readonly formats: readonly IdentifierFormat[] }
   | { readonly kind: 'refused'; readonly check: SubjectFault };
 
 /** The `iss` of the identity provider's tokens. Its access tokens may have another `iss` than its ID tokens (AD FS). */
@@ -21,7 +25,7 @@ export interface UpstreamIssuers {
 }
 
 type Reading =
-  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
+  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey; readonly format: IdentifierFormat }
   | { readonly kind: 'unusable' }
   /** One subject has several identifiers that could name a person. */
   | { readonly kind: 'ambiguous' }
@@ -42,7 +46,8 @@ export function readSubjects(
   const refused = (check: SubjectFault) => ({ kind: 'refused', check }) as const;
   const readings = places.flatMap((place) => (place === undefined ? [] : [readSubject(place, upstream)]));
   const has = (kind: Reading['kind']) => readings.some((reading) => reading.kind === kind);
-  const people = new Set(readings.flatMap((reading) => (reading.kind === 'person' ? [reading.sponsorKey] : [])));
+  const named = readings.flatMap((reading) => (reading.kind === 'person' ? [reading] : []));
+  const people = new Set(named.map(({ sponsorKey }) => sponsorKey));
 
   const [sponsorKey] = people;
   const isAnother = typeof sub === 'string' && sponsorKey !== undefined && sub !== sponsorKey;
@@ -51,7 +56,7 @@ export function readSubjects(
   if (readings.length === 0 || has('unusable') || isUnreadable) return refused('no_usable_subject');
   if (has('unsupported')) return refused('unsupported_subject_format');
   if (sponsorKey === undefined || has('unknown_issuer')) return refused('keys_unavailable');
-  return { kind: 'person', sponsorKey };
+  return { kind: 'person', sponsorKey, formats: [...new Set(named.map(({ format }) => format))] };
 }
 
 function readSubject(subject: Json, upstream: UpstreamIssuers): Reading {
@@ -97,13 +102,14 @@ function readAliases(identifiers: Json | undefined, upstream: UpstreamIssuers): 
 }
 
 function readIdentifier(subject: JsonObject, upstream: UpstreamIssuers): Reading {
-  switch (member(subject, 'format')) {
+  const format = member(subject, 'format');
+  switch (format) {
     case 'iss_sub':
-      if (isUpstream(subject, upstream)) return personOf(textMember(subject, 'sub'));
+      if (isUpstream(subject, upstream)) return personOf(textMember(subject, 'sub'), format);
       // The same `sub` at another issuer is another person.
       return { kind: upstream.isComplete ? 'unusable' : 'unknown_issuer' };
     case 'opaque':
-      return personOf(textMember(subject, 'id'));
+      return personOf(textMember(subject, 'id'), format);
     default:
       return { kind: 'unsupported' };
   }
@@ -114,7 +120,7 @@ function isUpstream(subject: JsonObject, { known }: UpstreamIssuers): boolean {
   return issuer !== undefined && known.includes(issuer);
 }
 
-function personOf(text: string | undefined): Reading {
+function personOf(text: string | undefined, format: IdentifierFormat): Reading {
   const sponsorKey = text === undefined ? undefined : parseSponsorKey(text);
-  return sponsorKey === undefined ? { kind: 'unusable' } : { kind: 'person', sponsorKey };
+  return sponsorKey === undefined ? { kind: 'unusable' } : { kind: 'person', sponsorKey, format };
 }

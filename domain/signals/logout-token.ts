@@ -6,7 +6,13 @@
 import type { Instant } from '../instant.ts';
 import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
-import { CONTROL, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
+import {
+  CONTROL,
+  type ExpectedSignal,
+  judgeSignalClaims,
+  MAX_SIGNAL_IDENTIFIER,
+  type SignalUse,
+} from './signal-claims.ts';
 
 /** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
 export const logoutDenialReasons = [
@@ -47,17 +53,8 @@ export type LogoutVerdict =
   | ({ readonly kind: 'accepted'; readonly loggedOut: LoggedOut; readonly issuedAt: Instant } & SignalUse)
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
-export function judgeLogoutToken(
-  jws: CompactJws,
-  expected: {
-    readonly issuer: string;
-    /** The human-facing client at the provider. */
-    readonly audience: string;
-    readonly now: Instant;
-    /** The later of two clocks, as in `ExpectedSignal`. */
-    readonly latest: Instant;
-  },
-): LogoutVerdict {
+/** @param expected its audience is the human-facing client at the provider */
+export function judgeLogoutToken(jws: CompactJws, expected: Omit<ExpectedSignal, 'maxAgeSeconds'>): LogoutVerdict {
   const refused = (reason: LogoutDenialReason) => ({ kind: 'refused', reason }) as const;
 
   const claims = jws.claims.json;

@@ -14,7 +14,7 @@ import type { BlockKind } from '../sponsors/block.ts';
 import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
 import { readSubjects, type UpstreamIssuers } from './event-subject.ts';
-import { judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
+import { type ExpectedSignal, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
 /** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
 export const securityEventDenialReasons = [
@@ -54,10 +54,16 @@ type SecuritySignalReason =
 /** The reasons that the token alone decides. Whether an account-enabled event is outdated depends on the stored block. */
 type EventReason = Exclude<SecuritySignalReason, 'ssf_account_enabled_outdated'>;
 
-/** The handled events (CAEP 1.0 §3.1, RISC 1.0 §2), mildest first: the strictest event of a token decides. */
+/**
+ * The handled events (CAEP 1.0 §3.1, RISC 1.0 §2, OAuth Event Types 1.0 §3), mildest first: the strictest event of a token
+ * decides.
+ */
 const ACTED_ON: readonly (readonly [uri: string, reason: EventReason])[] = [
   ['https://schemas.openid.net/secevent/risc/event-type/account-enabled', 'ssf_account_enabled'],
   ['https://schemas.openid.net/secevent/caep/event-type/session-revoked', 'ssf_sessions_revoked'],
+  // Older than CAEP's, which replaces it. Transmitters still send it.
+  ['https://schemas.openid.net/secevent/risc/event-type/sessions-revoked', 'ssf_sessions_revoked'],
+  ['https://schemas.openid.net/secevent/oauth/event-type/tokens-revoked', 'ssf_sessions_revoked'],
   ['https://schemas.openid.net/secevent/risc/event-type/account-disabled', 'ssf_account_disabled'],
   ['https://schemas.openid.net/secevent/risc/event-type/account-purged', 'ssf_account_purged'],
 ];
@@ -84,22 +90,28 @@ export interface SecurityAction {
   readonly end: EndingReason | undefined;
 }
 
+/** What the record of such an event says if it ended nothing: words of closed sets, and never the subject itself. */
+export interface EndingEvent {
+  /** The URI. */
+  readonly type: string;
+  /** The formats of the identifiers that name the person, separated by spaces. */
+  readonly format: string;
+}
+
 export type SecurityEventVerdict =
-  /** `action` is `undefined` if the token has no handled event. */
-  | ({ readonly kind: 'accepted'; readonly action: SecurityAction | undefined } & SignalUse)
+  | ({
+      readonly kind: 'accepted';
+      /** `undefined` if the token has no handled event. */
+      readonly action: SecurityAction | undefined;
+      /** The events that would end tasks. */
+      readonly endings: readonly EndingEvent[];
+    } & SignalUse)
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
 
+/** @param expected its issuer is the transmitter */
 export function judgeSecurityEvent(
   jws: CompactJws,
-  expected: {
-    /** The transmitter. */
-    readonly issuer: string;
-    readonly audience: string;
-    readonly upstream: UpstreamIssuers;
-    readonly now: Instant;
-    /** The later of two clocks, as in `ExpectedSignal`. */
-    readonly latest: Instant;
-  },
+  expected: Omit<ExpectedSignal, 'maxAgeSeconds'> & { readonly upstream: UpstreamIssuers },
 ): SecurityEventVerdict {
   const refused = (reason: SecurityEventDenialReason) => ({ kind: 'refused', reason }) as const;
 
@@ -111,16 +123,19 @@ export function judgeSecurityEvent(
   const events = hasType(jws, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
   if (events === undefined) return refused('ssf_not_a_security_event');
   // A token without handled events needs no readable subject: that of a verification event names the stream.
-  if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
+  if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined, endings: [] };
 
   const places = [member(claims, 'sub_id'), ...events.flatMap(({ payload }) => placesIn(payload))];
   const subject = readSubjects(places, member(claims, 'sub'), expected.upstream);
   if (subject.kind === 'refused') return refused(`ssf_${subject.check}`);
   const reasons = events.map(({ reason }) => reason);
-  return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, issuedAt, reasons) };
+  const format = subject.formats.join(' ');
+  const endings = events.flatMap(({ type, reason }) => (endsTasks(reason) ? [{ type, format }] : []));
+  return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, issuedAt, reasons), endings };
 }
 
 interface ReadEvent {
+  readonly type: string;
   readonly reason: EventReason;
   readonly payload: JsonObject;
 }
@@ -130,11 +145,11 @@ function readEvents(claims: JsonObject): readonly ReadEvent[] | undefined {
   const events = member(claims, 'events');
   if (!isJsonObject(events) || Object.keys(events).length === 0) return undefined;
   const read: ReadEvent[] = [];
-  for (const [uri, reason] of ACTED_ON) {
-    const payload = member(events, uri);
+  for (const [type, reason] of ACTED_ON) {
+    const payload = member(events, type);
     if (payload === undefined) continue;
     if (!isJsonObject(payload)) return undefined;
-    read.push({ reason, payload });
+    read.push({ type, reason, payload });
   }
   return read;
 }
@@ -155,9 +170,17 @@ function actionFor(sponsorKey: SponsorKey, statedAt: Instant, reasons: readonly 
   return { sponsorKey, statedAt, reasons, lift, block, end };
 }
 
-/** The reasons of the `sponsor.signal` records, in order. @param outdated the account-enabled lifted no block */
-export function reasonsOnRecord({ reasons }: SecurityAction, outdated: boolean): readonly SecuritySignalReason[] {
-  return reasons.map((reason) =>
-    outdated && reason === 'ssf_account_enabled' ? 'ssf_account_enabled_outdated' : reason,
-  );
+/**
+ * The reasons of the `sponsor.signal` records that name the person, in order.
+ *
+ * @param found.outdated the account-enabled lifted no block
+ * @param found.isKnown `false`: the events that end tasks ended nothing (`WITHOUT_EFFECT`), and their records name nobody
+ */
+export function reasonsOnRecord(
+  { reasons }: SecurityAction,
+  { outdated, isKnown }: { readonly outdated: boolean; readonly isKnown: boolean },
+): readonly SecuritySignalReason[] {
+  return reasons
+    .filter((reason) => isKnown || !endsTasks(reason))
+    .map((reason) => (outdated && reason === 'ssf_account_enabled' ? 'ssf_account_enabled_outdated' : reason));
 }

@@ -11,7 +11,7 @@ export const MAX_SIGNAL_IDENTIFIER = 256;
 /** Databases and screens do not reproduce control characters faithfully, so no identifier may hold one. */
 export const CONTROL = /\p{Cc}/u;
 
-interface ExpectedSignal {
+export interface ExpectedSignal {
   /** The issuer to which the verifying keys belong. */
   readonly issuer: string;
   readonly audience: string;

@@ -19,7 +19,7 @@ export interface MayAct extends MayActName {
   readonly issuer: Json | undefined;
 }
 
-export type MayActReading =
+type MayActReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'read'; readonly mayAct: MayAct };
@@ -40,7 +40,7 @@ function isNameOrAbsent(value: Json | undefined): value is string | undefined {
 }
 
 /** @param issuers those whose actors can be agents of this service */
-export function namesThisAgent(
+function namesThisAgent(
   { sub, clientId, issuer }: MayAct,
   { agentId, mayActNames = [] }: Pick<Registration, 'agentId' | 'mayActNames'>,
   issuers: readonly (string | undefined)[],

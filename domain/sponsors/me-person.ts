@@ -1,17 +1,8 @@
 /** A person at `/me`: what they may see and stop is their own. */
 
-import type { SponsorKey } from '../identifiers.ts';
-import type { Instant } from '../instant.ts';
+import type { Person } from './subject-token.ts';
 
-export interface MePerson {
-  /** `sub`: names the person in tokens and records. */
-  readonly subject: string;
-  /** Selects the person's tasks and blocks. */
-  readonly sponsorKey: SponsorKey;
-  /** The identity provider's session (`sid`), if the token or the sign-in named one. */
-  readonly sessionId: string | undefined;
-  /** `auth_time`: when the person last proved to the identity provider who they are. */
-  readonly authenticatedAt: Instant | undefined;
+export interface MePerson extends Pick<Person, 'subject' | 'sponsorKey' | 'sessionId' | 'authenticatedAt'> {
   /** An access token for `Service:Me:Audience`, or a session of the page. */
   readonly by: 'token' | 'session';
 }

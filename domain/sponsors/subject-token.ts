@@ -45,7 +45,9 @@ export function isIdToken(claims: JsonObject): boolean {
 export interface Person {
   /** `sub`: names the person in tokens and records. */
   readonly subject: string;
+  /** Selects the person's tasks and blocks. */
   readonly sponsorKey: SponsorKey;
+  /** The identity provider's session (`sid`), if the token or the sign-in named one. */
   readonly sessionId: string | undefined;
   /** `iat`, a whole second, 1970 at the earliest. */
   readonly issuedAt: Instant | undefined;

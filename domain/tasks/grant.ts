@@ -1,9 +1,19 @@
-/** Task grants: the refresh tokens of a task (specification "Refresh"; supplement "Names and identifiers"). */
+/**
+ * Task grants: the refresh tokens of a task (specification "Refresh"; supplement "Names and identifiers").
+ *
+ * A client that cannot prove its name has a rotating grant (RFC 9700 §4.14.2): each refresh answers with a new one. It is
+ * `task_grant_<family>.<rotation>`. The family never changes and names the stored grant. Two rotations are accepted:
+ *
+ * - the current one. It becomes the previous one, and a new one becomes current.
+ * - the previous one, while the current one is unused: the answer may have been lost. A new one becomes current.
+ *
+ * Any older one was stolen, or replaced a stolen one: the task ends.
+ */
 
 import type { DenialReason } from '../denial.ts';
 import type { Instant } from '../instant.ts';
 import { isEnding, stateAt } from './lifetime.ts';
-import type { Grant } from './task.ts';
+import type { Grant, GrantHash, GrantRotation } from './task.ts';
 
 const PREFIX = 'task_grant_';
 /** 256 bits: unguessable. */
@@ -11,6 +21,48 @@ export const GRANT_SECRET_BYTES = 32;
 
 export function makeGrant(secret: string): string {
   return `${PREFIX}${secret}`;
+}
+
+const BETWEEN = '.';
+/** GRANT_SECRET_BYTES in base64url. */
+const ROTATION = /^[A-Za-z0-9_-]{43}$/;
+
+/** @param family and @param rotation of GRANT_SECRET_BYTES each, in base64url, which has no dot */
+export function makeRotatingGrant(family: string, rotation: string): string {
+  return `${PREFIX}${family}${BETWEEN}${rotation}`;
+}
+
+/** A presented grant. */
+export interface PresentedGrant {
+  /** The text whose SHA-256 names the stored grant. */
+  readonly named: string;
+  /** The whole grant; `undefined` if its form is not that of a rotating one. */
+  readonly rotating: string | undefined;
+}
+
+/** A text that only begins like a rotating grant names no stored one: nobody was given it, so it shows no theft. */
+export function readGrant(token: string): PresentedGrant {
+  const end = token.indexOf(BETWEEN);
+  return end >= 0 && ROTATION.test(token.slice(end + 1))
+    ? { named: token.slice(0, end), rotating: token }
+    : { named: token, rotating: undefined };
+}
+
+/** The grant of the same family that a refresh answers with. @param rotation of GRANT_SECRET_BYTES, in base64url */
+export function rotatedGrant({ named }: PresentedGrant, rotation: string): string {
+  return `${named}${BETWEEN}${rotation}`;
+}
+
+/** The rotation after a refresh; `superseded` if an older grant was presented. */
+export type RotationVerdict =
+  | { readonly kind: 'rotated'; readonly rotation: GrantRotation }
+  | { readonly kind: 'superseded' };
+
+/** @param presented SHA-256 of the whole grant that the client presented, and @param next of the one that it gets */
+export function rotate(rotation: GrantRotation, presented: GrantHash, next: GrantHash): RotationVerdict {
+  const isAccepted = presented === rotation.current || presented === rotation.previous;
+  if (!isAccepted) return { kind: 'superseded' };
+  return { kind: 'rotated', rotation: { current: next, previous: presented } };
 }
 
 /** Whether a presented token has the prefix of a grant. Otherwise it is treated as a task token. */

@@ -1,7 +1,9 @@
 /** How long tasks and their tokens live, and why a task ended. */
 
 import { earlierOf } from '../clocks.ts';
+import { durationInWords } from '../duration.ts';
 import { type Instant, plusSeconds, secondsBetween } from '../instant.ts';
+import { CLOCK_SKEW_SECONDS, MAX_CLOCK_SKEW_SECONDS } from '../tokens/compact-jws.ts';
 import type { RevocationReason, Task, TaskState } from './task.ts';
 
 /** No token is issued if its task ends in fewer seconds (specification "Refresh", check 4). */
@@ -50,8 +52,25 @@ interface EndingTasks {
   readonly longestTokenTtl: number | undefined;
 }
 
-/** No token of these tasks that was issued until now works later. `undefined` without tasks. */
+/**
+ * Until when a tool server that does not ask the service accepts a token that ends then: it allows for clocks that differ. A
+ * tool server may be set to allow up to MAX_CLOCK_SKEW_SECONDS.
+ */
+export function acceptedUntil(end: Instant): Instant {
+  return plusSeconds(end, CLOCK_SKEW_SECONDS);
+}
+
+/** Follows a time that `acceptedUntil` makes, for operators. */
+export const CLOCKS_DIFFER = `This includes ${durationInWords(CLOCK_SKEW_SECONDS)} for clocks that differ. A tool server may be set to allow ${durationInWords(MAX_CLOCK_SKEW_SECONDS)} instead.`;
+
+/** How long from its issue a tool server accepts a token at most (`acceptedUntil`). In seconds, like the token's life. */
+export function acceptedFor(tokenTtl: number): number {
+  return tokenTtl + CLOCK_SKEW_SECONDS;
+}
+
+/** No token of these tasks that was issued until now is accepted later (`acceptedUntil`). `undefined` without tasks. */
 export function worksUntil({ lastExpiry, longestTokenTtl }: EndingTasks, now: Instant): Instant | undefined {
-  if (lastExpiry === undefined || longestTokenTtl === undefined) return lastExpiry;
-  return tokenEnd(now, longestTokenTtl, { expiresAt: lastExpiry });
+  if (lastExpiry === undefined) return undefined;
+  const end = longestTokenTtl === undefined ? lastExpiry : tokenEnd(now, longestTokenTtl, { expiresAt: lastExpiry });
+  return acceptedUntil(end);
 }

@@ -50,7 +50,7 @@ export interface StatusReference {
   readonly index: number;
 }
 
-export interface IndexedStatus {
+interface IndexedStatus {
   readonly index: number;
   readonly status: TaskStatus;
 }

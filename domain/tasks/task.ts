@@ -9,6 +9,7 @@ import type { AgentId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
 import type { StatusReference } from './status-list.ts';
+import type { TaskAuthorization } from './task-authorization.ts';
 
 export interface Task {
   readonly taskId: TaskId;
@@ -28,12 +29,14 @@ export interface Task {
   readonly delegationDepth: number;
   readonly createdAt: Instant;
   readonly expiresAt: Instant;
+  /** How the person started it at `/oauth2/authorize`. Absent for a task of an exchange. Read by the queries that say so. */
+  readonly authorization?: TaskAuthorization;
   /** Where status lists show the task's status. Set when the task opens, if there are status lists. */
   readonly status: StatusReference | undefined;
 }
 
 /** The scopes from which the exchange chose the granted one, with those of the agent's registration. */
-export interface ScopeOrigin {
+interface ScopeOrigin {
   /** The scopes of the person's token. */
   readonly held: Scope;
   /** The scopes that the agent requested. */
@@ -54,6 +57,8 @@ const revocationReasons = [
   'ssf_sessions_revoked',
   'ssf_account_disabled',
   'ssf_account_purged',
+  'code_replayed',
+  'grant_superseded',
 ] as const;
 export type RevocationReason = (typeof revocationReasons)[number];
 
@@ -73,6 +78,14 @@ export type TaskState =
 /** SHA-256 of a task grant, in lowercase hex. The grant itself is never stored. */
 export type GrantHash = string;
 
+/** The refresh tokens of a rotating grant that are accepted (grant.ts). */
+export interface GrantRotation {
+  /** SHA-256 of the newest grant. */
+  readonly current: GrantHash;
+  /** SHA-256 of the grant that was presented for it; `undefined` before the first refresh. */
+  readonly previous: GrantHash | undefined;
+}
+
 /** A task grant (the refresh token). Only its SHA-256 is stored. */
 export interface Grant {
   readonly task: Task;
@@ -82,4 +95,6 @@ export interface Grant {
   readonly scope: Scope;
   /** Successful refreshes so far. */
   readonly renewals: number;
+  /** Absent if the grant does not rotate. */
+  readonly rotation?: GrantRotation;
 }

@@ -9,6 +9,7 @@
 import { decodeCanonical, MAX_KEY_ID } from './canonical-base64url.ts';
 import { type Claims, readClaims } from './claims.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson, withoutNulls } from './strict-json.ts';
+import { readUtf8 } from './strict-utf8.ts';
 
 /** The parts of any JWS, whatever its payload. */
 export interface JwsEnvelope {
@@ -26,7 +27,6 @@ export interface CompactJws extends JwsEnvelope {
 
 /** Header, payload, signature; each non-empty. */
 const SEGMENTS = 3;
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The token's parts; `undefined` if it is malformed in any way. */
 export function readCompactJws(text: string): CompactJws | undefined {
@@ -91,15 +91,16 @@ export function hasType(jws: CompactJws, accepted: readonly string[]): boolean {
 }
 
 function readObject(bytes: Uint8Array): JsonObject | undefined {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
-  const value = parseStrictJson(text);
+  const text = readUtf8(bytes);
+  const value = text === undefined ? undefined : parseStrictJson(text);
   return isJsonObject(value) ? value : undefined;
 }
 
 /** Seconds: the accepted difference between two correct clocks (supplement "Client assertions", "Subject tokens"). */
 export const CLOCK_SKEW_SECONDS = 60;
+
+/**
+ * The most that a tool server can be set to allow. Each second of it extends the life of an expired token, so a clock that is
+ * further off must be corrected.
+ */
+export const MAX_CLOCK_SKEW_SECONDS = 300;

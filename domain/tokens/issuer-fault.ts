@@ -4,7 +4,7 @@
  * - `template`: it has a placeholder, as for several tenants. Each token has the issuer of one tenant.
  * - `no_uri`: it has a character that no URI has.
  */
-export type IssuerFault = 'template' | 'no_uri';
+type IssuerFault = 'template' | 'no_uri';
 
 /** Why no token can have it as its `iss`; `undefined` if one can. */
 export function issuerFault(issuer: string): IssuerFault | undefined {

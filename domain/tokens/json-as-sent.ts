@@ -19,7 +19,7 @@ export class SentNumber {
 }
 
 export type SentJson = null | boolean | string | SentNumber | readonly SentJson[] | SentObject;
-export interface SentObject {
+interface SentObject {
   readonly [member: string]: SentJson;
 }
 

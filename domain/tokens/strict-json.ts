@@ -22,6 +22,11 @@ export function parseStrictJson(text: string): Json | undefined {
 }
 
 export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return isObject(value);
+}
+
+/** An object that is no array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

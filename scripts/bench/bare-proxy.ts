@@ -18,8 +18,6 @@ const server = createServer((request, response) => {
   sent.on('response', (answer) => {
     const { statusCode = 0, rawHeaders } = answer;
     response.writeHead(statusCode, rawHeaders);
-    // The head of an answer without a length goes out at once, as that of a stream of events.
-    if (answer.headers['content-length'] === undefined) response.flushHeaders();
     answer.pipe(response);
   });
   sent.on('error', () => response.destroy());

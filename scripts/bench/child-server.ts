@@ -1,11 +1,11 @@
-/** Starts a server of the benchmark as a child process, which sends its port when it listens (bare-server.ts). */
+/** Starts a server of the benchmark as a child process, which sends its port when it listens (guarded-upstream.ts, bare-proxy.ts). */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Target } from './load.ts';
 
-export interface ChildServer {
+interface ChildServer {
   readonly target: Target;
   readonly origin: string;
   readonly pid: number;

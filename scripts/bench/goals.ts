@@ -6,7 +6,7 @@ import type { Run } from './run.ts';
 
 /** Figures that are not part of a run, a value for each measurement. */
 export type Studies = Readonly<Partial<Record<Study, readonly number[]>>>;
-export type Study =
+type Study =
   | 'many rows, SQLite'
   | 'many rows, Postgres'
   | 'seconds of a million records'

@@ -15,7 +15,6 @@ import { withCleanup } from '../cleanup.ts';
 import { describeMachine, pinToSeparateCores } from '../machine.ts';
 import { startChildServer } from './child-server.ts';
 import { guarded } from './guarded.ts';
-import { SHORT_ANSWER } from './guarded-answers.ts';
 import { driveClosedLoop, toBytes } from './load.ts';
 import { median, percentile, table } from './report.ts';
 import { warmUp } from './run.ts';
@@ -23,6 +22,8 @@ import { costOf, type Workload } from './workload.ts';
 
 /** Milliseconds that the mode `proxy` may add to the bare proxy. */
 const GOALS = { cpu: 0.4, p99: 2 };
+/** Of the server behind the guard. */
+const SHORT_ANSWER = JSON.stringify({ answer: 'x'.repeat(200) });
 /** Requests of one measurement of the CPU time. */
 const REQUESTS = 4000;
 /** 400 requests a second. */
@@ -48,12 +49,12 @@ async function main(rounds: number, seconds: number): Promise<void> {
       return started;
     };
     const { plane, startGuard } = await guarded(cleanup);
-    const upstream = await child('guarded-upstream.ts');
+    const upstream = await child('guarded-upstream.ts', SHORT_ANSWER);
     const routes = ['routes:', '  - {match: GET /issues/*, scope: [jira:read]}'];
     const servers = {
       'bare proxy': await child('bare-proxy.ts', upstream.origin),
       'guard, proxy': await startGuard(['mode: proxy', `upstream: ${upstream.origin}`, ...routes]),
-      'bare server': await child('guarded-upstream.ts'),
+      'bare server': await child('guarded-upstream.ts', SHORT_ANSWER),
       'guard, decide': await startGuard(['mode: decide', ...routes]),
     } satisfies Readonly<Record<Name, Pick<Workload, 'target' | 'pid'>>>;
     const workloads = NAMES.map((name) => workloadOf(name, servers[name], plane));

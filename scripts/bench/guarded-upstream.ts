@@ -1,18 +1,19 @@
 /**
- * A child process that the guard stands in front of: Node's own HTTP server. `/events` is a stream of server-sent events that
- * is silent after the first one, every other path has a short answer. It sends its port to the parent process.
+ * A child process that the guard stands in front of: Node's own HTTP server, which answers each request with one text. It
+ * sends its port to the parent process.
+ *
+ *     guarded-upstream.ts <answer>
  */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FIRST_EVENT, SHORT_ANSWER } from './guarded-answers.ts';
 
+const [answer = ''] = process.argv.slice(2);
 /** Longer than the pauses between two measurements. */
 const KEEP_ALIVE_MS = 65_000;
 
-const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, ({ url }, response) => {
-  if (url === '/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).write(FIRST_EVENT);
-  else response.writeHead(200, { 'content-type': 'application/json' }).end(SHORT_ANSWER);
+const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
 });
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
 process.once('disconnect', () => process.exit(0));

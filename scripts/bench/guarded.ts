@@ -21,7 +21,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const START_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
 
-export interface GuardProcess {
+interface GuardProcess {
   readonly target: Target;
   readonly pid: number;
 }

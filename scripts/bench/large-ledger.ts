@@ -1,7 +1,6 @@
 /** A large ledger on SQLite, and the time and memory that a command of Mandate takes for it. */
 
 import { spawn } from 'node:child_process';
-
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,12 +21,10 @@ const SAMPLE_MS = 50;
 /** Of the first record. Each is a millisecond later than the one before. */
 const START = instantFromMicros(1_789_653_821_882_457);
 
-export interface LargeLedger {
+interface LargeLedger {
   readonly path: string;
   /** The file of the key set. */
   readonly jwks: string;
-  /** The time of the record at an index. */
-  timeOf(index: number): Instant;
 }
 
 /** Writes a ledger of this many records into a folder. */
@@ -37,7 +34,7 @@ export async function writeLargeLedger(folder: string, records: number, checkpoi
   await writeLedger(path, key, records, checkpointSize);
   const jwks = join(folder, 'jwks.json');
   writeFileSync(jwks, JSON.stringify(key.jwks));
-  return { path, jwks, timeOf };
+  return { path, jwks };
 }
 
 function timeOf(index: number): Instant {
@@ -72,7 +69,7 @@ async function writeLedger(path: string, key: SealingKey, records: number, check
   console.log(`${records} records, ${checkpointSize} in a checkpoint, made in ${secondsSince(began).toFixed(0)} s`);
 }
 
-export interface CommandCost {
+interface CommandCost {
   readonly code: number | null;
   readonly seconds: number;
   readonly megabytes: number;

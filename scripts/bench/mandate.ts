@@ -7,7 +7,6 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeJwt } from 'jose';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
 import { freePort } from '../free-port.ts';
 import { builtProgram, type MandateProcess, startMandate } from '../mandate-process.ts';
@@ -40,7 +39,6 @@ export interface MandateUnderTest {
   readonly ending: Workload;
   /** The same, of tasks that are opened and renewed twice while the requests are prepared. */
   readonly newEnding: Workload;
-  openTask(): Promise<OpenTask>;
 }
 
 const AGENTS = 8;
@@ -53,10 +51,7 @@ const RENEWALS = 2;
 /** Opening and renewing a task takes longer than its end. */
 const ENDINGS_IN_ROUND = 500;
 
-export interface OpenTask {
-  readonly task: string;
-  /** The person. */
-  readonly sub: string;
+interface OpenTask {
   readonly agent: LoadAgent;
   readonly grant: string;
   readonly token: string;
@@ -123,9 +118,8 @@ export async function startMandateUnderTest(
     const exchange = () => requests.exchangeToken(nth(agents, exchanges++), nextToken());
     const open = async (): Promise<OpenTask> => {
       const agent = nth(agents, exchanges);
-      const { task_id: task, refresh_token: grant, access_token: token } = await ask(issuer, exchange(), 200);
-      const { sub = '' } = decodeJwt(String(token));
-      return { task: String(task), sub, agent, grant: String(grant), token: String(token) };
+      const { refresh_token: grant, access_token: token } = await ask(issuer, exchange(), 200);
+      return { agent, grant: String(grant), token: String(token) };
     };
     const tasks = await repeat(taskCount, open);
     const workload = (kind: string, expected: string, make: (index: number) => HttpRequest): Workload => {
@@ -155,7 +149,6 @@ export async function startMandateUnderTest(
       revocation: ofTask('revocation', '', ({ agent, token }) => requests.revoke(agent, token)),
       ending,
       newEnding: { ...ending, inRound: ENDINGS_IN_ROUND, prepare: (count) => repeat(count, endOfNewTask) },
-      openTask: open,
     };
   } catch (error) {
     await process.stop();
@@ -170,7 +163,7 @@ async function registerAgents(issuer: string, adminKey: string): Promise<readonl
 }
 
 /** Does work a number of times, several at a time. */
-export async function repeat<Result>(count: number, work: () => Promise<Result>): Promise<readonly Result[]> {
+async function repeat<Result>(count: number, work: () => Promise<Result>): Promise<readonly Result[]> {
   const results: Result[] = [];
   let begun = 0;
   const worker = async () => {
@@ -181,11 +174,7 @@ export async function repeat<Result>(count: number, work: () => Promise<Result>)
 }
 
 /** Sends a request of the preparation, which is not measured. */
-export async function ask(
-  issuer: string,
-  request: HttpRequest,
-  status: number,
-): Promise<Readonly<Record<string, unknown>>> {
+async function ask(issuer: string, request: HttpRequest, status: number): Promise<Readonly<Record<string, unknown>>> {
   const { method, path, headers = {}, body = null } = request;
   const response = await fetch(`${issuer}${path}`, { method, headers, body });
   if (response.status !== status) {

@@ -3,9 +3,10 @@
  * spent assertions and ledger records, of that beside ten thousand of each.
  */
 
+import Database from 'better-sqlite3';
+import pg from 'pg';
 import { pinToSeparateCores, unpin } from '../machine.ts';
 import type { Engine } from '../temporary-database.ts';
-import { fillTables, type Tables } from './rows.ts';
 import { type Started, type Testbed, withTestbed } from './testbed.ts';
 import { costOf } from './workload.ts';
 
@@ -16,6 +17,9 @@ const REQUESTS = 2000;
 const WARM_UP_REQUESTS = 4000;
 /** Prevents sealing and sweeping during the measurement. */
 const SETTINGS = { Service__Audit__Checkpoint__Interval: 'PT1H', Service__Tasks__SweepInterval: 'P1D' };
+
+/** The columns and values of each table's rows. */
+type Tables = Readonly<Record<string, readonly [columns: string, values: string]>>;
 
 const ROWS: Tables = {
   tasks: [
@@ -61,6 +65,49 @@ export async function measureManyRows(engine: Engine): Promise<readonly number[]
 
 async function startFilled({ start }: Testbed, engine: Engine, rows: number): Promise<Started> {
   const started = await start(engine, { settings: SETTINGS });
-  await fillTables(started, rows, ROWS);
+  await fillTables(started, rows);
   return started;
+}
+
+/**
+ * Inserts rows, as if the service had run for a long time. In the values `$n` is a row's number from 1, `$now` and `$later`
+ * are instants, and `$random` 64 hex digits.
+ */
+async function fillTables({ postgresUri, sqliteFile }: Started, rows: number): Promise<void> {
+  const [numbers, words] =
+    sqliteFile === undefined
+      ? [
+          `generate_series(1, ${rows}::bigint) as number`,
+          { now: 'now()', later: `now() + interval '1 day'`, random: `encode(sha256(number::text::bytea), 'hex')` },
+        ]
+      : [
+          `(with recursive up (number) as (values (1) union all select number + 1 from up where number < ${rows})
+            select number from up)`,
+          {
+            now: `${Date.now() * 1000}`,
+            later: `${(Date.now() + 86_400_000) * 1000}`,
+            random: 'lower(hex(randomblob(32)))',
+          },
+        ];
+  const sql = Object.entries(ROWS).map(([table, [columns, values]]) => {
+    const chosen = values
+      .replaceAll('$now', words.now)
+      .replaceAll('$later', words.later)
+      .replaceAll('$random', words.random)
+      .replaceAll('$n', 'number');
+    return `insert into ${table} (${columns}) select ${chosen} from ${numbers}`;
+  });
+  if (sqliteFile !== undefined) {
+    const file = new Database(sqliteFile);
+    for (const statement of sql) file.exec(statement);
+    file.pragma('wal_checkpoint(truncate)');
+    file.close();
+    return;
+  }
+  const client = new pg.Client({ connectionString: postgresUri });
+  await client.connect();
+  for (const statement of sql) await client.query(statement);
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+  await client.end();
 }

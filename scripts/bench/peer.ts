@@ -17,7 +17,7 @@ export interface Peer {
 }
 
 /** What the peer that stores needs. */
-export interface StoringPeer {
+interface StoringPeer {
   /** The name of the database in the report. */
   readonly name: string;
   readonly database: PeerDatabase;

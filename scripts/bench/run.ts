@@ -75,7 +75,7 @@ export async function warmUp(workloads: readonly Workload[]): Promise<void> {
 }
 
 /** Every second round has the reverse order, so that other load on the machine affects all workloads. */
-export async function measureRounds(
+async function measureRounds(
   workloads: readonly Workload[],
   rates: ReadonlyMap<Workload, number>,
   rounds: number,

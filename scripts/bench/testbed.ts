@@ -3,10 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type IdentityProvider,
-  startIdentityProvider,
-} from '../../test/support/identity-provider/identity-provider.ts';
+import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';
 import { createDatabase, type Engine, type TemporaryPostgres } from '../temporary-database.ts';
 import { type MandateUnderTest, type Start, startMandateUnderTest } from './mandate.ts';
@@ -19,7 +16,6 @@ export interface Testbed {
   start(engine: Engine, start?: Start): Promise<Started>;
   /** Starts the peer in memory. */
   peerInMemory(): Promise<Peer>;
-  readonly provider: IdentityProvider;
   readonly cleanup: Cleanup;
 }
 
@@ -48,7 +44,6 @@ export function withTestbed(work: (testbed: Testbed) => Promise<void>): Promise<
       return started;
     };
     await work({
-      provider,
       cleanup,
       peerInMemory: () => peer(),
       async start(engine, start) {

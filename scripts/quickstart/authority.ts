@@ -15,6 +15,8 @@ export const olga: Person = {
 };
 
 export const AGENT_ID = 'triage-bot';
+/** A program without a key, for which a person starts the task. */
+export const PROGRAM_ID = 'any-client';
 /** The scopes that the agent may have at most. */
 export const AGENT_SCOPES = ['jira:read', 'jira:comment', 'jira:admin'];
 /** The requested scopes: more than the agent may have, and more than Ada holds. */

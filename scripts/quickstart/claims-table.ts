@@ -2,7 +2,7 @@
 
 import type { Table } from './table.ts';
 
-export interface TokenView {
+interface TokenView {
   readonly title: string;
   readonly claims: Readonly<Record<string, unknown>>;
 }

@@ -39,6 +39,11 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
   terminal.command(`curl -s -X DELETE ${asAgent} ${jira.audience}/issues/OPS-9`);
   terminal.say('The metadata that an MCP client fetches by itself (RFC 9728):');
   terminal.command(`curl -s ${new URL('/.well-known/oauth-protected-resource/mcp', jiraMcp.audience)}`);
+  terminal.say(
+    'Or connect your own MCP client. It registers itself, and opens your browser, where you sign in as Ada:',
+  );
+  terminal.command(`claude mcp add --transport http jira ${jiraMcp.audience}`);
+  terminal.command(`npx mcp-remote ${jiraMcp.audience} --auth-timeout 300`);
   terminal.say('Read the ledger, and the proof of a record:');
   terminal.command(`curl -s ${asOperator} ${issuer}/audit`);
   terminal.command(`curl -s ${asOperator} ${issuer}/audit/records/2/proof`);

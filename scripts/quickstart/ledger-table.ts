@@ -7,10 +7,10 @@ export function ledgerTable(rows: readonly LedgerRow[]): Table {
   return {
     columns: [
       { title: '#', width: 3 },
-      { title: 'event', width: 18 },
+      { title: 'event', width: 21 },
       { title: 'person', width: 6 },
       { title: 'agent', width: 10 },
-      { title: 'scope', width: 22 },
+      { title: 'scope', width: 19 },
       { title: '', width: 5 },
       { title: 'reason', width: 24 },
     ],

@@ -10,6 +10,8 @@ export type LedgerRow = Readonly<Record<string, unknown>>;
 
 export interface Operator {
   register(agent: AgentIdentity, ceiling: Ceiling): Promise<Answer>;
+  /** Registers a program that only PKCE authenticates. */
+  registerProgram(id: string, ceiling: Ceiling): Promise<Answer>;
   /** Ends one task by the kill switch. */
   kill(taskId: string): Promise<Answer>;
   block(person: string): Promise<Answer>;
@@ -23,6 +25,13 @@ interface Ceiling {
   readonly scopes: readonly string[];
   readonly audiences: readonly string[];
 }
+
+/** Where programs on this computer take the answer, at any port: SDKs and Claude Code, mcp-remote, the inspector. */
+const REDIRECT_URIS = ['127.0.0.1', 'localhost'].flatMap((host) => [
+  `http://${host}/callback`,
+  `http://${host}/oauth/callback`,
+  `http://${host}/`,
+]);
 
 export function operator(issuer: string, adminKey: string): Operator {
   const ask = (method: string, path: string, body?: object): Promise<Answer> =>
@@ -48,6 +57,19 @@ export function operator(issuer: string, adminKey: string): Operator {
         max_token_ttl: `PT${TOKEN_SECONDS}S`,
         max_delegation_depth: 1,
         jwks: agent.jwks,
+      }),
+    registerProgram: (id, { scopes, audiences }) =>
+      ask('POST', '/admin/agents', {
+        agent_id: id,
+        display_name: 'Your MCP client',
+        sponsor_required: true,
+        allowed_scopes: scopes,
+        allowed_audiences: audiences,
+        max_task_ttl: 'PT30M',
+        max_token_ttl: 'PT5M',
+        max_delegation_depth: 1,
+        public_client: true,
+        redirect_uris: REDIRECT_URIS,
       }),
     kill: (taskId) => ask('DELETE', `/admin/tasks/${taskId}`),
     block: (person) => ask('PUT', `/admin/sponsors/${person}/block`),

@@ -11,7 +11,11 @@ import {
   type IdentityProvider,
   startIdentityProvider,
 } from '../../test/support/identity-provider/identity-provider.ts';
-import { CONSOLE_CLIENT_ID, PAGE_CLIENT_ID } from '../../test/support/identity-provider/provider-configuration.ts';
+import {
+  AUTHORIZE_CLIENT_ID,
+  CONSOLE_CLIENT_ID,
+  PAGE_CLIENT_ID,
+} from '../../test/support/identity-provider/provider-configuration.ts';
 import { freePort } from '../free-port.ts';
 import { builtProgram, startMandate } from '../mandate-process.ts';
 import { type AccessLog, accessLog } from './access-log.ts';
@@ -89,6 +93,7 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
         ...settings(provider, port, databaseFile, adminKey, scopeFile),
         ...consoleSettings(consolePort),
         ...approvalSettings(identity),
+        ...authorizeSettings(provider),
       },
       folder,
       program,
@@ -170,6 +175,16 @@ function consoleSettings(port: number): Readonly<Record<string, string>> {
     ...Object.fromEntries(roles.map((role) => [`Service__Operators__Roles__${role}`, `mandate-${role.toLowerCase()}`])),
     Service__Console__Port: String(port),
     Service__Console__Origin: `http://127.0.0.1:${port}`,
+  };
+}
+
+/** Programs without a key may walk in, and register themselves as the one that the operator registered. */
+function authorizeSettings({ audience }: IdentityProvider): Readonly<Record<string, string>> {
+  return {
+    Service__Authorize__ClientId: AUTHORIZE_CLIENT_ID,
+    Service__Authorize__ProviderParameters__resource: audience,
+    Service__Authorize__PublicClients: 'true',
+    Service__Authorize__Registration: 'known',
   };
 }
 

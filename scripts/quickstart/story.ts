@@ -5,6 +5,7 @@
 
 import type { Agent } from '@mandate/agent';
 import type { AgentIdentity } from './agent.ts';
+import { aStockClientWalksIn } from './chapters/any-client.ts';
 import { sheApprovesACall } from './chapters/approval.ts';
 import { anAuditorVerifiesTheLedger } from './chapters/audit.ts';
 import { theOperatorBlocksHer } from './chapters/block.ts';
@@ -45,6 +46,7 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<Cast>
   await theAgentIsDone(stage, terminal, task);
   await sheApprovesACall(stage, terminal, agent, subjectToken);
   await sheStopsATask(stage, terminal, agent, subjectToken);
+  await aStockClientWalksIn(stage, terminal);
   await anOperatorStopsATask(stage, terminal, agent, subjectToken);
   const killed = await theOperatorPullsTheKillSwitch(stage, terminal, agent, subjectToken);
   await theOperatorBlocksHer(stage, terminal, agent, subjectToken);

@@ -2,7 +2,7 @@
 
 import { fill } from '../../adapters/cli/fill.ts';
 
-export interface Column {
+interface Column {
   readonly title: string;
   /** The maximum width of a cell in characters. Longer text wraps. */
   readonly width: number;

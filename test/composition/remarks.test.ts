@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { remarkOn } from '../../composition/remarks.ts';
 import { capturedLog } from '../support/captured-log.ts';
-import { validWith } from './settings/sources.ts';
+import { withEnvironment } from '../support/captured-output.ts';
+import { thrownBy } from '../support/thrown-by.ts';
+import { type Texts, validWith } from './settings/sources.ts';
 
 describe('The warnings at the start', () => {
   for (const [title, changes, ...expected] of [
@@ -29,4 +31,20 @@ describe('The warnings at the start', () => {
       );
     });
   }
+
+  it('name variables of a proxy that cannot be used, if the provider is plain http on a development host', async () => {
+    const variables = { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '10.0.0.0/99' };
+    const plain = { 'Service:UpstreamIdp:Issuer': 'http://idp.example' };
+    const log = capturedLog();
+    const remark = (changes: Texts) => withEnvironment(variables, async () => remarkOn(validWith(changes), log));
+    await remark({ ...plain, NODE_ENV: 'development' });
+    const problem =
+      'Entry 1 of NO_PROXY can match no host: write a host, .domain, an address, or a range such as 10.0.0.0/8 or 192.168.*.';
+    expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
+      { level: 'warn', message: 'requests to https addresses will fail', problem },
+    ]);
+    for (const changes of [plain, { NODE_ENV: 'development' }]) {
+      expect(await thrownBy(remark(changes))).to.include({ name: 'StartupError', message: problem });
+    }
+  });
 });

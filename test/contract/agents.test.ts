@@ -25,4 +25,35 @@ onEveryDatabase('the list of agents', ({ storage }) => {
     expect(await listed({ after: agentIdOf('listaa') })).to.deep.equal(['listb']);
     expect(await listed({ after: agentIdOf('list-y'), limit: 1 })).to.deep.equal(['list-z']);
   });
+
+  it('finds the one whose client document has a URL, compared exactly, and none by text that is no URL', async () => {
+    const uri = 'https://app.example/list/client.json';
+    const agent = await registeredAgent(storage(), { agentId: agentIdOf('list-of-document'), clientIdDocument: uri });
+    expect(await agents().findByDocument(uri)).to.deep.equal(agent);
+    for (const other of [
+      `${uri}?`,
+      uri.toUpperCase(),
+      '',
+      'list-of-document',
+      `${uri}\u0000`,
+      '\ud800',
+      `${uri}\ud800`,
+    ])
+      expect(await agents().findByDocument(other), JSON.stringify(other)).to.equal(undefined);
+  });
+
+  it('has those with the longest tokens first, above a length, at most the given number', async () => {
+    const lives = { 'ttl-a': 90_001, 'ttl-b': 90_003, 'ttl-c': 90_002, 'ttl-d': 90_003 };
+    for (const [id, maxTokenTtl] of Object.entries(lives)) {
+      await registeredAgent(storage(), { agentId: agentIdOf(id), maxTokenTtl });
+    }
+    const longest = await agents().longestTokens({ above: 90_001, limit: 9 });
+    expect(longest.map(({ agentId, maxTokenTtl }) => [agentId, maxTokenTtl])).to.deep.equal([
+      ['ttl-d', 90_003],
+      ['ttl-b', 90_003],
+      ['ttl-c', 90_002],
+    ]);
+    expect(await agents().longestTokens({ above: 0, limit: 1 })).to.deep.equal(longest.slice(0, 1));
+    expect(await agents().longestTokens({ above: 90_003, limit: 9 })).to.deep.equal([]);
+  });
 });

@@ -5,6 +5,7 @@ import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
 import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
 import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
 import { addAgent, changeAgent, deleteAgent, disableAgent } from '../../application/decisions/write-agent.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -19,7 +20,7 @@ import {
   aTokenRevocation,
   newSponsorKey,
 } from './storage-fixtures.ts';
-import { anAct, type World } from './world.ts';
+import { anAct, redeeming, rotationOf, type World } from './world.ts';
 
 /** Remembered logouts refuse it (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`). */
 const exchange = (who: 'owner' | 'idle', changes: (world: World) => Partial<Task>) => (world: World) => {
@@ -30,6 +31,8 @@ const exchange = (who: 'owner' | 'idle', changes: (world: World) => Partial<Task
 
 const renewal = (scope: readonly string[]) => (world: World) =>
   aRenewal(world.live, { scope, assertion: world.assertionOf(world.owner.agentId), recordEach: true });
+
+const documentOf = ({ agentId }: Agent) => `https://app.example/new/${agentId}.json`;
 
 export const decisionsOfAgents: Readonly<Record<string, Row>> = {
   'an exchange': row(
@@ -56,6 +59,16 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
       sessionId: undefined,
     })),
   ),
+  'the redemption of a code': row(openTask, ['allowed'], redeeming),
+  'a refresh of a grant that rotates': row(renewGrant, ['redeemed'], (world) => {
+    const [presented, next] = [rotationOf(world, 'first'), rotationOf(world, 'second')];
+    return aRenewal(redeeming(world), { rotation: { presented, next }, assertion: undefined });
+  }),
+  'a refusal of an older grant': row(refuse, ['task'], ({ live, sponsorKey, assertionOf, owner }) => ({
+    entry: aRefusal('grant_superseded', { agentId: owner.agentId, taskId: live.task.taskId }),
+    assertion: assertionOf(owner.agentId),
+    misusedTask: { taskId: live.task.taskId, sponsorKey, endsAt: NOON },
+  })),
   'a refresh': row(renewGrant, ['task'], (world) => renewal(world.live.task.scope)(world)),
   'a refresh that narrows': row(renewGrant, ['task'], renewal(['jira:read'])),
   'a refusal': row(refuse, ['owner'], ({ owner, sponsorKey, assertionOf }) => ({
@@ -97,6 +110,18 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     agent: { ...idle, mayActNames: [{ sub: newcomer.agentId, clientId: 'client' }], revision: 2 },
     entry: anEntry('agent.updated'),
     nameRefusal: aRefusal('may_act_name_taken'),
+  })),
+  'a registration with a document': row(addAgent, ['idle'], ({ newcomer }) => ({
+    agent: { ...newcomer, clientIdDocument: documentOf(newcomer) },
+    entry: anEntry('agent.registered'),
+    refusal: aRefusal('agent_already_exists'),
+    documentRefusal: aRefusal('client_id_document_taken'),
+  })),
+  // The same document as that of the registration.
+  'a change of a document': row(changeAgent, ['idle'], ({ idle, newcomer }) => ({
+    agent: { ...idle, clientIdDocument: documentOf(newcomer), revision: 2 },
+    entry: anEntry('agent.updated'),
+    documentRefusal: aRefusal('client_id_document_taken'),
   })),
   'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
     agent: { ...owner, displayName: 'Another', revision: 2 },

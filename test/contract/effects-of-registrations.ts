@@ -9,9 +9,9 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { userNameKey } from '../../domain/signals/provisioned-user.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { type EffectRows, fact, inserted, newAgent, type See } from './effect-row.ts';
-import { records } from './effects-of-tasks.ts';
-import { anOpening } from './storage-fixtures.ts';
-import { aKey, anAct, aUser, changedUser, LATER } from './world.ts';
+import { records } from './effects-of-records.ts';
+import { anOpening, aUser } from './storage-fixtures.ts';
+import { aKey, anAct, changedUser, LATER } from './world.ts';
 
 // A JSON column of the database would change the order of these members and some of their values.
 const KEY = { y: 'eQ', x: 'eA', kty: 'EC', crv: 'P-256', kid: 'é😀\u0000', key_ops: ['verify'], ext: true } as const;
@@ -55,6 +55,10 @@ export const effectsOfRegistrations = {
       highRiskAudiences: [],
       keys: { kind: 'remote', uri: 'https://elsewhere.example/keys?x=1' },
       mayActNames: undefined,
+      redirectUris: undefined,
+      publicClient: false,
+      clientIdDocument: undefined,
+      clientNames: undefined,
       enabled: false,
       revision: 2,
       updatedAt: instantFromMicros(NOON + 999_999),

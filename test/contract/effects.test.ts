@@ -9,7 +9,9 @@ import type { About, FactName } from '../../application/decisions/fact.ts';
 import { everyDatabase } from '../support/databases.ts';
 import { asked, type EffectRows } from './effect-row.ts';
 import { effectsOfApprovals } from './effects-of-approvals.ts';
+import { effectsOfAuthorizations } from './effects-of-authorizations.ts';
 import { effectsOfPeople } from './effects-of-people.ts';
+import { effectsOfRecords } from './effects-of-records.ts';
 import { effectsOfRegistrations } from './effects-of-registrations.ts';
 import { effectsOfTasks } from './effects-of-tasks.ts';
 import { everyDecision } from './every-decision.ts';
@@ -18,7 +20,14 @@ import { onEveryDatabase } from './on-every-database.ts';
 import { type RawStorage, rawStorage } from './raw-storage.ts';
 import { aWorld } from './world.ts';
 
-const effects: EffectRows = { ...effectsOfTasks, ...effectsOfApprovals, ...effectsOfPeople, ...effectsOfRegistrations };
+const effects: EffectRows = {
+  ...effectsOfTasks,
+  ...effectsOfRecords,
+  ...effectsOfApprovals,
+  ...effectsOfAuthorizations,
+  ...effectsOfPeople,
+  ...effectsOfRegistrations,
+};
 
 onEveryDatabase(
   'decisions',

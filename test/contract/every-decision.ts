@@ -5,10 +5,17 @@
 
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import { answerApproval } from '../../application/decisions/answer-approval.ts';
+import { answerRequest } from '../../application/decisions/answer-request.ts';
 import { append } from '../../application/decisions/append.ts';
 import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
 import { askApproval } from '../../application/decisions/ask-approval.ts';
-import { endOwnTasks, endSomeTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
+import {
+  endAllRequests,
+  endOwnTasks,
+  endSomeTasks,
+  endTasks,
+  type TasksEnd,
+} from '../../application/decisions/end-tasks.ts';
 import {
   findAgent,
   findGrantOwner,
@@ -16,6 +23,7 @@ import {
   findTaskSponsor,
   userExists,
 } from '../../application/decisions/find.ts';
+import { keepRequest } from '../../application/decisions/keep-request.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
 import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
@@ -24,21 +32,23 @@ import { type BlockPlacement, placeBlock, placePause, refusePause } from '../../
 import { closeSession, openSession, useSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueApprovals, expireDueTasks } from '../../application/decisions/sweep.ts';
 import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
+import { makeRequestId } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { type Row, row } from './decision-row.ts';
 import { decisionsOfAgents } from './decisions-of-agents.ts';
-import { anEntry } from './storage-fixtures.ts';
+import { anEntry, aUser, ulid } from './storage-fixtures.ts';
 import {
   anAct,
   answering,
+  answeringRequest,
   aSession,
   asking,
-  aUser,
   changedUser,
   DUE,
+  keeping,
   LATER,
   lifting,
   REMEMBERED,
@@ -96,6 +106,12 @@ const event =
     },
   });
 
+const revocation = (world: World): SecuritySignal => {
+  const signal = event('enabled')(world);
+  const reason = 'ssf_sessions_revoked';
+  return { ...signal, action: { ...signal.action, reasons: [reason], lift: false, end: reason } };
+};
+
 const denied = anEntry('admin.denied', { decision: 'deny', detail: 'é 😀' });
 
 export const everyDecision: Readonly<Record<string, Row>> = {
@@ -133,6 +149,16 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     reason: 'sponsor_stopped' as const,
   })),
 
+  'a request that a person must answer': row(keepRequest, ['counted'], (world) =>
+    keeping(world, { ...world.request, requestId: makeRequestId(ulid()) }),
+  ),
+  'the permission of a request': row(answerRequest, ['request'], (world) => answeringRequest(world, 'allow')),
+  'the refusal of a request': row(answerRequest, ['request'], (world) => answeringRequest(world, 'refuse')),
+  'the end of all requests': row(endAllRequests, ['request'], () => ({
+    at: LATER,
+    reason: 'operator_kill_switch' as const,
+  })),
+
   'a request for an approval': row(askApproval, ['task'], (world) => asking(world, 'new')),
   'a request after an approval has expired': row(askApproval, ['lapsed'], (world) =>
     asking(world, 'lapsed', {}, LATER),
@@ -158,6 +184,7 @@ export const everyDecision: Readonly<Record<string, Row>> = {
   ),
   'a security event that disables': row(applySecurityEvent, ['task'], event('disabled')),
   'a security event that enables': row(applySecurityEvent, [], event('enabled')),
+  'a security event that ends the tasks': row(applySecurityEvent, ['task'], revocation),
 
   'a logout of the session': logout('of session', ({ sessionId }) => ({
     kind: 'session',

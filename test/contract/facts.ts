@@ -1,196 +1,23 @@
 /** Facts that several rows answer, or that rows must not answer: each with the effects that store the rows. */
 
 import { randomUUID } from 'node:crypto';
-import { ulid } from 'ulid';
-import type { Effect, TaskEnd } from '../../application/decisions/effect.ts';
-import type { About, Answer, FactName, TaskSelection } from '../../application/decisions/fact.ts';
+import type { Effect } from '../../application/decisions/effect.ts';
 import type { MayActName } from '../../domain/agents/may-act-name.ts';
-import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
+import type { SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Session } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { asked, aTask, end, inserted, newAgent } from './effect-row.ts';
+import { aTask, inserted, newAgent } from './effect-row.ts';
 import { anApproval, unrecorded } from './effects-of-approvals.ts';
-import { newAgentId, newSponsorKey } from './storage-fixtures.ts';
-import { aSession, aUser, DUE, LATER } from './world.ts';
+import { ended, type FactRows, given, idOf, KILLED, row } from './fact-row.ts';
+import { factsOfTasks } from './facts-of-tasks.ts';
+import { aUser, newAgentId, newSponsorKey } from './storage-fixtures.ts';
+import { aSession, LATER } from './world.ts';
 
-interface FactRow<Name extends FactName> {
-  readonly given: readonly Effect[];
-  /** For answers whose order no decision uses. */
-  sorted?(answer: Answer<Name>): Answer<Name>;
-  readonly answers: readonly (readonly [about: About<Name>, answer: Answer<Name>])[];
-}
-
-const row =
-  <Name extends FactName>(name: Name, made: () => FactRow<Name>) =>
-  () => {
-    asked.add(name);
-    return { name, ...made() };
-  };
-
-type Stored = ReturnType<typeof aTask>;
-const given = (stored: readonly Stored[]) => stored.flatMap((each): readonly Effect[] => each.given);
-const idOf = ({ task }: Stored) => task.taskId;
-const ended = (how: TaskEnd, stored: readonly Stored[], at = LATER): Effect => ({
-  effect: 'end_tasks',
-  tasks: stored.map((each) => ({ taskId: idOf(each), end: how })),
-  at,
-  renewalsEvent: 'token.refreshed',
-  withdrawnEvent: 'approval.withdrawn',
-});
-const KILLED = end('revoked', 'operator_kill_switch');
-const EXPIRED = end('expired', 'task_ttl_elapsed');
-
-/** Tasks of one person, agent and session, tasks delegated from them, and tasks that share one of these alone. */
-function aTree() {
-  const root = aTask();
-  const { agentId, sponsorKey, sponsor, sessionId = '' } = root.task;
-  const at = (micros: number) => ({ createdAt: instantFromMicros(NOON + micros) });
-  const below = (parent: Stored, changes: Parameters<typeof aTask>[0] = {}) =>
-    aTask({ parentTaskId: idOf(parent), ...at(9), ...changes });
-  const upper = sponsor.toUpperCase();
-  const foreign = below(root);
-  const over = below(root, { expiresAt: LATER });
-  const killed = below(root);
-  const own = below(foreign, { agentId, sponsorKey, sponsor, sessionId, ...at(10) });
-  const belowOver = below(over, at(12));
-  const belowKilled = below(killed, at(11));
-  const oldest = aTask({ agentId, sponsorKey, sponsor: upper, sessionId, ...at(-5) });
-  const ofAgent = aTask({ agentId, sponsor: upper, sessionId: sessionId.toUpperCase(), ...at(20) });
-  const ofPerson = aTask({ sponsorKey, sponsor, sessionId: undefined, ...at(21) });
-  const stranger = aTask({ sponsor: sponsorKey, sessionId: sponsor });
-  const all = [root, foreign, over, killed, own, belowOver, belowKilled, oldest, ofAgent, ofPerson, stranger];
-  const delegated = [foreign, belowKilled, belowOver];
-  /** The live tasks of a selection, in the order of their creation. */
-  const found = (selected: readonly Stored[], sponsors: readonly string[], more: readonly Stored[] = delegated) => ({
-    taskIds: [...selected, ...more]
-      .toSorted((one, other) => one.task.createdAt - other.task.createdAt || (idOf(one) < idOf(other) ? -1 : 1))
-      .map(idOf),
-    delegated: new Set(more.map(idOf)),
-    sponsors,
-  });
-  const both = [upper, sponsor].toSorted();
-  const answers: readonly (readonly [TaskSelection, Answer<'live_tasks'>])[] = [
-    [{ kind: 'task', taskId: idOf(root) }, found([root], [sponsor], [...delegated, own])],
-    [{ kind: 'task', taskId: idOf(killed) }, found([], [], [belowKilled])],
-    [{ kind: 'task', taskId: idOf(over) }, found([], [], [belowOver])],
-    [{ kind: 'task', taskId: makeTaskId(ulid()) }, found([], [], [])],
-    [{ kind: 'agent', agentId }, found([root, own, oldest, ofAgent], both)],
-    [{ kind: 'sponsor', sponsorKey }, found([root, own, oldest, ofPerson], both)],
-    [{ kind: 'sponsor_agent', sponsorKey, agentId }, found([root, own, oldest], both)],
-    [{ kind: 'session', sessionId }, found([root, own, oldest], both)],
-    [{ kind: 'session_or_none', sessionId, subject: sponsor }, found([root, own, oldest, ofPerson], both)],
-    [{ kind: 'session_or_none', sessionId: 'x', subject: sponsor }, found([ofPerson], [sponsor], [])],
-    [{ kind: 'subject', subject: sponsor }, found([root, own, ofPerson], [sponsor])],
-    [{ kind: 'subject', subject: sponsorKey }, found([stranger], [sponsorKey], [])],
-    [{ kind: 'session', sessionId: 'unknown' }, found([], [], [])],
-  ];
-  return { given: [...given(all), ended(KILLED, [killed])], answers, ofAgent };
-}
-
-export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly name: FactName }>> = {
-  'the live tasks of a selection, and those delegated from them': row('live_tasks', () => {
-    const tree = aTree();
-    return {
-      given: tree.given,
-      answers: tree.answers.map(([selection, answer]) => [{ selection, at: LATER }, answer]),
-    };
-  }),
-
-  'some of all live tasks, and those delegated from them': row('some_live_tasks', () => {
-    // Tasks of other tests have expired by then.
-    const at = plusSeconds(LATER, 86_400);
-    const expiresAt = instantFromMicros(at + 1);
-    const stored = (changes: Parameters<typeof aTask>[0] = {}) => aTask({ expiresAt, ...changes });
-    const [one, two, three] = [0, 1, 2].map(() => makeTaskId(ulid())).toSorted() as [TaskId, TaskId, TaskId];
-    const child = stored({ taskId: three, parentTaskId: one, createdAt: LATER });
-    const [killed, over] = [stored(), stored({ expiresAt: at })];
-    return {
-      given: [
-        ...given([stored({ taskId: two }), stored({ taskId: one }), killed, over, child]),
-        ended(KILLED, [killed]),
-      ],
-      sorted: ({ taskIds, areAll }) => ({ taskIds: taskIds.toSorted(), areAll }),
-      answers: [
-        [
-          { limit: 1, at },
-          { taskIds: [one, three], areAll: false },
-        ],
-        [
-          { limit: 3, at },
-          { taskIds: [one, two, three], areAll: false },
-        ],
-        [
-          { limit: 4, at },
-          { taskIds: [one, two, three], areAll: true },
-        ],
-        [
-          { limit: 4, at: expiresAt },
-          { taskIds: [], areAll: true },
-        ],
-      ],
-    };
-  }),
-
-  'whether a task without a session is live': row('live_task_without_session', () => {
-    const [live, over, killed, inSession] = [
-      aTask({ sessionId: undefined }),
-      aTask({ sessionId: undefined, expiresAt: LATER }),
-      aTask({ sessionId: undefined }),
-      aTask(),
-    ];
-    const all = [live, over, killed, inSession];
-    return {
-      given: [...given(all), ended(KILLED, [killed])],
-      answers: all.map(({ task: { sponsor: subject } }) => [{ subject, at: LATER }, subject === live.task.sponsor]),
-    };
-  }),
-
-  'the tasks that are due, the earliest first, in the order of their creation': row('due_tasks', () => {
-    const due = (micros: number, nth: number) =>
-      aTask({ expiresAt: instantFromMicros(DUE + micros), createdAt: instantFromMicros(NOON + nth) });
-    const all = [3, 1, 4, 0, 2].map(due);
-    const killed = due(0, 9);
-    const of = (...nths: readonly number[]) => nths.map((nth) => idOf(all[nth] as Stored));
-    return {
-      given: [...given([...all, killed]), ended(KILLED, [killed])],
-      answers: [
-        [{ overBy: instantFromMicros(DUE - 1), limit: 9 }, []],
-        [{ overBy: instantFromMicros(DUE + 3), limit: 9 }, of(0, 1, 3, 4)],
-        [{ overBy: instantFromMicros(DUE + 4), limit: 2 }, of(1, 3)],
-      ],
-    };
-  }),
-
-  'the tasks that may be deleted, the earliest end first': row('ended_tasks', () => {
-    const early = plusSeconds(NOON, -1000);
-    const at = (micros: number) => instantFromMicros(early + micros);
-    const [last, first, parent, listed, expired, live] = [
-      aTask(),
-      aTask(),
-      aTask(),
-      aTask({ status: { listId: randomUUID(), index: 1 } }),
-      aTask({ expiresAt: at(1) }),
-      aTask(),
-    ];
-    const child = aTask({ parentTaskId: idOf(parent) });
-    return {
-      given: [
-        ...given([last, first, parent, listed, expired, live, child]),
-        ended(KILLED, [last], at(2)),
-        ended(KILLED, [first, parent, listed], at(0)),
-        ended(EXPIRED, [expired], LATER),
-      ],
-      answers: [
-        [{ endedBy: at(-1), limit: 9 }, []],
-        [{ endedBy: at(1), limit: 9 }, [first, expired].map(idOf)],
-        [{ endedBy: at(9), limit: 2 }, [first, expired].map(idOf)],
-        [{ endedBy: at(2), limit: 9 }, [first, expired, last].map(idOf)],
-      ],
-    };
-  }),
+export const facts: FactRows = {
+  ...factsOfTasks,
 
   'the last approval of a digest, by its round': row('last_approval', () => {
     const stored = aTask();
@@ -296,6 +123,31 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
     };
   }),
 
+  'whether a person is known, by a block, a provisioned user, or a task that is live or ended': row(
+    'person_known',
+    () => {
+      const [live, gone, user, blocked] = [aTask(), aTask(), aUser({ active: false }), newSponsorKey()];
+      const block = {
+        sponsorKey: blocked,
+        source: 'admin',
+        kind: 'disabled',
+        blockedAt: NOON,
+        statedAt: NOON,
+      } as const;
+      const known = [live.task.sponsorKey, gone.task.sponsorKey, user.sponsorKey, blocked];
+      const others = [newSponsorKey(), blocked.toUpperCase(), `${live.task.sponsorKey}0`] as SponsorKey[];
+      return {
+        given: [
+          ...given([live, gone]),
+          ended(KILLED, [gone]),
+          { effect: 'insert_user', ...user },
+          { effect: 'put_block', ...block },
+        ],
+        answers: [...known.map((key) => [key, true] as const), ...others.map((key) => [key, false] as const)],
+      };
+    },
+  ),
+
   'the sessions that a logout names': row('sessions', () => {
     const one = aSession();
     const { subject, sessionId = '' } = one;
@@ -373,6 +225,20 @@ export const facts: Readonly<Record<string, () => FactRow<FactName> & { readonly
         taken({ clientId: other }, false),
         taken({ sub: third }, false, third),
         [{ agentId: other, names: [] }, true],
+      ],
+    };
+  }),
+
+  'whether another agent has the document of a client, compared exactly': row('agent_document_taken', () => {
+    const [agentId, other] = [newAgentId(), newAgentId()];
+    const uri = `https://app.example/${agentId}.json`;
+    return {
+      given: [inserted(newAgent({ agentId: other, clientIdDocument: uri })), inserted(newAgent({ agentId }))],
+      answers: [
+        [{ agentId, uri }, true],
+        [{ agentId: other, uri }, false],
+        [{ agentId, uri: uri.toUpperCase() }, false],
+        [{ agentId, uri: `${uri}/` }, false],
       ],
     };
   }),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { LedgerPage, LedgerQuery } from '../../application/ports/ledger.ts';
-import { makeTaskId } from '../../domain/identifiers.ts';
+import { type AgentId, makeTaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerRecord } from '../../domain/ledger/record.ts';
 import { agentIdOf, NOON } from '../support/domain-fixtures.ts';
@@ -118,13 +118,35 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
       });
     };
     const count = async (from: Instant, most: number) =>
-      (await storage().ledger.denials({ from, most })).toSorted((one, other) =>
+      (await storage().ledger.denials({ from, most, mostAgents: 0 })).reasons.toSorted((one, other) =>
         String(one.reason).localeCompare(String(other.reason)),
       );
     const from = instantFromMicros(NOON + 1000);
     expect(await count(minute, 1000)).to.deep.equal(counted(denials));
     expect(await count(from, 1000)).to.deep.equal(counted(denials.filter(({ at }) => at >= from)));
     expect(await count(minute, 20)).to.deep.equal(counted(denials.slice(-20)));
+  });
+
+  it('counts the denials by agent, those with the most first, or those of the agents that are named', async () => {
+    const denials = (await ledgerOf(storage())).filter(({ decision }) => decision === 'deny');
+    const minute = instantFromMicros(NOON - (NOON % 60_000_000));
+    const counted = (records: readonly LedgerRecord[], names: readonly (AgentId | undefined)[]) =>
+      [...new Set(records.map(({ agentId }) => agentId))]
+        .filter((agentId) => agentId !== undefined && (names.length === 0 || names.includes(agentId as AgentId)))
+        .map((agentId) => {
+          const those = records.filter((record) => record.agentId === agentId);
+          return { agentId, denials: those.reduce((total, { count = 1 }) => total + count, 0) };
+        })
+        .sort((one, other) => other.denials - one.denials || (String(one.agentId) < String(other.agentId) ? -1 : 1));
+    const count = async (most: number, mostAgents: number, agents?: readonly AgentId[]) =>
+      (await storage().ledger.denials({ from: minute, most, mostAgents, agents })).agents;
+    const all = counted(denials, []);
+    expect(all.length).to.be.at.least(2);
+    expect(await count(1000, 10)).to.deep.equal(all);
+    expect(await count(1000, 1)).to.deep.equal(all.slice(0, 1));
+    expect(await count(20, 10)).to.deep.equal(counted(denials.slice(-20), []));
+    const last = all.at(-1)?.agentId as AgentId;
+    expect(await count(1000, 10, [last, agentIdOf('not-there')])).to.deep.equal(counted(denials, [last]));
   });
 
   it('finds the sequence number after which the newest 20 records begin', async () => {

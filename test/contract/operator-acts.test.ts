@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
-import { BEGIN } from '../../adapters/storage/postgres/connections.ts';
+import { BEGIN } from '../../adapters/storage/postgres/pool/transactions.ts';
 import { listActs } from '../../adapters/storage/queries/acts.ts';
 import { recordAct } from '../../application/decisions/operator-act.ts';
 import type { ActsQuestion } from '../../application/ports/acts.ts';
 import { plusSeconds } from '../../domain/instant.ts';
-import { hashOfText } from '../../domain/ledger/sealed-text.ts';
+import { saltedText } from '../../domain/ledger/sealed-text.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -28,7 +28,7 @@ const act = (nth: number): OperatorAct => ({
   route: 'DELETE /admin/tasks/{task_id}',
   reason: `Incident ${nth}`,
   at: plusSeconds(NOON, nth),
-  sealed: { salt: saltOf(`salt-${nth}`), hash: hashOfText(sha256, saltOf(`salt-${nth}`), `Incident ${nth}`) },
+  sealed: { salt: saltOf(`salt-${nth}`), hash: sha256(saltedText(saltOf(`salt-${nth}`), `Incident ${nth}`)) },
 });
 
 onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {

@@ -193,6 +193,27 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     expect(await ended(all[1])).to.deep.equal(all.slice(2));
   });
 
+  it('are found by their ids, in any state, and only their own', async () => {
+    const [sponsorKey, other] = [newSponsorKey(), newSponsorKey()];
+    const [live, ended, due] = [
+      await opened(sponsorKey),
+      await opened(sponsorKey),
+      await opened(sponsorKey, { expiresAt: at(100) }),
+    ];
+    const foreign = await opened(other);
+    await end(ended, at(90));
+    const taskIds = [live, ended, due, foreign].map(({ task }) => task.taskId);
+    const byId = async (key: SponsorKey, ids: readonly TaskId[] = [...taskIds, makeTaskId(ulid())]) =>
+      (await storage().tasks.ofSponsorById(key, { taskIds: ids, now: at(120) })).toSorted((one, two) =>
+        one.taskId < two.taskId ? 1 : -1,
+      );
+    const all = await list(sponsorKey, at(120));
+    expect(await byId(sponsorKey)).to.deep.equal(all.toSorted((one, two) => (one.taskId < two.taskId ? 1 : -1)));
+    expect(all).to.have.lengthOf(3);
+    expect(idsOf(await byId(other))).to.deep.equal([foreign.task.taskId]);
+    expect(await byId(sponsorKey, [])).to.deep.equal([]);
+  });
+
   it('are shown by agent in pages, and those of one agent in pages, to their person only', async () => {
     const [sponsorKey, other] = [newSponsorKey(), newSponsorKey()];
     const agents = [await registeredAgent(storage()), await registeredAgent(storage())];

@@ -6,8 +6,8 @@ import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { Storage } from '../support/storage.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { repetitions } from './repetitions.ts';
-import { newSponsorKey, openedTask, recordedBy } from './storage-fixtures.ts';
-import { aUser, changedUser, LATER, ROOM } from './world.ts';
+import { aUser, newSponsorKey, openedTask, recordedBy } from './storage-fixtures.ts';
+import { changedUser, LATER, ROOM } from './world.ts';
 
 const ROUNDS = repetitions(10);
 

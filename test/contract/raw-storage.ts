@@ -14,10 +14,16 @@ import type { Storage } from '../support/storage.ts';
 import type { SuiteDatabase } from './on-every-database.ts';
 
 export interface RawStorage
-  extends Pick<Storage, 'sessions' | 'statusLists' | 'operatorActs' | 'approvals' | 'approvalNotices' | 'checkpoints'> {
+  extends Pick<
+    Storage,
+    'sessions' | 'statusLists' | 'operatorActs' | 'approvals' | 'authorizations' | 'approvalNotices' | 'checkpoints'
+  > {
   readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'pendingLift'>;
   readonly agents: Pick<Storage['agents'], 'find'>;
-  readonly tasks: Pick<Storage['tasks'], 'findGrant' | 'findListed' | 'ofSponsor' | 'tokenFacts'>;
+  readonly tasks: Pick<
+    Storage['tasks'],
+    'findGrant' | 'findListed' | 'ofSponsor' | 'liveOfSponsor' | 'endedOfSponsor' | 'ofSponsorById' | 'tokenFacts'
+  >;
   readonly provisionedUsers: Pick<Storage['provisionedUsers'], 'find'>;
   readonly ledger: Pick<Storage['ledger'], 'settledThrough'>;
   apply(...effects: readonly Effect[]): Promise<unknown>;

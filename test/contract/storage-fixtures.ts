@@ -16,15 +16,18 @@ import {
   type AgentId,
   makeTaskId,
   makeTokenId,
+  makeUserId,
   parseAgentId,
   parseSponsorKey,
   type SponsorKey,
   type TokenId,
+  type UserId,
 } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
-import { hashOfText } from '../../domain/ledger/sealed-text.ts';
+import { saltedText } from '../../domain/ledger/sealed-text.ts';
 import { formatScope } from '../../domain/scope.ts';
+import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { purposeDetail } from '../../domain/tasks/purpose.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { taskTokenClaims } from '../../domain/tasks/task-token.ts';
@@ -141,7 +144,7 @@ export function aPurpose(
   { taskId, agentId, sponsor }: Task,
   stated = { words: 'Read the é 😀 \u202e of <today>', salt: saltOf(taskId) },
 ): NonNullable<TaskOpening['purpose']> {
-  const detail = purposeDetail(hashOfText(sha256, stated.salt, stated.words));
+  const detail = purposeDetail(sha256(saltedText(stated.salt, stated.words)));
   return {
     stated,
     entry: anEntry('purpose.stated', { taskId, agentId, sponsor, detail }),
@@ -209,4 +212,18 @@ export async function recordedBy(storage: Storage, act: () => Promise<unknown>):
 /** The entry from which a record was made, which has no sequence number and no checkpoint. */
 export function asEntry({ seq, checkpoint, ...entry }: LedgerRecord): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
+}
+
+export function aUser(changes: Partial<ProvisionedUser> = {}): ProvisionedUser {
+  return {
+    userId: makeUserId(ulid()) as UserId,
+    userName: `Ada.${randomUUID()}@Example.org`,
+    externalId: `00u-${randomUUID()}`,
+    active: true,
+    sponsorKey: newSponsorKey(),
+    revision: 1,
+    createdAt: NOON,
+    modifiedAt: instantFromMicros(NOON + 3),
+    ...changes,
+  };
 }

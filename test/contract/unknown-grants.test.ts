@@ -56,7 +56,7 @@ onEveryDatabase('the revocation of a grant that a plain read does not find', ({ 
       audiences: [ISSUER],
       issuer: ISSUER,
       // As a standby that is behind.
-      tasks: { findGrant: async () => undefined },
+      tasks: { findGrant: async () => undefined, rotates: async () => false },
       digest: sha256,
       measurements: undefined,
     };

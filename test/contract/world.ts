@@ -4,23 +4,25 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ulid } from 'ulid';
 import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import { type ApprovalAnswer, answerApproval } from '../../application/decisions/answer-approval.ts';
+import { answerRequest, type RequestAnswer } from '../../application/decisions/answer-request.ts';
 import { type ApprovalAsking, askApproval } from '../../application/decisions/ask-approval.ts';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import { endSomeTasks } from '../../application/decisions/end-tasks.ts';
+import { keepRequest, type RequestKeeping } from '../../application/decisions/keep-request.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
-import { openTask } from '../../application/decisions/open-task.ts';
+import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
 import { openSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { commitmentText } from '../../domain/approvals/commitment.ts';
-import { type AgentId, makeApprovalId, makeTokenId, makeUserId, type UserId } from '../../domain/identifiers.ts';
+import type { Authorization } from '../../domain/authorization/authorization.ts';
+import { type AgentId, makeApprovalId, makeTokenId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
-import { hashOfText } from '../../domain/ledger/sealed-text.ts';
+import { saltedText } from '../../domain/ledger/sealed-text.ts';
 import type { LogKey } from '../../domain/log/log-key.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import { newSession, type Session, type SessionHash } from '../../domain/sessions/session.ts';
@@ -29,12 +31,14 @@ import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { OutsideConnection } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
+import { aCode, anAuthorization } from './authorization-fixtures.ts';
 import { insertBlockOnly } from './insert-block-only.ts';
 import {
   anAssertion,
   anEntry,
   anOpening,
   aRefusal,
+  aUser,
   newAgentId,
   newSponsorKey,
   renewTimes,
@@ -65,6 +69,10 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
   const live = anOpening(owner, { sponsorKey, sponsor: subject, sessionId });
   const jti = randomUUID();
   const audience = `https://${randomUUID()}.example`;
+  const request = anAuthorization({
+    agentId: owner.agentId,
+    person: { ...anAuthorization().person, sponsorKey, subject, sessionId },
+  });
   return {
     owner,
     idle,
@@ -80,6 +88,10 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
     due: anOpening(owner, { expiresAt: DUE }),
     /** One entry, which a task has. */
     list: { audience, listId: randomBytes(16).toString('base64url'), entries: 1, at: NOON },
+    /** What the agent asks the person for, the code of their yes, and the counts of ends at its beginning. */
+    request,
+    code: aCode(),
+    ends: { everything: 0, agent: 0 },
     user: aUser({ sponsorKey }),
     away: aUser({ sponsorKey, active: false }),
     session: aSession({ subject, sponsorKey, sessionId }),
@@ -89,8 +101,8 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
     /** The text with a fixed name in place of each random value, for comparisons of two worlds. */
     anonymous(value: unknown): string {
       const text = String(JSON.stringify(value));
-      const approvals = new Set(text.match(/\bapproval_[0-9A-Z]{26}\b/g));
-      return [sponsorKey, subject, sessionId, name, ...approvals].reduce(
+      const ids = new Set(text.match(/\b(approval|task)_[0-9A-Z]{26}\b/g));
+      return [sponsorKey, subject, sessionId, name, ...ids].reduce(
         (named, made, nth) => named.replaceAll(made, `made-up ${nth}`),
         text,
       );
@@ -108,6 +120,10 @@ export type Part =
   | 'lapsed'
   | 'due'
   | 'expired'
+  | 'counted'
+  | 'request'
+  | 'allowed'
+  | 'redeemed'
   | 'user'
   | 'away'
   | 'session'
@@ -122,6 +138,10 @@ const NEEDS: Readonly<Partial<Record<Part, readonly Part[]>>> = {
   waiting: ['task'],
   approved: ['waiting'],
   lapsed: ['task'],
+  counted: ['owner'],
+  request: ['counted'],
+  allowed: ['request'],
+  redeemed: ['allowed'],
   due: ['owner'],
   expired: ['due'],
   asked: ['block'],
@@ -152,6 +172,12 @@ const STORE: {
     await renewTimes(storage, due, 3);
   },
   expired: (storage) => storage.decide(expireDueTasks, { overBy: DUE, at: DUE, limit: 1000 }),
+  /** The ends of everything by other worlds are counted too. */
+  counted: async (storage, { ends, owner }) =>
+    Object.assign(ends, await storage.authorizations.countEnds(owner.agentId)),
+  request: (storage, world) => storage.decide(keepRequest, keeping(world, world.request)),
+  allowed: (storage, world) => storage.decide(answerRequest, answeringRequest(world, 'allow')),
+  redeemed: (storage, world) => opened(storage.decide(openTask, redeeming(world))),
   user: (storage, { user }) => added(storage, user),
   away: (storage, { away }) => added(storage, away),
   session: (storage, { session }) => storage.decide(openSession, { session, issuedAt: NOON, replaces: undefined }),
@@ -182,20 +208,6 @@ async function registered(storage: Storage, agent: Agent): Promise<void> {
 async function opened(outcome: Promise<{ readonly kind: string }>): Promise<void> {
   const { kind } = await outcome;
   if (kind !== 'opened') throw new Error(`the task was not opened: ${kind}`);
-}
-
-export function aUser(changes: Partial<ProvisionedUser> = {}): ProvisionedUser {
-  return {
-    userId: makeUserId(ulid()) as UserId,
-    userName: `Ada.${randomUUID()}@Example.org`,
-    externalId: `00u-${randomUUID()}`,
-    active: true,
-    sponsorKey: newSponsorKey(),
-    revision: 1,
-    createdAt: NOON,
-    modifiedAt: instantFromMicros(NOON + 3),
-    ...changes,
-  };
 }
 
 /** The user after a change, as the use case computes it. */
@@ -230,7 +242,7 @@ export function anAct(route: string, subject = 'olga'): OperatorAct {
     route,
     reason: REASON,
     at: LATER,
-    sealed: { salt: saltOf(subject), hash: hashOfText(sha256, saltOf(subject), REASON) },
+    sealed: { salt: saltOf(subject), hash: sha256(saltedText(saltOf(subject), REASON)) },
   };
 }
 
@@ -300,6 +312,46 @@ export function answering(
     times: { earliest: NOON, latest: NOON },
     at: NOON,
     ...changes,
+  };
+}
+
+/** The person is back from the provider. */
+export function keeping({ ends, owner }: World, authorization: Authorization): RequestKeeping {
+  return { authorization, ends, agentRevision: owner.revision, refuseLoggedOut: { earliest: NOON } };
+}
+
+/** The person answers the part `request`. */
+export function answeringRequest({ request, code, owner }: World, answer: 'allow' | 'refuse'): RequestAnswer {
+  return {
+    request,
+    browserHash: request.browserHash,
+    answer: answer === 'allow' ? { kind: 'allow', code } : { kind: 'refuse' },
+    agentRevision: owner.revision,
+    at: NOON,
+    latest: NOON,
+  };
+}
+
+export const rotationOf = ({ name }: World, what: string) => sha256(`${what} of ${name}`);
+
+/** The agent redeems the code of the part `allowed`. Its grant rotates. */
+export function redeeming(world: World): TaskOpening {
+  const { request, code, owner, sponsorKey, subject, sessionId } = world;
+  const opening = anOpening(owner, {
+    taskId: code.taskId,
+    sponsorKey,
+    sponsor: subject,
+    sessionId,
+    audience: request.audience,
+    scope: code.scope,
+    expiresAt: code.taskEndsAt,
+  });
+  const { requestId } = request;
+  return {
+    ...opening,
+    grantHash: rotationOf(world, 'family'),
+    assertion: undefined,
+    code: { requestId, hash: code.hash, rotation: rotationOf(world, 'first') },
   };
 }
 

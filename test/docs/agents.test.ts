@@ -45,6 +45,6 @@ describe('docs/agents.md', () => {
       const example = await readFile(at(name), 'utf8');
       for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
     }
-    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(4);
+    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(5);
   });
 });

@@ -14,6 +14,7 @@ import { readSettings, readSettingsSection } from '../../composition/settings/re
 import { asProgram } from '../../scripts/from-source.ts';
 import { commandNamed, runCommandLine } from '../support/cli-run.ts';
 import { endsPeople } from '../support/ends-people.ts';
+import { composed, composeText, OF_APPROVALS, OF_CONSOLE } from '../support/pages/compose-example.ts';
 import { at, text } from '../support/pages/dockerfile.ts';
 import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';
 
@@ -46,38 +47,14 @@ const execForm = (instruction: string): readonly string[] =>
   JSON.parse(/\[.*\]/.exec(last(instruction)?.line ?? '')?.[0] ?? '[]');
 
 /** How long the service waits after SIGTERM for running requests. */
-const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server/server.ts'))?.[1]);
+const DRAIN_SECONDS = Number(/drainMs: (\d+)_000,/.exec(text('adapters/http/server/server.ts'))?.[1]);
 const PORT = catalogue.PORT.default;
 const program = asProgram(at('composition/main.ts'));
 const nothing = async () => 0;
 
-const composeText = text('docs/examples/deploy/compose.yaml');
-/** An operator's `.env` file with every variable of the example. */
-const ENVIRONMENT: Readonly<Record<string, string>> = {
-  POSTGRES_PASSWORD: 'superuser-password',
-  MANDATE_OWNER_PASSWORD: 'owner-password',
-  MANDATE_SERVING_PASSWORD: 'serving-password',
-  MANDATE_ADMIN_KEY: 'an-admin-key-of-more-than-32-characters',
-  MANDATE_ISSUER: 'https://mandate.example',
-  MANDATE_IDP_ISSUER: 'https://idp.example/realms/main',
-  MANDATE_IDP_AUDIENCE: 'https://mandate.example',
-  MANDATE_IDP_USERS_URL: 'https://idp.example/admin/realms/main/users',
-  MANDATE_IDP_TOKEN_URL: 'https://idp.example/realms/main/protocol/openid-connect/token',
-  MANDATE_IDP_CLIENT_ID: 'mandate-poll',
-  MANDATE_TRUSTED_PROXIES: '172.16.0.0/12',
-};
-const interpolated = composeText.replaceAll(
-  /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
-  (_, name: string, kind: string | undefined, rest: string | undefined) => {
-    const value = ENVIRONMENT[name] ?? (kind === '-' ? rest : undefined);
-    if (value === undefined) throw new Error(`the test has no value for ${name}`);
-    return value;
-  },
-);
-const compose: unknown = parse(interpolated, { merge: true });
-
-const composed = (service: string) =>
-  dig(compose, 'services', service, 'environment') as Readonly<Record<string, string>>;
+const compose = composed();
+const variablesOf = (file: unknown, service: string) =>
+  dig(file, 'services', service, 'environment') as Readonly<Record<string, string>>;
 
 describe('The deployment examples', () => {
   const page = text('docs/deploying.md');
@@ -91,7 +68,7 @@ describe('The deployment examples', () => {
   });
 
   it('have valid production settings in the Compose file', () => {
-    const result = readSettings({ environment: composed('mandate'), overrides: [] });
+    const result = readSettings({ environment: variablesOf(compose, 'mandate'), overrides: [] });
     expect(result).to.deep.include({ kind: 'valid', unknown: [] });
     if (result.kind === 'invalid') return;
     expect(result.settings.NODE_ENV).to.equal('production');
@@ -111,11 +88,11 @@ describe('The deployment examples', () => {
   });
 
   it('give the connection of the database owner only to the migration in the Compose file', () => {
-    const environment = composed('migrate');
+    const environment = variablesOf(compose, 'migrate');
     const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
     expect(result.kind).to.equal('valid');
     expect(environment).to.have.property('Service__Database__MigrationConnectionString');
-    expect(composed('mandate')).not.to.have.property('Service__Database__MigrationConnectionString');
+    expect(variablesOf(compose, 'mandate')).not.to.have.property('Service__Database__MigrationConnectionString');
     expect(Object.keys(environment).filter((name) => !name.startsWith('Service__Database__'))).to.deep.equal([]);
   });
 
@@ -149,9 +126,8 @@ describe('The deployment examples', () => {
     ].map(String);
     expect(named).to.include.members(['serve', 'migrate', 'keys']);
     for (const name of new Set(named)) expect(has(name), name).to.equal(true);
-    const actions = { generate: nothing, rotate: nothing, show: nothing, retire: nothing };
     for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
-      const commands = [commandNamed('serve', serveCommand(nothing)), commandNamed('keys', keysCommand(actions))];
+      const commands = [commandNamed('serve', serveCommand(nothing)), commandNamed('keys', keysCommand())];
       const { out } = await runCommandLine(commands, [...words, '--help']);
       expect(out)
         .to.match(new RegExp(` ${words.join(' ')}\\n`))
@@ -211,13 +187,11 @@ describe('The Compose file', () => {
 
   it('serves the console after the # of its lines is removed, and not before', () => {
     const names = ['Console', 'Operators'];
-    const inactive = /^( *)# (?=- |Service__(?:Console|Operators)__)/gm;
-    expect(composeText.match(inactive)).to.have.lengthOf(8);
-    expect(Object.keys(composed('mandate')).filter((name) => names.some((one) => name.includes(one)))).to.deep.equal(
-      [],
-    );
-    const active: unknown = parse(interpolated.replaceAll(inactive, '$1'), { merge: true });
-    const environment = dig(active, 'services', 'mandate', 'environment') as Readonly<Record<string, string>>;
+    expect(composeText.match(OF_CONSOLE)).to.have.lengthOf(8);
+    const before = Object.keys(variablesOf(compose, 'mandate'));
+    expect(before.filter((name) => names.some((one) => name.includes(one)))).to.deep.equal([]);
+    const active = composed([OF_CONSOLE]);
+    const environment = variablesOf(active, 'mandate');
     const result = readSettings({ environment, overrides: [] });
     expect(result).to.deep.include({ kind: 'valid', unknown: [] });
     const port = environment.Service__Console__Port;
@@ -225,6 +199,15 @@ describe('The Compose file', () => {
       `127.0.0.1:${PORT}:${PORT}`,
       `127.0.0.1:${port}:${port}`,
     ]);
+  });
+
+  it('has approvals after the # of their lines is removed, and not before', () => {
+    expect(composeText.match(OF_APPROVALS)).to.have.lengthOf(4);
+    expect(Object.keys(variablesOf(compose, 'mandate')).join()).not.to.match(/__(Me|Approvals)__/);
+    const environment = variablesOf(composed([OF_APPROVALS]), 'mandate');
+    const result = readSettings({ environment, overrides: [] });
+    expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    if (result.kind === 'valid') expect(result.settings['Service:Approvals:Resources']).to.have.lengthOf(1);
   });
 
   it('creates one role that can migrate, and one that can serve but not change the schema', async function () {

@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { languages } from '../../adapters/http/browser/language.ts';
 import { renderMessage as renderOfConsole } from '../../adapters/http/console/messages.ts';
-import { renderMessage } from '../../adapters/http/me/message-page.ts';
-import { languages } from '../../adapters/http/me/view.ts';
-import { signInDenials } from '../../application/ports/identity-provider.ts';
+import { renderMessage } from '../../adapters/http/me/message.ts';
+import { signInDenials } from '../../domain/sign-in-denial.ts';
 
 const page = readFileSync(new URL('../../docs/people.md', import.meta.url), 'utf8');
 const titleIn = (document: string) => /<h1>([^<]*)<\/h1>/.exec(document)?.[1];

@@ -1,4 +1,4 @@
-/** Compares docs/guard.md with the guard. */
+/** Compares docs/guard.md with the guard. MANDATE_WRITE_GUARD=1 writes its table of fields, and the JSON Schema of the package. */
 
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,34 +9,41 @@ import { refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { REQUEST_LABEL } from '../../adapters/sdk/tool-server/guard/described-call.ts';
 import { guardMetrics } from '../../adapters/sdk/tool-server/guard/guard-metrics.ts';
 import { identityHeaders } from '../../adapters/sdk/tool-server/guard/identity-headers.ts';
+import { OPTIONS } from '../../composition/guard/guard-options.ts';
 import { readGuardFile } from '../../composition/guard/read-guard-file.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE, MAX_VALUE } from '../../domain/approvals/approval-request.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { asProgram } from '../../scripts/from-source.ts';
+import { fieldsTable, fixedFields, guardSchema } from '../adapters/sdk/tool-server/guard/guard-file.ts';
 import { blocksOf } from '../support/pages/page.ts';
 import { openTerminal, shownOutput } from '../support/pages/terminal.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
 import { AUDIENCE, startFakeControlPlane } from '../support/tool-server/control-plane.ts';
 
-const page = await readFile('docs/guard.md', 'utf8');
+const PAGE = 'docs/guard.md';
+const page = await readFile(PAGE, 'utf8');
+const TABLE = /^\| Field \| Default \|.*\n(?:\|.*\n)+/m;
+const SCHEMA = 'adapters/sdk/tool-server/guard/guard.schema.json';
 const GUARD = new URL('../../composition/guard/mandate-guard.ts', import.meta.url);
 
 describe('docs/guard.md', () => {
-  it('lists every field of the file, with the defaults of the schema', async () => {
-    const { properties } = JSON.parse(await readFile('adapters/sdk/tool-server/guard/guard.schema.json', 'utf8'));
-    const rows =
-      page
-        .split('## The file')[1]
-        ?.split('\nA **match**')[0]
-        ?.match(/^\| `.*$/gm) ?? [];
-    const listed = rows
-      .map((row) => /^\| `(\w+)` \| (\S+)/.exec(row)?.slice(1))
-      .slice(0, Object.keys(properties).length);
-    expect(listed.map((cells) => cells?.[0])).to.deep.equal(Object.keys(properties));
-    for (const cells of listed) {
-      const { default: value } = properties[cells?.[0] ?? ''];
-      if (value !== undefined) expect(cells?.[1]?.replaceAll('`', '')).to.equal(String(value));
+  it('lists the fields of the file as their rows say, and so does the JSON Schema of the package', async () => {
+    const indented = (schema: unknown) => `${JSON.stringify(schema, undefined, 2)}\n`;
+    if (process.env.MANDATE_WRITE_GUARD === '1') {
+      await writeFile(SCHEMA, indented(guardSchema));
+      await writeFile(
+        PAGE,
+        page.replace(TABLE, () => fieldsTable),
+      );
     }
+    expect(indented(JSON.parse(await readFile(SCHEMA, 'utf8')))).to.equal(indented(guardSchema));
+    expect(TABLE.exec(await readFile(PAGE, 'utf8'))?.[0]).to.equal(fieldsTable);
+    expect(page).to.include(`${fixedFields.slice(0, -1).join(', ')} and ${fixedFields.at(-1)} need a new process`);
+  });
+
+  it('lists the options', () => {
+    const listed = [...page.matchAll(/^\| `--([a-z-]+)/gm)].map(([, name]) => name);
+    expect(listed).to.deep.equal([...Object.keys(OPTIONS), 'version']);
   });
 
   it('leads to an allowed and a refused call in front of a plain service, with the outputs that it shows', async function () {
@@ -73,7 +80,7 @@ describe('docs/guard.md', () => {
         .text()
         .matchAll(/^# TYPE (\S+)/gm),
     ].map(([, name]) => name);
-    expect(metrics).to.have.lengthOf(2);
+    expect(metrics).to.have.lengthOf(3);
     for (const name of metrics) expect(page).to.include(`| \`${name}\` |`);
   });
 

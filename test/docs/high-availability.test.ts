@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { FURTHER_FAULTS, STATES } from '../../adapters/storage/postgres/faults.ts';
 import { CONNECTIONS_PER_PROCESS } from '../../adapters/storage/postgres/limits.ts';
+import { CAPABILITIES } from '../../application/ports/storage.ts';
 
 const page = readFileSync('docs/high-availability.md', 'utf8');
 
@@ -13,6 +14,15 @@ describe('docs/high-availability.md', () => {
       .map(([code, { meaning, act }]) => `| ${code.length === 2 ? `${code}…` : code} | ${meaning} | ${act} |`);
     const ofOthers = FURTHER_FAULTS.map(({ code, meaning, act }) => `| ${code} | ${meaning} | ${act} |`);
     expect(rows).to.deep.equal([...ofStates, ...ofOthers]);
+  });
+
+  it('lists each capability that a hosted Postgres may lack, and what happens without it', () => {
+    const rows = page.split('\n').filter((line) => line.startsWith('| `pg_'));
+    expect(rows).to.deep.equal(
+      Object.values(CAPABILITIES).map(
+        ({ needs, without }) => `| ${needs.replaceAll(/\w+_\w+/g, '`$&`')} | ${without} |`,
+      ),
+    );
   });
 
   it('computes the connection limit from the pools', () => {

@@ -23,7 +23,7 @@ describe('docs/operating.md', () => {
       ([, name, labels, help]) => [name, labels, help],
     );
     expect(rows).to.deep.equal(
-      definitions.map(({ name, labelNames, help }) => [
+      definitions.map(({ name, labelNames = [], help }) => [
         name,
         labelNames.map((label) => `\`${label}\``).join(', '),
         help,

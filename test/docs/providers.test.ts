@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { readSettings } from '../../composition/settings/read-settings.ts';
+import { authorizeClient } from '../../composition/settings/sign-in-clients.ts';
 import { endsPeople } from '../support/ends-people.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
@@ -163,6 +164,30 @@ describe("Keycloak's realm", () => {
     for (const client of realm.clients) {
       for (const name of [...client.defaultClientScopes, ...client.optionalClientScopes]) scopeOf(name);
     }
+  });
+
+  it('gives the client of tasks that a person starts what the page says, and every scope of the agents', () => {
+    const [, more = {}] = environments(keycloak);
+    const door = clientOf(more.Service__Authorize__ClientId ?? fail('Authorize'));
+    expect(door).to.include({
+      publicClient: false,
+      standardFlowEnabled: true,
+      directAccessGrantsEnabled: false,
+      serviceAccountsEnabled: false,
+      clientAuthenticatorType: 'client-jwt',
+    });
+    const settings = { ...REST, ...more };
+    const result = readSettings({ environment: settings, overrides: [] });
+    if (result.kind === 'invalid') throw new Error('invalid');
+    expect(door.redirectUris).to.deep.equal([authorizeClient(result.settings)?.redirectUri]);
+    expect(door.defaultClientScopes).to.have.members(['basic', 'mandate']);
+    expect(door.optionalClientScopes).to.deep.equal(portal.optionalClientScopes);
+    expect(door.attributes).to.include({
+      ...poll.attributes,
+      'pkce.code.challenge.method': 'S256',
+      'backchannel.logout.url': `${REST.Service__Issuer}/backchannel-logout`,
+      'backchannel.logout.session.required': 'true',
+    });
   });
 
   it('sends logout tokens of a session to Mandate', () => {

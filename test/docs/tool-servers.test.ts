@@ -44,7 +44,7 @@ describe('docs/tool-servers.md', () => {
   it('lists every option of mcpProtection with its default', () => {
     const toolServer = createToolServer({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
     for (const [name, value] of Object.entries(checkMcpOptions(toolServer, { tools: {} }))) {
-      const shown = name === 'tools' ? 'required' : name === 'methods' ? 'none' : String(value);
+      const shown = name === 'tools' ? 'required' : ['methods', 'toolNames'].includes(name) ? 'none' : String(value);
       expect(page).to.include(`| \`${name}\` | ${shown} |`);
     }
   });

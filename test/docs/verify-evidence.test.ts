@@ -5,15 +5,20 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { BrowserContext, Page } from 'playwright-core';
+import { describeQuestion } from '../../adapters/cli/question-line.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
+import type { BundleQuestion } from '../../domain/log/bundle-questions.ts';
 import { visibleWords } from '../../domain/visible.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { sqliteFile } from '../support/databases.ts';
+import { byLength } from '../support/length.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
-import { contentOf, pageText, pageUrl, sourceHash } from '../support/log/evidence-page.ts';
+import { contentOf, describedOnPage, pageText, pageUrl, sourceHash } from '../support/log/evidence-page.ts';
 import { hostileBundles } from '../support/log/hostile-evidence.ts';
 
+/** Whether axe also looks at pages that differ from the first one in their words only. */
+const isScanned = byLength({ short: false, full: true });
 const fileOf = (name: string, text: string) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
 
 describe('docs/verify-evidence.html', function () {
@@ -86,11 +91,11 @@ describe('docs/verify-evidence.html', function () {
     await page.getByRole('heading', { name: 'The bundle is intact, and meets the policy' }).waitFor();
     const verdict = page.locator('.verdict');
     expect(await verdict.textContent()).to.equal('Intact, by keys that the policy names');
-    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    if (isScanned) expect(await accessibilityFaults(page)).to.deep.equal([]);
     await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
     await page.getByRole('heading', { name: 'The bundle agrees with itself, but does not meet the policy' }).waitFor();
     expect(await verdict.textContent()).to.equal('Not to be believed');
-    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    if (isScanned) expect(await accessibilityFaults(page)).to.deep.equal([]);
     await choose(/^Policy/, 'policy.json', '{}');
     await page.getByRole('heading', { name: 'The policy cannot be read' }).waitFor();
   });
@@ -128,17 +133,42 @@ describe('docs/verify-evidence.html', function () {
     expect(await page.title()).to.equal('Verify an evidence bundle');
   });
 
-  it('shows the words of a request in a cell each, so that a value looks like no further line', async () => {
+  it('has a line for each question, which quotes its words, so that a value looks like no other part of it', async () => {
     const { text } = hostileBundles.find(({ title }) => title === 'the words of a request') ?? expect.fail();
     await choose(/^Evidence bundle/, 'evidence.json', text);
-    const rows = page.locator('.scroll', { hasText: 'Label' }).locator('tbody tr');
-    const cells = await rows.evaluateAll((all) =>
-      all.map(({ children }) => [...children].map((cell) => cell.textContent)),
+    const lines = page.locator('h3', { hasText: 'What people were asked' }).locator('+ ul li');
+    const words = '"Delete “é 😀”\\u{202e}", "Issue: <b>\\u{22}PAY-7\\u{22}</b>; Amount: 1 EUR\\u{3164}"';
+    expect(await lines.allTextContents()).to.deep.equal([`${words}: asked 2026-09-21 14:13:20`]);
+  });
+
+  it('describes a question as the command does', () => {
+    const text = fc.constantFrom('Pay "77" EUR', 'To\u202e', ' ACME ', '\\u{22}', '“é 😀”');
+    const states = fc.constantFrom('pending', 'granted', 'refused', 'used', 'expired', 'withdrawn');
+    const question = fc.record({
+      approval_id: fc.constant('approval_01M31S7W68TMK7WDX8YKPSYT00'),
+      words: fc.option(fc.record({ title: text, lines: fc.array(fc.record({ label: text, value: text })) })),
+      steps: fc.array(
+        fc.record({
+          state: states,
+          seq: fc.nat(),
+          ts: fc.constantFrom('2026-11-24T16:23:13.999Z', '2026-11-24T16:23:14.000Z', '2026-11-25T00:00:00.000Z'),
+        }),
+      ),
+    }) as fc.Arbitrary<BundleQuestion>;
+    fc.assert(
+      fc.property(question, (given) => describedOnPage(given) === describeQuestion(given)),
+      { numRuns: 40 },
     );
-    expect(cells).to.deep.equal([
-      ['1', 'Delete “é 😀”\\u{202e}', '', ''],
-      ['1', '', 'Issue', '<b>"PAY-7"</b>; Amount: 1 EUR\\u{3164}'],
-    ]);
+  });
+
+  it('shows a record without scrolling sideways on a desk, and what all records share once', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await choose(/^Evidence bundle/, 'evidence.json', bundle);
+    const records = page.locator('.scroll', { hasText: 'event' });
+    expect(await records.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).to.equal(0);
+    const task = JSON.parse(bundle).selection.task_id;
+    expect((await page.locator('main').innerText()).split(`task_id: ${task}`)).to.have.lengthOf(2);
+    await page.setViewportSize(devices.desktop.viewport);
   });
 
   it('shows text by the rule of the pages of Mandate, which it has once more', () => {

@@ -100,6 +100,7 @@ describe('the address of a control plane', () => {
     'https://mandate.test/tenant-7/',
     'http://localhost:5100',
     'http://[::1]',
+    'https://mandate.test/well-known/a.well-known/.well-known-service',
   ]) {
     it(`may be ${text}`, () => {
       expect(issuerProblem(text)).to.equal(undefined);
@@ -115,6 +116,10 @@ describe('the address of a control plane', () => {
     ['https://user@mandate.test', /absolute https URL/],
     ['https://mandate.test/#x', /absolute https URL/],
     ['mandate.test', /absolute https URL/],
+    ['https://mandate.test/.well-known', /address of metadata/],
+    ['https://mandate.test/.well-known/openid-configuration', /address of metadata/],
+    ['https://mandate.test/.well-known/oauth-authorization-server/tenant-7', /address of metadata/],
+    ['https://mandate.test/tenant-7/.well-known/openid-configuration/', /address of metadata/],
   ] as const) {
     it(`may not be ${text}`, () => {
       expect(issuerProblem(text)).to.match(problem);

@@ -6,6 +6,7 @@ import {
   denialReasons,
   describeDenial,
   isTemporary,
+  type SignInDemand,
 } from '../../domain/denial.ts';
 import type { CredentialDenialReason } from '../../domain/ledger/aggregation.ts';
 import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
@@ -68,7 +69,7 @@ describe('the catalogue of refusals', () => {
 
 /** A missing or unknown word does not compile. */
 const OF_SURFACES: Readonly<
-  Record<CredentialDenialReason | ConflictReason | Exclude<MeDenialReason, DenialReason>, true>
+  Record<CredentialDenialReason | ConflictReason | SignInDemand | Exclude<MeDenialReason, DenialReason>, true>
 > = {
   missing_token: true,
   invalid_token: true,
@@ -79,8 +80,10 @@ const OF_SURFACES: Readonly<
   agent_already_exists: true,
   agent_has_tasks: true,
   may_act_name_taken: true,
+  client_id_document_taken: true,
   sponsor_block_not_owned: true,
   sign_in_too_old: true,
+  sign_in_dpop_demanded: true,
   pause_not_liftable: true,
   approver_not_fresh: true,
   approval_refused: true,

@@ -33,6 +33,8 @@ const OTHER_TEXTS: Readonly<Record<string, string>> = {
   'http/admin/operators.ts': 'const reason = text.trim();',
   'http/observed-requests.ts': "name: [known ?? 'HTTP', pattern].join(' ').trim(),",
   'telemetry/error-report.ts': '.map((line) => line.trim());',
+  'sdk/tool-server/guard/value-kinds.ts':
+    "const LINE = '^(?=.*\\\\S)[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f\\\\u2028\\\\u2029]+$';",
   'sdk/tool-server/core/options.ts': "typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value)",
 };
 

@@ -38,7 +38,7 @@ const LIMITS: Readonly<Record<string, { readonly packages: number; readonly byte
 /** What the program of a library gets of the service: its wiring, and what that imports. */
 const OF_PROGRAM: Readonly<Record<string, RegExp>> = {
   '@mandate/tool-server':
-    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|on-supported-node|until-told-to-stop)|adapters\/cli\/(?:exit-code|yaml\/yaml-[a-z]+)|adapters\/jose\/(?:signature|signing-key)|adapters\/platform\/(?:key-file|package-version|sync-folder)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
+    /^dist\/(?:composition\/(?:guard\/[\w-]+|listen-faults|on-supported-node|until-told-to-stop)|adapters\/cli\/(?:exit-code|standard-output|yaml\/yaml-[a-z]+)|adapters\/http\/server\/(?:connection|problem-document|protocol-errors|server|throttled-log)|adapters\/jose\/(?:signature|signing-key)|adapters\/platform\/(?:key-file|package-version|sync-folder)|adapters\/telemetry\/(?:error-report|log-lines|scrape-listener))\.(?:js|d\.ts)$/,
 };
 /** This many lines fit on one screen. */
 const MAX_README_LINES = 40;
@@ -92,8 +92,8 @@ describe('Packages:', () => {
       expect(files.filter((file) => !bundle.test(file))).to.have.members([
         ...['LICENSE', 'README.md', 'package.json', 'adapters/http/openapi.json'],
         ...['postgres', 'sqlite', 'composition/sqlite'].map((folder) => `dist/${folder}/schema.sql`),
-        ...['console.css', 'mark.svg', 'me.css', 'me.js', 'pages.css', 'records.css', 'renewal.js', 'stream.js']
-          .concat('verify.js', 'views.css')
+        ...['authorize.js', 'console.css', 'mark.svg', 'me.js', 'pages.css', 'person.css', 'records.css', 'renewal.js']
+          .concat('stream.js', 'verify.js', 'views.css')
           .map((name) => `dist/composition/assets/${name}`),
       ]);
     });
@@ -108,7 +108,7 @@ describe('Packages:', () => {
         }),
       );
       expect(sources.flat()).to.include.members(['composition/main.ts', 'adapters/storage/sqlite/worker/main.ts']);
-      const ours = new RegExp(`^(?:${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.ts$`);
+      const ours = new RegExp(`^(?:${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(?:ts|json)$`);
       expect(sources.flat().filter((source) => !ours.test(source))).to.deep.equal([]);
     });
 

@@ -68,7 +68,7 @@ export interface AdminApi {
 
 type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
-export interface AdminApiOptions {
+interface AdminApiOptions {
   /** With `null`, the service has no admin key. */
   readonly apiKey?: string | null;
   readonly rules?: RegistrationRules;
@@ -124,7 +124,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     adminRouter({
       ...access,
       issuer: service.rules.issuer,
-      knowsMayActNames: service.rules.knowsMayActNames,
+      knows: service.rules.knows,
       find,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents(service, page),
@@ -140,6 +140,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       listTasks: (question) => listTasks(service, question),
       showTask: (taskId) => showTask(service, taskId),
       presentsPurposes: false,
+      presentsAuthorizations: false,
       listBlocks: (question) => listBlocks(service, question),
     }),
   );

@@ -5,7 +5,7 @@ import { type AdmissionControl, admission } from '../../adapters/http/admission/
 import { type WorkLimiters, workLimiters } from '../../adapters/http/admission/concurrency.ts';
 import type { BucketRules, RateLimitRules } from '../../adapters/http/admission/rate-limit.ts';
 import { consoleRouteOf } from '../../adapters/http/console/routes.ts';
-import { type RouteOf, routed, routeOf, type Work } from '../../adapters/http/routes.ts';
+import { ME_ROW, type RouteOf, routed, routeTable, type Work } from '../../adapters/http/routes.ts';
 import { type HttpServer, startHttpServer } from '../../adapters/http/server/server.ts';
 import type { AnonymousDenials } from '../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
@@ -77,8 +77,8 @@ export async function open({ permits: limits, rates, record, isCounted = false }
     held.push({ path: request.url ?? '', request, response });
   });
   // The console has its own listener.
-  const routes: RouteOf = (target) =>
-    target === PATHS.console_sign_in ? consoleRouteOf(target) : routeOf(target, { me: true });
+  const ofService = routeTable([ME_ROW]);
+  const routes: RouteOf = (target) => (target === PATHS.console_sign_in ? consoleRouteOf(target) : ofService(target));
   const listener = routed(routes, admitting);
   const server = await startHttpServer(
     { host: '127.0.0.1', port: 0 },

@@ -86,6 +86,20 @@ export async function accessibilityFaults(page: Page): Promise<readonly string[]
   });
 }
 
+/**
+ * The same at full length. In `npm test` it scans nothing, because a scan takes three quarters of a CPU second. There
+ * `test/adapters/http/me/page.test.ts` and `test/system/console/sizes-browser.test.ts` scan one state of most pages.
+ */
+export const accessibilityFaultsByLength: typeof accessibilityFaults = byLength({
+  short: async () => [],
+  full: accessibilityFaults,
+});
+
+/** Brings axe into each document that the page opens from now on, for a third less than each scan would. */
+export async function willBeScanned(page: Page): Promise<void> {
+  await page.addInitScript(axe.source);
+}
+
 async function launch(): Promise<Browser> {
   const other = process.env.CHROMIUM;
   // Without a zygote, Chromium is the parent of its renderers, and waits for them: .ci/run counts their CPU time.

@@ -1,6 +1,6 @@
 /** Captures the output of a command that runs in this process. */
 
-export interface CapturedOutput<Result> {
+interface CapturedOutput<Result> {
   readonly result: Result;
   readonly out: string;
   readonly err: string;

@@ -1,6 +1,6 @@
 /** Runs one command line in this process and returns its exit code and both outputs. */
 
-import type { Command, NamedCommand } from '../../adapters/cli/command.ts';
+import { type Command, commandGroup, type NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { nearest } from '../../adapters/platform/nearest.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
@@ -31,6 +31,15 @@ export function commandNamed(name: string, command: Command): NamedCommand {
   const named = COMMANDS.find(({ usage }) => usage.split(' ')[0] === name);
   if (named === undefined) throw new Error(`there is no command ${name}`);
   return { ...named, load: async () => command };
+}
+
+/** A group with other commands of these names: those record what they are asked to do. */
+export function groupWith(name: string, group: Command, replaced: Readonly<Record<string, Command>>): NamedCommand {
+  const commands = group.commands.map((each) => {
+    const command = replaced[each.usage.split(' ')[0] ?? ''];
+    return command === undefined ? each : { ...each, load: async () => command };
+  });
+  return commandNamed(name, commandGroup(name, commands));
 }
 
 /**

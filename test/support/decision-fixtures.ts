@@ -1,7 +1,7 @@
 /** People, tasks, facts and effects for the tests of decisions. */
 
 import type { Effect, EndedTask, EndedTasks } from '../../application/decisions/effect.ts';
-import type { LiveTasks } from '../../application/decisions/fact.ts';
+import type { AuthorizationSelection, LiveTasks } from '../../application/decisions/fact.ts';
 import type { Lock } from '../../application/decisions/lock.ts';
 import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../domain/instant.ts';
@@ -48,6 +48,27 @@ export function endEffects(ended: EndedTasks, ...entries: readonly LedgerEntry[]
     { effect: 'end_tasks', ...ended },
     { effect: 'append', entries, ended },
   ];
+}
+
+/** The authorizations of the selection end. */
+export function gone(selection: AuthorizationSelection, reason: RevocationReason): Effect {
+  return { effect: 'void_authorizations', selection, reason };
+}
+
+/** The same, of a person. */
+export function goneOf(sponsorKey: SponsorKey, reason: RevocationReason): Effect {
+  return gone({ kind: 'sponsor', sponsorKey }, reason);
+}
+
+/** `endEffects`, and the end of the authorizations of the person whose tasks were selected. */
+export function endsOf(
+  sponsorKey: SponsorKey,
+  reason: RevocationReason,
+  ended: EndedTasks,
+  ...entries: readonly LedgerEntry[]
+): readonly Effect[] {
+  const [tasks, ...records] = endEffects(ended, ...entries) as [Effect, ...Effect[]];
+  return [tasks, goneOf(sponsorKey, reason), ...records];
 }
 
 export function signalRecord(sponsor: string | undefined, at: Instant, reason: string): LedgerEntry {

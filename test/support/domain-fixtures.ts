@@ -33,6 +33,11 @@ export function anAgent(changes: Partial<Agent> = {}): Agent {
     highRiskAudiences: ['https://wiki.example'],
     keys: { kind: 'remote', uri: 'https://keys.example/jwks.json' },
     mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
+    redirectUris: ['https://triage.example/callback', 'http://127.0.0.1/callback', 'cursor://triage/callback'],
+    publicClient: true,
+    // No two stored agents may have one.
+    clientIdDocument: `https://triage.example/${changes.agentId ?? 'jira-triage'}.json`,
+    clientNames: ['Triage', 'Triage (*'],
     enabled: true,
     revision: 4,
     createdAt: NOON,

@@ -13,7 +13,7 @@ const HAPROXY = '/usr/sbin/haproxy';
 
 export const haproxyIsInstalled = (): boolean => existsSync(HAPROXY);
 
-export interface Haproxy {
+interface Haproxy {
   readonly port: number;
   /** The health check of this server succeeds from now on, and those of the others fail. */
   lead(port: number): void;

@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { TimeLimits } from '../../adapters/http/server/server.ts';
+import type { ServerLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import {
   type AnswerVerdict,
   type ApprovalAnswer,
@@ -78,6 +79,8 @@ export interface Mandate {
   /** Places an operator's block, which ends the person's tasks. */
   block(sponsorKey: string, kind: 'disabled' | 'deleted'): Promise<void>;
   readonly engine: 'sqlite' | 'postgres';
+  /** That of the running service. */
+  readonly storage: Pick<Storage, 'decide' | 'agents' | 'authorizations'>;
   /** Runs a statement as the owner of the database, and resolves with its rows. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Starts another instance on the same database, with these settings, its own clock and the real network. */
@@ -126,7 +129,7 @@ export interface MandateOptions extends Times {
   readonly issuer?: 'own-address';
   /** The path of the issuer, such as `/tenant`. By default it has none. */
   readonly issuerPath?: string;
-  readonly timeLimits?: TimeLimits;
+  readonly timeLimits?: Partial<ServerLimits>;
   /** How host names are resolved, and which addresses are public. */
   readonly network?: NetworkOptions;
   /** Shortens the time limit of each request to another server. */
@@ -283,6 +286,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     issuer: everything['Service:Issuer'] ?? '',
     engine: options.database.engine,
     jobs: service.jobs,
+    storage: service.storage,
     introspect: async (token) =>
       (await post('/oauth2/introspect', { token: typeof token === 'string' ? token : tokenIn(token) })).body,
     async untilReady(headers) {

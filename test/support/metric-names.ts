@@ -31,7 +31,7 @@ export function isMetric(name: string): boolean {
 }
 
 const known = new Map<string, readonly string[]>([
-  ...serviceDefinitions.map(({ name, labelNames }) => [name, labelNames] as const),
+  ...serviceDefinitions.map(({ name, labelNames = [] }) => [name, labelNames] as const),
   ...processMetrics()
     .getMetricsAsArray()
     .map(({ name }) => [name, []] as const),

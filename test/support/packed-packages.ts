@@ -27,7 +27,7 @@ export interface Manifest {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-export interface SourcePackage {
+interface SourcePackage {
   readonly manifest: Manifest;
   /** The package's folder in the repository, or the empty string for the service. */
   readonly source: string;

@@ -59,6 +59,9 @@ export function peopleInMemory() {
         blocks = [...blocks, block];
         break;
       }
+      // It has no requests.
+      case 'void_authorizations':
+        break;
       case 'insert_user':
       case 'replace_user':
       case 'remove_user': {

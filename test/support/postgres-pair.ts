@@ -110,7 +110,7 @@ export async function promoteHalted(server: RunningPostgres): Promise<void> {
   await sql(server, 'select pg_promote(true, 60)');
 }
 
-export interface DataCopy {
+interface DataCopy {
   /** Puts the data back. The server must be halted. */
   restore(): void;
   remove(): void;

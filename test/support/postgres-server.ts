@@ -10,7 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import { freePort } from '../../scripts/free-port.ts';
 import { memoryFolder } from './memory-folder.ts';
 
-export interface PostgresServer {
+interface PostgresServer {
   /** A libpq URI without a password. */
   url(role: string, database: string): string;
   readonly port: number;

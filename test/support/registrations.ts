@@ -17,10 +17,10 @@ export const P256_KEY = {
 /** The same key with a `y` for which the point is not on the curve. */
 export const OFF_CURVE_KEY = { ...P256_KEY, kid: 'off-curve', y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a4' };
 
-/** The default settings: lifetimes (specification "Lifetimes") in seconds, and no `may_act_names`. */
+/** The default settings: lifetimes (specification "Lifetimes") in seconds, and no optional field. */
 export const RULES: RegistrationRules = {
   issuer: 'https://mandate.test',
-  knowsMayActNames: false,
+  knows: new Set(),
   lifetimes: {
     defaultTaskTtl: 1800,
     defaultTokenTtl: 300,
@@ -45,6 +45,10 @@ export function aDraft(changes: Partial<RegistrationDraft> = {}): RegistrationDr
     jwksUri: undefined,
     jwks: { keys: [P256_KEY] },
     mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
+    redirectUris: ['https://triage.example/callback', 'http://127.0.0.1/callback', 'cursor://triage/callback'],
+    publicClient: true,
+    clientIdDocument: 'https://triage.example/client.json',
+    clientNames: ['Triage', 'Triage (*'],
     enabled: true,
     ...changes,
   };

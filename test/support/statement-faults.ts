@@ -15,7 +15,7 @@ export interface Fault {
 }
 
 /** Another statement, sent in place of the original. */
-export interface Replacement {
+interface Replacement {
   readonly instead: string;
 }
 

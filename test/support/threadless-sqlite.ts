@@ -3,7 +3,6 @@
  * takes 70 ms of CPU time, more than most tests of a use case.
  */
 
-import { transparencyLog } from '../../adapters/storage/queries/log.ts';
 import { queryPorts } from '../../adapters/storage/queries/ports.ts';
 import { sweeping } from '../../adapters/storage/queries/sweeping.ts';
 import { sqliteAsk, sqliteChange } from '../../adapters/storage/sqlite/ask.ts';
@@ -29,7 +28,6 @@ export async function openThreadless(path: string) {
     ledger: sqliteLedger(connection),
     sweeping: sweeping(change, sqliteFreeing),
     checkpoints: sqliteCheckpoints(connection),
-    transparencyLog: transparencyLog(ask, change),
     readiness: sqliteReadiness(connection),
     close: connection.close,
   });

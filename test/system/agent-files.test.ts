@@ -1,13 +1,11 @@
 /** Agents as files, from `mandate agent init` to a token, with a running service. */
 
-import { spawn } from 'node:child_process';
 import { createPrivateKey, sign } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { runLine } from '../../composition/commands/run-line.ts';
-import { asProgram } from '../../scripts/from-source.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { sqliteFile } from '../support/databases.ts';
 import {
@@ -21,7 +19,6 @@ import {
 } from '../support/mandate.ts';
 import { P256_KEY } from '../support/registrations.ts';
 
-const MAIN = new URL('../../composition/main.ts', import.meta.url);
 const page = readFileSync(new URL('../../docs/agents-as-files.md', import.meta.url), 'utf8');
 
 /** Runs `mandate agent …` in this process. */
@@ -93,35 +90,6 @@ describe('Agent files', () => {
     expect([exchanged.status, exchanged.body.scope]).to.deep.equal([200, 'jira:read']);
   });
 
-  it('mandate agent init overwrites no file, and writes none if one of its files exists', async () => {
-    const args = ['--scope', 'a', '--audience', JIRA, '--to', folder];
-    const precious = write('precious', 'elsewhere');
-    symlinkSync(precious, join(folder, 'one.key.pem'));
-    const { code, err, out } = await agent(['init', 'one', ...args]);
-    const place = join(folder, 'one.key.pem');
-    expect([code, err, out]).to.deep.equal([1, `mandate: ${place} exists already, and is never overwritten.\n`, '']);
-    expect(readFileSync(precious, 'utf8')).to.equal('precious');
-    write('mine', 'two.yaml');
-    expect((await agent(['init', 'two', ...args])).err).to.contain('two.yaml exists already, and is never overwritten');
-    expect(readdirSync(folder).toSorted()).to.deep.equal(['elsewhere', 'one.key.pem', 'two.yaml']);
-    const nowhere = await agent(['init', 'x', '--scope', 'a', '--audience', JIRA, '--to', join(folder, 'nowhere')]);
-    expect([nowhere.code, nowhere.err]).to.deep.equal([
-      1,
-      `mandate: ${join(folder, 'nowhere', 'x.yaml')} is in a directory that does not exist.\n`,
-    ]);
-  });
-
-  it('mandate agent init reports every invalid argument and writes no file', async () => {
-    const { code, err } = await agent(['init', '../up', '--scope', 'two words', '--audience', 'jira', '--to', folder]);
-    expect(code).to.equal(2);
-    expect(err).to.match(
-      /^mandate: The id: Must be 1 to.*\nmandate: --scope: Item 1 must.*\nmandate: --audience: Item 1 mu.*\n$/,
-    );
-    expect(readdirSync(folder)).to.deep.equal([]);
-    const json = await agent(['init', 'x', '--scope', 'a', '--audience', JIRA, '--to', folder, '--json']);
-    expect(JSON.parse(json.out)).to.deep.include({ agent_id: 'x', registration: join(folder, 'x.yaml') });
-  });
-
   it('mandate agent apply writes nothing in a dry run, then creates the agents, then reports them unchanged', async () => {
     const file = write(`${registration('once')}---\n${registration('off', { enabled: false })}`);
     const dry = await recorded(async () => {
@@ -172,42 +140,6 @@ describe('Agent files', () => {
       jwks: null,
       jwks_uri: 'https://keys.example/jwks.json',
     });
-  });
-
-  it('mandate agent apply compares may_act_names, and reports that the service ignores them or that another has them', async () => {
-    const names = (...subs: readonly string[]) => ({ may_act_names: subs.map((sub) => ({ sub })) });
-    const file = write(registration('named', names('bot')));
-    expect((await apply(file)).out).to.include('named: refused\n  may_act_names: Is not a field of a registration.\n');
-    const heeding = await mandate.another({ 'Service:UpstreamIdp:MayAct': 'honour' });
-    const applyThere = (path: string) => agent(['apply', path, '--server', heeding.url]);
-    const records = await recorded(async () => {
-      expect((await applyThere(file)).out).to.include('named: created\n');
-      expect((await applyThere(file)).out).to.include('named: unchanged\n');
-      const more = write(registration('named', names('bot', 'other')));
-      expect((await applyThere(more)).out).to.include('named: changed: may_act_names\n');
-      const { code, out } = await applyThere(write(registration('second', names('other')), 'second.yaml'));
-      expect([code, out]).to.deep.equal([
-        1,
-        'second: refused\n  may_act_names: Another agent has one of these names, or has one as its agent_id, or has this agent_id as a name.\n1 agent: 1 refused.\n',
-      ]);
-      // Without the field the service keeps the names. `null` removes them: then they are free.
-      expect((await applyThere(write(registration('named')))).out).to.include('named: unchanged\n');
-      const none = write(registration('named', { may_act_names: null }));
-      expect((await applyThere(none)).out).to.include('named: changed: may_act_names\n');
-      expect((await applyThere(none)).out).to.include('named: unchanged\n');
-      expect((await applyThere(write(registration('second', names('other'))))).out).to.include('second: created\n');
-      const bare = write(registration('third', { may_act_names: null }));
-      expect((await applyThere(bare)).out).to.include('third: created\n');
-    });
-    await heeding.stop();
-    expect(records).to.deep.equal([
-      ['agent.registered', 'named', 'allow', null],
-      ['agent.updated', 'named', 'allow', 'changed:may_act_names'],
-      ['agent.registered', 'second', 'deny', 'may_act_name_taken'],
-      ['agent.updated', 'named', 'allow', 'changed:may_act_names'],
-      ['agent.registered', 'second', 'allow', null],
-      ['agent.registered', 'third', 'allow', null],
-    ]);
   });
 
   it('mandate agent apply reports the errors of a refused registration, and applies the others', async () => {
@@ -276,22 +208,6 @@ describe('Agent files', () => {
       expect([code, err.includes('--server takes an https URL')], server).to.deep.equal([2, true]);
     }
     expect((await mandate.admin('GET', '/admin/agents/keyed')).status).to.equal(404);
-  });
-
-  it('mandate agent apply reads the admin key from a pipe that stays open', async () => {
-    const file = write(registration('piped'));
-    const args = [...asProgram(MAIN), 'agent', 'apply', file, '--server', mandate.url];
-    const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH }, stdio: ['pipe', 'pipe', 'pipe'] });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk) => {
-        said += chunk;
-      });
-    }
-    // The writer of the key does not close the pipe.
-    child.stdin.write(`${ADMIN_KEY}\n`);
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    expect([code, said]).to.deep.equal([0, 'piped: created\n1 agent: 1 created.\n']);
   });
 
   it('mandate agent apply accepts the example in docs/agents-as-files.md', async () => {

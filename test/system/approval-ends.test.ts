@@ -1,10 +1,9 @@
 /** Each end of a task withdraws its pending and its granted approvals. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { answering } from '../support/loopback.ts';
 import { fieldsOf, JIRA, type Mandate, startMandate } from '../support/mandate.ts';
-import { patch, type ScimClient, scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import {
   type AskingServer,
@@ -13,42 +12,32 @@ import {
   asks,
   digestOf,
 } from '../support/tool-server/approval-request.ts';
-import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 import { startUserDirectory } from '../support/user-directory.ts';
-import { RISC, SESSION_REVOKED } from './shared-signals/stream.ts';
 
 const ME = 'https://mandate.test/me';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Approvals, when their task ends, on ${database.name}`, function () {
     this.timeout(30_000);
     let mandate: Mandate;
     let jira: AskingServer;
-    let scim: ScimClient;
-    let transmitter: Transmitter;
     let number = 0;
     before(async () => {
       const now = () => mandate.clock.seconds();
       jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now });
-      transmitter = await startTransmitter(now);
       mandate = await startMandate({
         database,
         settings: {
           ...sharedSigningKey(),
-          ...scimSettings,
-          ...transmitter.settings,
-          'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
           'Service:Me:Audience': ME,
           'Service:Me:ClientId': 'the-page',
           ...approvalSettings(jira),
           'Service:Tasks:Retention': 'PT2M',
         },
       });
-      scim = scimClient(mandate);
     });
     after(async () => {
       await mandate.stop();
-      await transmitter.stop();
     });
 
     /** A task of a new agent for a new person, with an approval that waits and one that was granted. They would outlive it. */
@@ -78,15 +67,6 @@ for (const database of databases) {
         headers: { ...asPerson(task), ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       });
-    const logOut = (claims: object) => {
-      const iat = mandate.clock.seconds();
-      const token = mandate.provider.signLogoutToken({ iat, exp: iat + 120, ...claims });
-      return mandate.post('/backchannel-logout', { logout_token: token });
-    };
-    const push = (type: string, sub: string) =>
-      mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body: transmitter.event(type, sub) });
-    const user = (sub: string, active: boolean) => ({ schemas: [USER_SCHEMA], userName: sub, externalId: sub, active });
-    const provisioned = ({ sub }: Started) => scim.create(user(sub, true));
 
     const ends: readonly (readonly [what: string, reason: string, end: (task: Started) => Promise<unknown>])[] = [
       [
@@ -95,45 +75,12 @@ for (const database of databases) {
         ({ taskId }) => mandate.admin('DELETE', `/admin/tasks/${taskId}`),
       ],
       [
-        "an operator ends its agent's tasks",
-        'operator_kill_switch',
-        ({ agent }) => mandate.admin('DELETE', `/admin/agents/${agent.id}/tasks`),
-      ],
-      [
-        "an operator ends its person's tasks",
-        'operator_kill_switch',
-        ({ sub }) => mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`),
-      ],
-      [
         'an operator blocks its person',
         'sponsor_blocked',
         ({ sub }) => mandate.admin('PUT', `/admin/sponsors/${sub}/block`),
       ],
-      ['an operator ends all tasks', 'operator_kill_switch', () => mandate.admin('DELETE', '/admin/tasks')],
       ['its agent revokes it', 'client_revoked', ({ agent, grant }) => agent.revoke(grant)],
-      ['its person signs out', 'sponsor_logged_out', ({ sub }) => logOut({ sub })],
-      ['its session ends', 'sponsor_logged_out', ({ sid }) => logOut({ sid })],
-      [
-        'SCIM creates its person as inactive',
-        'scim_deactivated',
-        ({ sub }) => scim.send('POST', '/Users', user(sub, false)),
-      ],
-      [
-        'SCIM deactivates its person',
-        'scim_deactivated',
-        async (task) => scim.send('PATCH', `/Users/${await provisioned(task)}`, patch({ active: false })),
-      ],
-      [
-        'SCIM deletes its person',
-        'scim_deleted',
-        async (task) => scim.send('DELETE', `/Users/${await provisioned(task)}`),
-      ],
-      ["Shared Signals end its person's sessions", 'ssf_sessions_revoked', ({ sub }) => push(SESSION_REVOKED, sub)],
-      ['Shared Signals disable its person', 'ssf_account_disabled', ({ sub }) => push(`${RISC}account-disabled`, sub)],
-      ['Shared Signals purge its person', 'ssf_account_purged', ({ sub }) => push(`${RISC}account-purged`, sub)],
       ['its person stops it', 'sponsor_stopped', (task) => me(task, 'DELETE', `/tasks/${task.taskId}`)],
-      ['its person stops its agent', 'sponsor_stopped', (task) => me(task, 'DELETE', `/agents/${task.agent.id}/tasks`)],
-      ['its person stops everything', 'sponsor_stopped', (task) => me(task, 'DELETE', '/tasks')],
       ['its person pauses all agents', 'sponsor_paused', (task) => me(task, 'PUT', '/pause')],
       [
         'its time is up',

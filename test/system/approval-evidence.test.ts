@@ -1,5 +1,8 @@
 /** The evidence of a task with an approval: what was asked, in which words, the yes, and its use. */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { verifyBundle } from '../../adapters/sdk/audit/audit.ts';
 import { runMandate } from '../support/cli-run.ts';
@@ -20,6 +23,7 @@ for (const database of databasesByLength) {
     let fresh: FreshDatabase;
     let mandate: Mandate;
     let jira: AskingServer;
+    const folder = mkdtempSync(join(tmpdir(), 'mandate-evidence-'));
     before(async () => {
       jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
       fresh = await database.fresh();
@@ -35,6 +39,7 @@ for (const database of databasesByLength) {
     after(async () => {
       await mandate.stop();
       await fresh.drop();
+      rmSync(folder, { recursive: true, force: true });
     });
 
     it('proves the request, the yes and the use, and has the words with their salt while they are kept', async () => {
@@ -61,6 +66,18 @@ for (const database of databasesByLength) {
       ]);
       for (const { record } of entries) expect(record?.detail).to.include(`approval=${id}&`).and.include(commitment);
       expect(entries.map(({ words }) => words)).to.deep.equal([{ salt, title, lines }, undefined, undefined]);
+      const [file, policy] = [join(folder, 'bundle.json'), join(folder, 'policy.json')];
+      writeFileSync(file, text);
+      const verdict = await verifyBundle(text);
+      const thumbprints = verdict.verified ? verdict.keys.map(({ thumbprint }) => thumbprint) : [];
+      writeFileSync(policy, JSON.stringify({ checkpoint_keys: thumbprints }));
+      for (const more of [[], ['--policy', policy]]) {
+        const report = await runMandate(['audit-verify', '--bundle', file, ...more], {});
+        const day = String(entries[0]?.record?.ts).slice(0, '2026-11-24'.length);
+        expect(report.out.replaceAll(/\d\d:\d\d:\d\d/g, 'hh:mm:ss')).to.include(
+          `  "Delete the issue", "Issue: PAY-7: “é 😀”": asked ${day} hh:mm:ss, yes hh:mm:ss, used hh:mm:ss\n`,
+        );
+      }
       const altered = text.replace(`"title":${JSON.stringify(title)}`, '"title":"Read the issue"');
       for (const verify of [verifyBundle, verifyOnPage]) {
         expect(await verify(text)).to.include({ verified: true });

@@ -72,43 +72,6 @@ describe('The keys of a tool server that may ask for approvals', () => {
     expect(await readiness()).to.equal('Healthy');
   });
 
-  it('leave permits to introspection while their host does not answer', async () => {
-    const { answer: usual } = server;
-    status = 500;
-    const limits = { 'Service:Overload:ConcurrencyLimit': '10', 'Service:Overload:QueueLimit': '0' };
-    await withService(mandate.another(limits), async (narrow) => {
-      const { access_token: token, task_id: taskId } = (await (await narrow.agent()).exchange()).body;
-      server.answer = () => undefined;
-      narrow.clock.advance(31);
-      const before = narrow.log.lines.length;
-      let answered = 0;
-      const asked = Array.from({ length: 9 }, async () => {
-        const { status, body } = await asks(narrow, token, jira.request(taskId, { exp: narrow.clock.seconds() + 60 }));
-        answered += 1;
-        return [status, body.error_description];
-      });
-      // One request waits for the keys.
-      await eventually(() => answered === 8);
-      expect(narrow.log.lines.slice(before).join(), 'the fetch goes on').not.to.include('There are no new keys.');
-      expect((await narrow.introspect(String(token))).active).to.equal(true);
-      await server.close();
-      const sentence = "The tool server's keys could not be fetched. Retry the request.";
-      for (const answer of await Promise.all(asked)) expect(answer).to.deep.equal([503, sentence]);
-    });
-    server.answer = usual;
-    await server.reopen();
-  });
-
-  it('degrade the readiness of an instance that never got them', async () => {
-    const another = await mandate.another({});
-    const { body } = await another.untilReady({ accept: 'application/json' });
-    expect((body.checks as Record<string, unknown>).approval_keys).to.deep.equal({
-      status: 'Degraded',
-      detail: NO_KEYS,
-    });
-    await another.stop();
-  });
-
   it('degrade the readiness if they are old, or none of them can be used', async () => {
     [published, status] = [JSON.parse(jwksOf(jira)), 200];
     await withService(mandate.another({}), async (another) => {

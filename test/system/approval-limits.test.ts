@@ -1,7 +1,7 @@
 /** How often an agent may ask a person to approve something, and how many places its questions take. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate, withService } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import {
@@ -14,7 +14,7 @@ import {
 
 const QUESTIONS = 'Service:Approvals:MaxQuestionsPerHour';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The limits of an agent that asks a person, on ${database.name}`, () => {
     let mandate: Mandate;
     let jira: AskingServer;

@@ -1,7 +1,7 @@
 /** Notices that approvals wait (`Service:Approvals:Notify`): at least once, and without words. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
 import {
@@ -12,7 +12,7 @@ import {
   digestOf,
 } from '../support/tool-server/approval-request.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Notices of approvals on ${database.name}`, () => {
     let mandate: Mandate;
     let other: Mandate;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { repetitions } from '../contract/repetitions.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { JIRA, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import {
@@ -20,7 +20,7 @@ const ROUNDS = repetitions(4, 200);
 const ROUNDS_OF_TWENTY = repetitions(2, 200);
 const HISTORIES = repetitions(4, 100);
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Approvals of two instances on ${database.name}`, function () {
     this.timeout(30_000 + ROUNDS * 3000);
     let mandate: Mandate;
@@ -102,23 +102,6 @@ for (const database of databases) {
       }
     });
 
-    it('a yes and a no: one of them', async () => {
-      const seen = await rounds((nth, _, id) =>
-        together(
-          nth,
-          () => mandate.answer(id, 'approve'),
-          () => other.answer(id, 'refuse'),
-        ),
-      );
-      for (const [answers, events] of seen) {
-        expect(answers).to.deep.be.oneOf([
-          ['granted', 'not_waiting'],
-          ['not_waiting', 'refused'],
-        ]);
-        expect(events).to.deep.equal([answers[0] === 'granted' ? 'approval.granted' : 'approval.refused']);
-      }
-    });
-
     it('twenty uses of a yes: one', async () => {
       const seen = await rounds(async (_, task, id) => {
         await mandate.answer(id, 'approve');
@@ -148,39 +131,6 @@ for (const database of databases) {
           isUsed ? ['approval.used', 'task.revoked'] : ['task.revoked', 'approval.withdrawn'],
         );
       }
-    });
-
-    it('a yes at the last moment and the expiry: one of them', async () => {
-      const seen = await rounds(async (nth, _, id) => {
-        const earlier = mandate.clock.now();
-        mandate.clock.advance(63);
-        const times = { earliest: earlier, latest: earlier };
-        const [answer] = await together(
-          nth,
-          () => mandate.answer(id, 'approve', { times }),
-          () => other.jobs.sweep(),
-        );
-        return answer;
-      });
-      for (const [answer, [first, ...more]] of seen) {
-        expect(answer).to.be.oneOf(['granted', 'not_waiting']);
-        expect(first).to.equal(answer === 'granted' ? 'approval.granted' : 'approval.expired');
-        // A yes that has just been given lasts a minute from then, which has passed.
-        expect(more).to.be.deep.oneOf([[], ['approval.expired']]);
-      }
-    });
-
-    it('the use of a yes and a renewal that narrows the scope: both', async () => {
-      const seen = await rounds(async (nth, task, id) => {
-        await mandate.answer(id, 'approve');
-        const [{ state }, renewed] = await together(
-          nth,
-          () => task.ask(mandate),
-          () => other.post('/oauth2/token', agent.refreshForm(task.grant, { scope: 'jira:read' })),
-        );
-        return [state, renewed.body.scope];
-      });
-      for (const [outcome] of seen) expect(outcome).to.deep.equal(['granted', 'jira:read']);
     });
 
     it('in any history execute only what was approved, each approval at most once', async () => {

@@ -101,9 +101,6 @@ describe('An approval whose row the serving role of Postgres changed', function 
 
   const REWRITTEN = {
     'other words': FORGED,
-    'another title': { title: FORGED.title },
-    'no lines': { lines: [] },
-    'another salt': { salt: 'x' },
     'another commitment': { commitment: 'a'.repeat(64) },
   };
   for (const [name, values] of Object.entries(REWRITTEN)) {

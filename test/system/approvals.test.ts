@@ -207,36 +207,15 @@ for (const database of databases) {
       expect((await asks(mandate, token, used)).status).to.equal(200);
       const stranger = await askingServer(JIRA, clock);
       const nobody = await askingServer('https://nobody.example', clock);
-      const line = (label: string, value: unknown) => ({ lines: [{ label, value }] });
       const cases: readonly (readonly [reason: string, request: string])[] = [
         ['approval_request_malformed', 'x'],
         ['approval_request_malformed', jira.request(taskId, {}, { typ: 'JWT' })],
-        ['approval_request_malformed', jira.request(taskId, {}, { alg: 'HS256' })],
-        ['approval_request_malformed', jira.request(taskId, {}, { kid: undefined })],
-        ['approval_request_malformed', jira.request(taskId, { aud: `${mandate.issuer}/` })],
-        ['approval_request_malformed', jira.request(taskId, { aud: [mandate.issuer, JIRA] })],
-        ['approval_request_malformed', jira.request(taskId, { jti: undefined })],
-        ['approval_request_malformed', jira.request(taskId, { digest: 'short' })],
-        ['approval_request_malformed', jira.request('task_x')],
-        ['approval_request_malformed', jira.request(taskId, { title: 't'.repeat(121) })],
-        ['approval_request_malformed', jira.request(taskId, { title: 'two\nlines' })],
-        ['approval_request_malformed', jira.request(taskId, { title: 'two\u2028lines' })],
-        ['approval_request_malformed', jira.request(taskId, { title: ' ' })],
-        ['approval_request_malformed', jira.request(taskId, { lines: undefined })],
-        ['approval_request_malformed', jira.request(taskId, { lines: Array(11).fill({ label: 'a', value: 'b' }) })],
-        ['approval_request_malformed', jira.request(taskId, line('l'.repeat(41), 'v'))],
-        ['approval_request_malformed', jira.request(taskId, line('l', 'v'.repeat(201)))],
-        ['approval_request_malformed', jira.request(taskId, line('l', 7))],
-        ['approval_request_malformed', jira.request(taskId, { lines: [{ label: 'l', value: 'v', more: 1 }] })],
         ['approval_request_malformed', jira.request(taskId, { more: 'm'.repeat(8192) })],
         ['approval_issuer_unknown', nobody.request(taskId)],
         // The agent signs with its own key, in the tool server's name and in its own.
         ['approval_signature_invalid', stranger.request(taskId)],
         ['approval_signature_invalid', stranger.request(taskId, {}, { kid: jira.key.kid })],
         ['approval_request_expired', jira.request(taskId, { iat: now - 120, exp: now - 60 })],
-        ['approval_request_expired', jira.request(taskId, { iat: now + 61 })],
-        ['approval_request_expired', jira.request(taskId, { iat: now + 120, exp: now + 180 })],
-        ['approval_request_expired', jira.request(taskId, { nbf: now + 61 })],
         ['approval_not_for_task', jira.request(other.taskId)],
         ['approval_not_for_task', wiki.request(taskId)],
         ['approval_replayed', used],
@@ -293,17 +272,6 @@ for (const database of databases) {
         for (const nth of [1, 2, 3]) states.push((await next.ask({ digest: digestOf(`b ${nth}`) })).state);
         expect(states.filter((state) => state === 'pending')).to.have.lengthOf(task < 5 ? 3 : 2);
       }
-    });
-
-    it('let twenty requests at once use a yes once, and open one approval', async () => {
-      const { ask } = await started();
-      const asked = await Promise.all(Array.from({ length: 20 }, () => ask()));
-      const ids = new Set(asked.map(({ approval_id: id }) => id));
-      expect(ids).to.have.lengthOf(1);
-      await mandate.answer(String([...ids][0]), 'approve');
-      const states = (await Promise.all(Array.from({ length: 20 }, () => ask()))).map(({ state }) => state);
-      expect(states.filter((state) => state === 'granted')).to.have.lengthOf(1);
-      expect(states.filter((state) => state === 'spent')).to.have.lengthOf(19);
     });
   });
 }

@@ -4,23 +4,12 @@ import { EventEmitter, once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { archive } from '../../application/ledger/archive.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
-import { append, fullEntry, seal } from '../support/ledger/fill.ts';
-import {
-  archivesOfSuite,
-  FILES,
-  monthOf,
-  NOVEMBER,
-  NOW,
-  OCTOBER,
-  partitions,
-  SEPTEMBER,
-  THIS_MONTH,
-} from './audit-archive/archives.ts';
+import { fullEntry, seal } from '../support/ledger/fill.ts';
+import { archivesOfSuite, FILES, NOW, partitions, SEPTEMBER, THIS_MONTH } from './audit-archive/archives.ts';
 import { testCommandLine } from './audit-archive/command-line.ts';
 import { testInterruptions } from './audit-archive/interrupted.ts';
 import { testRefusals } from './audit-archive/refused.ts';
@@ -28,7 +17,7 @@ import { testRefusals } from './audit-archive/refused.ts';
 describe('audit-archive on Postgres', function () {
   this.timeout(60_000);
   const suite = archivesOfSuite();
-  const { emptyScene, fixture, ageDrafts, expectAllArchived } = suite;
+  const { fixture, ageDrafts, expectAllArchived } = suite;
 
   it('exports and drops each month, and exports a checkpoint that spans two months with the earlier month', async () => {
     const made = await fixture();
@@ -70,39 +59,6 @@ describe('audit-archive on Postgres', function () {
         sha256: archived[1]?.sha256,
         before: [{ month: '2026-09', ...september }],
       },
-    ]);
-  });
-
-  it('exports an empty month with no checkpoint and drops it', async () => {
-    const { key } = suite;
-    const { archiving, directory, storage, owner } = await emptyScene();
-    await append(storage, 3, NOVEMBER);
-    await seal(storage, key.signer, NOVEMBER);
-    expect(await archive(monthOf('2026-10'), archiving)).to.deep.equal({ months: 1, stop: undefined });
-    expect(gunzipSync(readFileSync(join(directory, FILES[0] ?? ''))).toString()).to.equal(
-      'service-archive\t1\t2026-09\t0\t0\n',
-    );
-    expect(await partitions(owner)).not.to.include('ledger_2026_09');
-    expect((await verifyLedger({ ...archiving, ledger: storage.checkpoints })).kind).to.equal('intact');
-  });
-
-  it("exports no record twice if the earlier month's export already has the checkpoints of a month", async () => {
-    const { key } = suite;
-    const { archiving, archived, storage } = await emptyScene();
-    await append(storage, 3, SEPTEMBER);
-    await append(storage, 3, OCTOBER, 3);
-    await append(storage, 3, NOVEMBER, 6);
-    await seal(storage, key.signer, NOVEMBER);
-    expect(await archive(THIS_MONTH, archiving)).to.deep.equal({ months: 2, stop: undefined });
-    expect(archived.map(({ checkpoints, records }) => [checkpoints, records])).to.deep.equal([
-      [1, 9],
-      [0, 0],
-    ]);
-    const outcome = await verifyLedger({ ...archiving, ledger: storage.checkpoints });
-    expect(outcome.kind).to.equal('intact');
-    // The records of November stay until November is archived.
-    expect((await storage.ledger.page({ limit: 100, now: NOW })).records.map(({ seq }) => seq)).to.include.members([
-      7, 8, 9,
     ]);
   });
 

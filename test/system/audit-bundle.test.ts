@@ -4,12 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { startCommand } from '../support/command-process.ts';
 import { databasesByLength, postgres, sqliteFile } from '../support/databases.ts';
 import { whileSealing } from '../support/ledger/sealing-beside.ts';
-import { startTampering } from '../support/ledger/tampering.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
 
 interface Bundle {
@@ -138,25 +136,6 @@ describe('audit-bundle', function () {
           err: 'mandate: --out names a file that cannot be written.\n',
         });
       });
-
-      it('makes no bundle from altered records, and leaves no file', async () => {
-        const outside = await ledger.database.outside?.('owner');
-        if (outside === undefined) throw new Error('no connection');
-        const tampering = await startTampering(outside, kind.engine);
-        try {
-          await tampering.sql(
-            `update ledger set reason = 'another' where task_id = '${task}' and event = 'token.denied'`,
-          );
-          const file = path('altered.json');
-          const made = await bundle('--task', task, '--recorded-keys', '--out', file);
-          expect(made.code).to.equal(1);
-          expect(made.err).to.match(/^mandate: The records of checkpoint 2 do not produce the root that was signed: /);
-          expect(existsSync(file)).to.equal(false);
-        } finally {
-          await tampering.undo();
-          await outside.close();
-        }
-      });
     });
   }
 
@@ -172,48 +151,6 @@ describe('audit-bundle', function () {
       expect((await bundleOf(ledger, '--task', task, '--out', file)).code).to.equal(0);
     });
     after(() => ledger.close());
-
-    it('prints its report as one JSON object', async () => {
-      const { out } = await verify('--bundle', file, '--json');
-      const { keys, ...report } = JSON.parse(out);
-      expect(report).to.deep.include({ intact: null, policy: null, verified_with: 'bundle_keys', records: 4 });
-      expect(report).to.deep.include({ log: { origin: ORIGIN, size: 1 } });
-      expect(keys).to.deep.include({
-        use: 'checkpoint',
-        name: ledger.thumbprints()[0],
-        thumbprint: ledger.thumbprints()[0],
-        vkey: null,
-      });
-      expect(keys.find(({ use }: { use: string }) => use === 'witness')).to.have.property('signed_at');
-    });
-
-    it('requires the keys that a policy file names', async () => {
-      const policy = path('policy.json');
-      const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
-      const demands = { log_keys: [formatVerifierKey(ledger.log.key)], witnesses, quorum: 2 };
-      writeFileSync(policy, JSON.stringify(demands));
-      const met = await verify('--bundle', file, '--policy', policy);
-      expect(met.out)
-        .to.match(/^The bundle is intact: /)
-        .and.to.include('It meets the policy.');
-      expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
-        intact: true,
-        policy: 'met',
-      });
-      writeFileSync(policy, JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
-      const unmet = await verify('--bundle', file, '--policy', policy);
-      expect(unmet).to.deep.equal({
-        code: 3,
-        err: '',
-        out: 'The bundle agrees with itself, but does not meet the policy.\nA key that signed a checkpoint is not one of the checkpoint_keys of the policy.\n',
-      });
-      expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
-        intact: null,
-        policy: 'not_met',
-      });
-      writeFileSync(policy, '{"log_keys":[],"log_keys":[]}');
-      expect(await verify('--bundle', file, '--policy', policy)).to.include({ code: 1, out: '' });
-    });
 
     it('exits with 3 for an altered bundle and names the line, and with 1 for a missing file', async () => {
       const altered = path('altered.json');
@@ -240,18 +177,6 @@ describe('audit-bundle', function () {
       }
     });
 
-    it('leaves out cosignatures of witnesses that the settings do not name, and says so', async () => {
-      const [first] = ledger.witnesses;
-      const settings = Object.fromEntries(
-        Object.entries(ledger.settings()).filter(([key]) => !key.includes('Witnesses:1')),
-      );
-      const made = await runMandate(['audit-bundle', '--from', '2026-01-01'], settings);
-      expect(made.err).to.match(/^mandate: Cosignatures left out: 1\. /);
-      writeFileSync(path('one.json'), made.out);
-      const { out } = await verify('--bundle', path('one.json'));
-      expect(out).to.include('with 1 cosignature.').and.to.include(first?.key.name);
-    });
-
     it('exits with 1 if the reader closes the pipe: no verifier accepts the text', async () => {
       const { child, ended } = startCommand(['audit-bundle', '--from', '2026-01-01'], ledger.settings());
       child.stdout?.destroy();
@@ -261,25 +186,6 @@ describe('audit-bundle', function () {
         err: 'mandate: Standard output was closed, or could not be written.\n',
       });
     });
-  });
-
-  it('needs every key that signed, if no log recorded the former ones', async () => {
-    const ledger = await evidence(sqliteFile, { hasLog: false });
-    try {
-      const task = await ledger.task(10);
-      await ledger.publish();
-      await ledger.rotate();
-      const sentence =
-        'mandate: No known key signed checkpoint 1: give the key set that you kept with --jwks, or believe the keys that the database names with --recorded-keys.\n';
-      expect(await bundleOf(ledger, '--task', task)).to.deep.equal({ code: 1, out: '', err: sentence });
-      writeFileSync(path('keys.json'), ledger.jwks());
-      const { code, out } = await bundleOf(ledger, '--task', task, '--jwks', path('keys.json'));
-      expect(code).to.equal(0);
-      writeFileSync(path('no-log.json'), out);
-      expect((await verify('--bundle', path('no-log.json'))).out).to.include('It has no transparency log');
-    } finally {
-      await ledger.close();
-    }
   });
 
   it('makes evidence that verifies after the month was archived and the database dropped', async () => {

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { runCommand } from '../support/command-process.ts';
 import { databasesByLength } from '../support/databases.ts';
+import { AUTHORIZE_CLIENT_ID } from '../support/identity-provider/provider-configuration.ts';
 import { startLoopback } from '../support/loopback.ts';
 import { askingServer, jwksOf, SOME_APPROVALS } from '../support/tool-server/approval-request.ts';
 import { testDatabase } from './doctor/database.ts';
@@ -45,6 +46,7 @@ for (const kind of databasesByLength) {
         'Service:Approvals:Resources:0:Jwks': jwksOf(await askingServer('https://files.example/mcp', NEVER)),
         'Service:Approvals:Notify:Url': `${proxy.url}/notices`,
         'Service:Me:ClientId': good['Service:Me:ClientId'],
+        'Service:Authorize:ClientId': AUTHORIZE_CLIENT_ID,
         NODE_EXTRA_CA_CERTS: fileURLToPath(AUTHORITY),
       });
       await proxy.close();
@@ -55,7 +57,14 @@ for (const kind of databasesByLength) {
       const skipped = lines.filter((line) => line.startsWith('skipped')).map((line) => line.slice(9).split('  ')[0]);
       const byEngine = isPostgres
         ? []
-        : ['database connection', 'database role', 'database writes', 'ledger partitions', 'database clock'];
+        : [
+            'database connection',
+            'database role',
+            'database writes',
+            'database failover',
+            'ledger partitions',
+            'database clock',
+          ];
       expect(skipped).to.have.members([...byEngine, 'checkpoint keys']);
       expect(lines.at(-1)).to.match(/^\d+ ok, \d+ skipped\.$/);
       const checks = lines.slice(0, -1).map((line) => line.slice(9).split('  ')[0]);

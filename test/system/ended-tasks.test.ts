@@ -2,12 +2,12 @@
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const MICROS = 1_000_000;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A task on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

@@ -8,7 +8,7 @@ import { decodeJwt } from 'jose';
 import { ulid } from 'ulid';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { forgedClaims } from '../support/forged-claims.ts';
 import {
   fieldsOf,
@@ -24,7 +24,7 @@ import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 import { type AskingServer, approvalSettings, askingServer, asks } from '../support/tool-server/approval-request.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A token forged with the signing key on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
@@ -80,14 +80,6 @@ for (const database of databases) {
       expect(((await mismatches('introspection')) ?? 0) - before).to.equal(counted);
     });
 
-    it('does not show why its task ended', async () => {
-      const issued = await agent.exchange();
-      const claims = decodeJwt(String(issued.body.access_token));
-      await agent.revoke(String(issued.body.refresh_token));
-      expect(await mandate.introspect(signed({ ...claims, sub: 'ceo' }))).to.deep.equal({ active: false });
-      expect(await mandate.introspect(signed(claims))).to.include({ revocation_reason: 'client_revoked' });
-    });
-
     it('gets no approval, and no record names its person', async () => {
       const claims = await claimsOfTask();
       const { id } = claims.task as { id: string };
@@ -134,15 +126,6 @@ for (const database of databases) {
       expect(fieldsOf(lines, ...fields)).to.deep.equal(forms.map(() => denied));
       expect(((await mismatches('revocation')) ?? 0) - before).to.equal(forms.length);
       expect(await mandate.introspect(signed(claims)), 'the jti is not revoked').to.include({ active: true });
-    });
-
-    it('of a task that is not stored leaves no record of a revocation', async () => {
-      const claims = await claimsOfTask();
-      const task = { ...(claims.task as object), id: `task_${ulid()}` };
-      const lines = await mandate.recorded(async () => {
-        expect((await agent.revoke(signed({ ...claims, sub: 'ceo', task }))).status).to.equal(200);
-      });
-      expect(lines).to.deep.equal([]);
     });
   });
 

@@ -12,7 +12,6 @@ import { forgedBundle } from '../support/log/forged-bundle.ts';
 import { hostileBundles, hostilePolicies } from '../support/log/hostile-evidence.ts';
 
 const CONSISTENT = 'Consistent, signed with keys that the bundle itself brings';
-const REQUEST = { marks: [], note: undefined, archive: undefined, jwks: undefined, recordedKeys: false };
 
 describe('Hostile evidence', function () {
   this.timeout(60_000);
@@ -27,7 +26,9 @@ describe('Hostile evidence', function () {
     const paths = { bundle: join(folder, 'bundle'), policy: policy === undefined ? undefined : join(folder, 'policy') };
     writeFileSync(paths.bundle, bundle);
     if (paths.policy !== undefined) writeFileSync(paths.policy, policy ?? '');
-    const { result, out, err } = await capturingOutput(() => auditVerify({ ...REQUEST, ...paths, json }, []));
+    const { result, out, err } = await capturingOutput(() =>
+      auditVerify({ subject: { kind: 'bundle', ...paths }, json }, []),
+    );
     return { code: result, out, err };
   }
 
@@ -38,7 +39,8 @@ describe('Hostile evidence', function () {
       const report = await verifyFiles(text);
       if (fault === undefined) {
         for (const verdict of [library, page])
-          expect(verdict).to.include({ verified: true, message: `${CONSISTENT}.` });
+          expect(verdict).to.include({ verified: true, message: `${CONSISTENT}.`, further: 0 });
+        expect(page.questions).to.deep.equal('questions' in library ? library.questions : undefined);
         expect(file).to.include({ intact: null, verified_with: 'bundle_keys' });
         expect(report.code).to.equal(0);
         expect(report.out.startsWith(`${CONSISTENT}: 1 record in 1 checkpoint`)).to.equal(true);
@@ -60,6 +62,7 @@ describe('Hostile evidence', function () {
       // No key of the bundle is one of the policy.
       if (isPolicy) {
         for (const verdict of [library, page]) expect(verdict).to.include({ verified: false, fault: 'policy' });
+        expect(library).to.have.property('message', page.message);
         expect(file.code).to.equal(3);
         return;
       }

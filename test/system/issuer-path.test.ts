@@ -1,8 +1,6 @@
 /** An issuer with a path: every endpoint also exists below it (supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
-import { createAgent } from '../../adapters/sdk/agent/agent.ts';
-import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
@@ -10,7 +8,6 @@ import {
   type Answer,
   aRegistration,
   fieldsOf,
-  JIRA,
   type Mandate,
   type RegisteredAgent,
   startMandate,
@@ -21,21 +18,6 @@ import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
 const PREFIX = '/tenants/one';
 const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
-/** Each bucket allows one request, because the clock stands still. */
-const SCARCE = Object.fromEntries([
-  ['Service:Metrics:Port', ''],
-  ['Service:Audit:Aggregation:Enabled', 'true'],
-  ['Service:RateLimit:Enabled', 'true'],
-  ...['Service:RateLimit', 'Service:RateLimit:Introspection', 'Service:RateLimit:Signals'].flatMap((bucket) => [
-    [`${bucket}:PermitsPerMinute`, '60'],
-    [`${bucket}:Burst`, '1'],
-  ]),
-]) as Readonly<Record<string, string>>;
-
-/** Paths that a rate limit covers, one of each surface. */
-const LIMITED = /introspect|nothing-here|scim|events|backchannel|admin|agents|no-such-path/;
-/** Paths that have another rate bucket than the default one. */
-const HAS_A_BUCKET = /introspect|scim|events|backchannel/;
 
 /** Requests without a credential, which each surface refuses, and the surface in the metric. */
 const refused: readonly (readonly [method: string, path: string, surface: string])[] = [
@@ -114,26 +96,6 @@ for (const database of databasesByLength) {
       expect((await post('introspection_endpoint', { token })).body.active).to.equal(false);
     });
 
-    it('works with the agent library and the tool-server library, which know only the issuer', async () => {
-      const client = createAgent({
-        issuer: mandate.issuer,
-        agentId: agent.id,
-        key: { jwk: { ...agent.key.privateJwk } },
-      });
-      const started = await client.startTask({
-        subjectToken: mandate.provider.mintAccessToken(),
-        resource: JIRA,
-        scope: ['jira:read'],
-      });
-      const toolServer = createToolServer({ issuer: mandate.issuer, audience: JIRA });
-      // A high-risk route introspects every token, so the library uses both URLs of the metadata.
-      const policy = toolServer.policy({ scope: ['jira:read'], highRisk: true });
-      const token = await started.token();
-      expect((await toolServer.authorize({ token, route: 'GET /issues', policy })).kind).to.equal('allowed');
-      await started.end();
-      expect(await toolServer.authorize({ token, route: 'GET /issues', policy })).to.include({ reason: 'not_active' });
-    });
-
     it('answers each surface under its path with the same response, records and metrics as without it', async () => {
       for (const [method, path, surface] of refused) {
         const answers: unknown[] = [];
@@ -151,35 +113,6 @@ for (const database of databasesByLength) {
         }
         expect(answers[1], path).to.deep.equal(answers[0]);
         expect(records[1], path).to.deep.equal(records[0]);
-      }
-    });
-
-    it('limits requests under its path by the same buckets, with the same responses and records', async () => {
-      // On the other database the same records are enough.
-      const cases = refused
-        .filter(([, path]) => LIMITED.test(path))
-        .slice(0, database === databasesByLength[0] ? undefined : 2);
-      for (const [method, path] of cases) {
-        const instance = await mandate.another(SCARCE);
-        instance.clock.standStill();
-        if (HAS_A_BUCKET.test(path)) await ask(`${instance.url}/no-such-path`, 'GET');
-        expect((await ask(`${instance.url}${PREFIX}${path}`, method)).status, path).not.to.equal(429);
-        const answers: unknown[] = [];
-        const lines = await mandate.recorded(async () => {
-          for (const where of [path, `${PREFIX}${path}`]) answers.push(await ask(`${instance.url}${where}`, method));
-          for (const health of ['/healthz', '/readyz']) {
-            expect((await ask(`${instance.url}${PREFIX}${health}`, 'GET')).status).to.equal(200);
-          }
-          await instance.stop();
-        });
-        expect(answers[0], path).to.include({ status: 429 });
-        expect(answers[1], path).to.deep.equal(answers[0]);
-        // The second refusal is only counted, so both belong to the same event.
-        const refusals = lines.filter(({ reason }) => reason === 'rate_limited');
-        expect(
-          refusals.map(({ count }) => count),
-          path,
-        ).to.deep.equal([undefined, 1]);
       }
     });
 

@@ -7,8 +7,6 @@ import { databasesByLength } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
 import { OPERATORS } from '../support/operators.ts';
-import { scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
-import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
 import { AN_HOUR, clockOf, isInDoubt, isRefused, KEPT } from '../support/wrong-clock.ts';
 
@@ -134,18 +132,14 @@ for (const database of databasesByLength) {
     const ME = 'https://mandate.test/me';
     let world: MovedClock;
     let mandate: Mandate;
-    let transmitter: Transmitter;
     let agent: RegisteredAgent;
     before(async () => {
       world = movedClock();
-      transmitter = await startTransmitter(() => mandate.clock.seconds());
       mandate = await startMandate({
         database,
         clock: world.ofAnotherMachine(),
         databaseClock: world,
         settings: {
-          ...transmitter.settings,
-          ...scimSettings,
           ...OPERATORS,
           'Service:Me:Audience': ME,
           'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
@@ -155,7 +149,6 @@ for (const database of databasesByLength) {
     });
     after(async () => {
       await mandate.stop();
-      await transmitter.stop();
     });
 
     const my = (sub: string, method: string, path: string) => {
@@ -164,10 +157,7 @@ for (const database of databasesByLength) {
     };
     const KILLS: Readonly<Record<string, (person: string, task: Answer) => Promise<Answer>>> = {
       'a kill of the task': (_, { body }) => mandate.admin('DELETE', `/admin/tasks/${body.task_id}`),
-      'a kill of the agent': () => mandate.admin('DELETE', `/admin/agents/${agent.id}/tasks`),
-      'a kill of the person': (person) => mandate.admin('DELETE', `/admin/sponsors/${person}/tasks`),
       'a block': (person) => mandate.admin('PUT', `/admin/sponsors/${person}/block`),
-      "the person's stop": (person) => my(person, 'DELETE', '/me/tasks'),
       "the person's pause": (person) => my(person, 'PUT', '/me/pause'),
       'a revocation of the grant': (_, { body }) => agent.revoke(String(body.refresh_token)),
       'a logout': (sub) => {
@@ -178,19 +168,6 @@ for (const database of databasesByLength) {
         });
         return mandate.post('/backchannel-logout', { logout_token });
       },
-      'a security event': (person) =>
-        mandate.send('/events', {
-          method: 'POST',
-          headers: PUSH_HEADERS,
-          body: transmitter.event('https://schemas.openid.net/secevent/caep/event-type/session-revoked', person),
-        }),
-      'a SCIM write': (userName) =>
-        scimClient(mandate).send('POST', '/Users', {
-          schemas: [USER_SCHEMA],
-          userName,
-          externalId: userName,
-          active: false,
-        }),
     };
 
     for (const [name, kill] of Object.entries(KILLS)) {

@@ -51,16 +51,16 @@ describe('A key set', () => {
   async function byCommand(text: string): Promise<Verdict> {
     const path = join(folder, 'keys.json');
     writeFileSync(path, text);
-    const request = {
+    const subject = {
+      kind: 'ledger',
       marks: [],
-      archive: undefined,
-      bundle: undefined,
       policy: undefined,
       note: undefined,
       recordedKeys: false,
-    };
+      jwks: { kind: 'file', path },
+    } as const;
     const { result, out } = await withEnvironment(environmentOf(database.settings), () =>
-      capturingOutput(() => auditVerify({ ...request, jwks: { kind: 'file', path }, json: true }, [])),
+      capturingOutput(() => auditVerify({ subject, json: true }, [])),
     );
     if (result === 1) return 'refused';
     return result === 0 ? 'verified' : JSON.parse(out).fault.kind;

@@ -1,13 +1,8 @@
 /** The witnesses of the transparency log (`Service:Audit:Log:Witnesses`). */
 
 import { createPrivateKey, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { runMandate } from '../support/cli-run.ts';
-import { startCommand } from '../support/command-process.ts';
-import { databasesByLength, sqliteFile } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
 import { startLoopback } from '../support/loopback.ts';
@@ -169,85 +164,5 @@ for (const database of databasesByLength) {
         await newer.close();
       }
     });
-
-    it('are waited for at a start no longer than WitnessTimeout', async () => {
-      await pass();
-      const silent = await startLoopback(() => undefined);
-      await mandate.block('person', 'disabled');
-      await mandate.jobs.seal();
-      const changes = { 'Service:Audit:Log:Witnesses:4:Url': silent.url, 'Service:Audit:Log:WitnessTimeout': 'PT1S' };
-      const started = await mandate.another({ ...changes, 'Service:Audit:Log:Quorum': '1' });
-      try {
-        // Tokens are served meanwhile.
-        expect((await started.get('/healthz')).status).to.equal(200);
-        const begin = performance.now();
-        await started.jobs.growLog();
-        expect(performance.now() - begin).to.be.within(500, 5000);
-        await started.jobs.askWitnesses();
-        started.clock.advance(1);
-        const note = readNote((await started.get('/log/checkpoint')).text, forged.vkey);
-        expect([note.size, note.cosignatures.length]).to.deep.equal([2, 1]);
-      } finally {
-        await started.stop();
-        await silent.close();
-      }
-    });
   });
 }
-
-describe('A restored backup of a database whose witness is a process', function () {
-  this.timeout(60_000);
-  let folder: string;
-  before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mandate-restored-'));
-  });
-  after(() => rmSync(folder, { recursive: true, force: true }));
-
-  it('withdraws its newest note, signs no further tree, and says at /readyz that the witness has cosigned a larger one', async () => {
-    const logKey = logKeySettings();
-    const { vkey } = writtenLog(ORIGIN, createPrivateKey(logKey['Service:Audit:Log:Key:Pem'] ?? ''));
-    const files = ['--key', join(folder, 'w.pem'), '--state', join(folder, 'w.db')];
-    const made = await runMandate(['witness', 'init', '--name', 'auditor.test/w', ...files]);
-    const witness = startCommand(['witness', 'serve', ...files, '--port', '0', '--log', vkey], {});
-    const port = /"port":(\d+)/.exec(await witness.said('listening'))?.[1];
-    const database = await sqliteFile.fresh();
-    const mandate = await startMandate({
-      database: { ...sqliteFile, fresh: async () => database },
-      settings: {
-        ...sharedSigningKey(),
-        ...logKey,
-        'Service:Audit:Log:Public': 'true',
-        'Service:Audit:Log:Witnesses:0:Url': `http://127.0.0.1:${port}`,
-        'Service:Audit:Log:Witnesses:0:VKey': made.out.trim(),
-      },
-    });
-    const grow = async (on: Mandate) => {
-      await on.block(`person-${randomUUID()}`, 'disabled');
-      await on.jobs.seal();
-      await on.jobs.growLog();
-      await on.jobs.askWitnesses();
-      on.clock.advance(1);
-    };
-    const shown = async (on: Mandate) => readNote((await on.get('/log/checkpoint')).text, vkey).size;
-    const backup = join(folder, 'backup.sqlite');
-    try {
-      for (let size = 1; size <= 5; size += 1) {
-        await grow(mandate);
-        expect(await shown(mandate)).to.equal(size);
-        if (size === 2) await mandate.sql(`vacuum into '${backup}'`);
-      }
-      await withService(mandate.another({ 'Service:Database:Path': backup }), async (restored) => {
-        for (let time = 0; time < 3; time += 1) {
-          expect(await shown(restored)).to.equal(1);
-          await grow(restored);
-        }
-        const { text } = await restored.untilReady({ accept: 'application/json' });
-        expect(text).to.include('has cosigned a larger tree: 5 leaves, and the database has 2.');
-      });
-    } finally {
-      await mandate.stop();
-      witness.child.kill('SIGTERM');
-      await witness.ended;
-    }
-  });
-});

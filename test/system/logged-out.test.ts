@@ -17,7 +17,6 @@ import {
 
 const PATH = '/backchannel-logout';
 const SETTING = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
-const A_DAY = 86_400;
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -100,31 +99,6 @@ for (const database of databasesByLength) {
       await phone.signOut();
     });
 
-    it('refuses a subject token by its sid, whatever its iat, after a logout of the session', async () => {
-      const sub = newPerson();
-      for (const named of [{ sub }, { sub: undefined }]) {
-        const sid = randomUUID();
-        await logOut({ sid, ...named });
-        for (const iat of [now() - 60, now() + 30, undefined]) await expectRefused({ sub, sid, iat });
-        await expectOpened({ sub, sid: randomUUID() });
-        await expectOpened({ sub });
-      }
-    });
-
-    it('refuses a subject token by its sub and iat after a logout of the person', async () => {
-      const sub = newPerson();
-      const iat = now() - 30;
-      await logOut({ sub, iat });
-      for (const sid of [undefined, randomUUID()]) {
-        for (const before of [iat - 3600, iat - 1, iat, undefined]) await expectRefused({ sub, sid, iat: before });
-        await expectOpened({ sub, sid, iat: iat + 1 });
-      }
-      for (const iat of [0, -1, Number.MIN_SAFE_INTEGER]) {
-        await expectRefused({ sub, iat });
-        await expectOpened({ sub: newPerson(), iat });
-      }
-    });
-
     it('with EndTasksWithoutSession also refuses the tokens without sid after a logout of the person and a session', async () => {
       const settings = { 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true' };
       await withService(mandate.another(settings), async (ending) => {
@@ -161,52 +135,6 @@ for (const database of databasesByLength) {
       });
     });
 
-    it('marks the assertion of a refused exchange as used', async () => {
-      const sub = newPerson();
-      await logOut({ sub });
-      const form = agent.exchangeForm({ subject_token: tokenOf({ sub }) });
-      expect((await mandate.post('/oauth2/token', form)).body.error).to.equal('invalid_grant');
-      const lines = await mandate.recorded(async () => {
-        expect((await mandate.post('/oauth2/token', form)).status).to.equal(401);
-      });
-      expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
-    });
-
-    it('keeps the time of a logout if the logout token is repeated', async () => {
-      const sub = newPerson();
-      const logout_token = logoutToken({ sub, iat: now() - 30 });
-      for (let time = 0; time < 2; time += 1) {
-        expect((await mandate.post(PATH, { logout_token })).status).to.equal(200);
-        await expectOpened({ sub, iat: now() - 29 });
-      }
-    });
-
-    it("does not affect refreshes of the person's tasks in other sessions", async () => {
-      const sub = newPerson();
-      const [kept, ended] = [randomUUID(), randomUUID()];
-      const task = await expectOpened({ sub, sid: kept });
-      await logOut({ sub, sid: ended });
-      const refreshed = await agent.refresh(String(task.refresh_token));
-      expect(refreshed.status, refreshed.text).to.equal(200);
-    });
-
-    it('leaves no active task if exchanges and the logout race on two replicas', async () => {
-      for (let round = 0; round < 6; round += 1) {
-        const [sub, sid] = [newPerson(), randomUUID()];
-        const exchanges = [mandate, replica, mandate, replica, mandate, replica].map((at) =>
-          exchange({ sub, sid }, at),
-        );
-        const logout = logOut(round % 2 === 0 ? { sub } : { sid }, round % 3 === 0 ? mandate : replica);
-        const answers = await Promise.all(exchanges);
-        await logout;
-        for (const { status, body } of answers) {
-          if (status === 200) expect((await mandate.introspect({ body })).active).to.equal(false);
-          else expect([status, body.error]).to.deep.equal([400, 'invalid_grant']);
-        }
-        await expectRefused({ sub, sid });
-      }
-    });
-
     it('refuses nothing while it is off, and ignores logouts of that time once it is on', async () => {
       await withService(mandate.another({ [SETTING]: '' }), async (off) => {
         const [sub, sid] = [newPerson(), randomUUID()];
@@ -225,20 +153,6 @@ for (const database of databasesByLength) {
         await logOut({ sub: `${sub}-on` }, mandate);
         await expectOpened({ sub: `${sub}-on` }, off);
       });
-    });
-
-    // This test must be the last, because it moves the clock.
-    it('refuses subject tokens for a day after the logout', async () => {
-      const sub = newPerson();
-      const lasting = { sub, iat: now() - 60, exp: now() + 3 * A_DAY };
-      await logOut({ sub });
-      mandate.clock.advance(A_DAY - 30);
-      await mandate.jobs.sweep();
-      await expectRefused(lasting);
-      mandate.clock.advance(60);
-      await expectOpened(lasting);
-      await mandate.jobs.sweep();
-      await expectOpened(lasting);
     });
   });
 }

@@ -2,10 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describeDenial } from '../../domain/denial.ts';
-import { databases } from '../support/databases.ts';
-import { byLength } from '../support/length.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { answering } from '../support/loopback.ts';
 import {
   type Answer,
@@ -18,15 +16,6 @@ import {
 import { P256_KEY } from '../support/registrations.ts';
 import { startUserDirectory } from '../support/user-directory.ts';
 
-/** How many registrations with one name come at once, and how often. */
-const ROUNDS = byLength({ short: 10, full: 100 });
-const RUNS = byLength({ short: 25, full: 400 });
-
-/** Mostly the first value. */
-function rarely<Value>(usual: Value, ...others: readonly Value[]): fc.Arbitrary<Value> {
-  return fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
-}
-
 const NOT_NAMED = {
   error: 'access_denied',
   error_description: describeDenial('actor_not_named').sentence,
@@ -34,7 +23,7 @@ const NOT_NAMED = {
 };
 const MALFORMED = { error: 'invalid_grant', error_description: describeDenial('subject_malformed').sentence };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`MayAct on ${database.name}`, function () {
     this.timeout(60_000);
     let ignoring: Mandate;
@@ -155,79 +144,6 @@ for (const database of databases) {
       expect(renewed.status).to.equal(200);
       expect((await exchange(requiring, renewing, { sub: name })).body).to.deep.equal(NOT_NAMED);
     });
-
-    it('only restricts: honour allows nothing that ignore refuses, and require nothing that honour refuses', async () => {
-      const disabled = await honouring.agent({ may_act_names: [{ client_id: `disabled-${randomUUID()}` }] });
-      await honouring.admin('PATCH', `/admin/agents/${disabled.id}`, { enabled: false });
-      const blocked = `blocked-${randomUUID()}`;
-      await ignoring.block(blocked, 'deleted');
-      const names = [
-        user,
-        client,
-        agent.id,
-        other.id,
-        disabled.id,
-        `agent:${agent.id}`,
-        `agent:${other.id}`,
-        '',
-        null,
-        7,
-      ];
-      const name = fc.option(fc.constantFrom(...names), { nil: undefined });
-      const iss = fc.option(fc.constantFrom(ignoring.issuer, ignoring.provider.issuer, 'https://x.example', 1), {
-        nil: undefined,
-      });
-      const mayAct = fc.oneof(
-        { weight: 6, arbitrary: fc.record({ sub: name, client_id: name, iss }) },
-        { weight: 1, arbitrary: fc.constant(undefined) },
-        { weight: 1, arbitrary: fc.jsonValue() },
-      );
-      const now = ignoring.clock.seconds();
-      const tokens = fc.record({
-        may_act: mayAct,
-        sub: rarely('ada', blocked, `agent:${agent.id}`),
-        scope: rarely('jira:read jira:comment', 'jira:read', 'mail:send', undefined),
-        act: rarely(undefined, { sub: 'x' }),
-        exp: rarely(now + 3600, now - 3600),
-      });
-      const requests = fc.record({ by: fc.constantFrom(agent, agent, other, disabled), claims: tokens });
-      const outcomeOf = async (at: Mandate, by: RegisteredAgent, claims: Readonly<Record<string, unknown>>) => {
-        const { status, body } = await at.post(
-          '/oauth2/token',
-          by.exchangeForm({ subject_token: by.subjectToken(claims) }),
-        );
-        return { isAllowed: status === 200, scope: body.scope, refusal: { error: body.error, reason: body.reason } };
-      };
-      const request = (by: RegisteredAgent) => ({
-        by,
-        claims: {
-          may_act: { sub: agent.id, client_id: undefined, iss: undefined },
-          sub: 'ada',
-          scope: 'jira:read',
-          act: undefined,
-          exp: now + 3600,
-        },
-      });
-      const seen = { both: 0, restricted: 0, neither: 0 };
-      await fc.assert(
-        fc.asyncProperty(requests, async ({ by, claims }) => {
-          const [ignored, honoured, required] = [
-            await outcomeOf(ignoring, by, claims),
-            await outcomeOf(honouring, by, claims),
-            await outcomeOf(requiring, by, claims),
-          ];
-          for (const [stricter, looser] of [
-            [honoured, ignored],
-            [required, honoured],
-          ] as const) {
-            if (stricter.isAllowed) expect(looser).to.deep.equal(stricter);
-          }
-          seen[honoured.isAllowed ? 'both' : ignored.isAllowed ? 'restricted' : 'neither'] += 1;
-        }),
-        { numRuns: RUNS, examples: [[request(agent)], [request(other)], [request(disabled)]] },
-      );
-      for (const number of Object.values(seen)) expect(number, JSON.stringify(seen)).to.be.greaterThan(0);
-    });
   });
 
   describe(`may_act_names on ${database.name}`, function () {
@@ -296,36 +212,6 @@ for (const database of databases) {
       expect(await show(honouring, id)).to.deep.include({ may_act_names, display_name: 'Kept', enabled: false });
     });
 
-    it('are refused by name if they are malformed, and nothing is changed, echoed or recorded', async () => {
-      const { body: before } = await register(honouring, {});
-      const recorded = await updates(async () => {
-        for (const [value, sentence] of [
-          ['not-echoed', /^Must be an array of objects/],
-          [[{ sub: 'not-echoed', iss: 'x' }, 'x'], /^Must be an array of objects/],
-          [[{ sub: ['not-echoed'] }], /^Must be an array of objects/],
-          [JSON.parse('[{"__proto__":{"sub":"not-echoed"}}]'), /^Must be an array of objects/],
-          [[{ sub: null, client_id: 'not-echoed' }], /^Must be an array of objects/],
-          [[], /^Must have 1 to 16 items\.$/],
-          [[{}], /^Item 1 must have sub, client_id or both\.$/],
-          [[{ sub: 'not-echoed\n' }], /^Item 1 must be 1 to 256 characters in each member/],
-          [[{ sub: 'agent:not-echoed' }], /^Item 1 must not have a sub that begins with agent:\.$/],
-          [[{ sub: 'not-echoed' }, { sub: 'not-echoed' }], /^Must not name anything twice\.$/],
-        ] as const) {
-          for (const { status, body, text } of [
-            await register(honouring, { may_act_names: value }),
-            await change(honouring, before.agent_id, { may_act_names: value }),
-          ]) {
-            const { may_act_names: sentences, ...others } = body.errors as Record<string, string[]>;
-            expect([status, others, sentences?.length], text).to.deep.equal([400, {}, 1]);
-            expect(sentences?.[0]).to.match(sentence);
-            expect(text).not.to.include('not-echoed');
-          }
-        }
-      });
-      expect(recorded).to.deep.equal([]);
-      expect(await show(honouring, before.agent_id)).to.deep.equal(before);
-    });
-
     it('belong to one agent: a registration or change with the name of another is 409, and recorded', async () => {
       const [sub, client_id] = [randomUUID(), randomUUID()];
       const first = (await register(honouring, { may_act_names: [{ sub, client_id }] })).body;
@@ -359,25 +245,6 @@ for (const database of databases) {
       // A name that its agent gave up is free.
       expect((await change(honouring, first.agent_id, { may_act_names: null })).status).to.equal(200);
       expect((await change(honouring, second.agent_id, { may_act_names: [{ sub, client_id }] })).status).to.equal(200);
-    });
-
-    it('are given to one of two agents that ask for a name at once at two replicas', async () => {
-      const agents = [(await register(honouring, {})).body, (await register(honouring, {})).body] as const;
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const may_act_names = [{ sub: randomUUID() }];
-        const recorded = await updates(async () => {
-          const answers = await Promise.all([
-            change(honouring, agents[0].agent_id, { may_act_names }),
-            change(replica, agents[1].agent_id, { may_act_names }),
-            register(honouring, { may_act_names }),
-            register(replica, { may_act_names }),
-          ]);
-          expect(answers.map(({ status }) => status).filter((status) => status !== 409)).to.have.lengthOf(1);
-          expect(answers.find(({ status }) => status !== 409)?.status).to.be.oneOf([200, 201]);
-        });
-        expect(recorded.filter(([, decision]) => decision === 'allow')).to.have.lengthOf(1);
-        expect(recorded.filter(([, , reason]) => reason === 'may_act_name_taken')).to.have.lengthOf(3);
-      }
     });
   });
 }

@@ -4,7 +4,6 @@ import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
 import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
-import { StartupError } from '../../composition/settings/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';
@@ -71,22 +70,6 @@ for (const database of databasesByLength) {
       });
     });
 
-    it('count refusals of the admin API that a decision records', async () => {
-      const { mandate } = scraped;
-      const agent = await mandate.agent();
-      expect((await agent.exchange()).status).to.equal(200);
-      await mandate.block('disabled-by-the-provider', 'disabled');
-      const before = await look();
-      expect((await mandate.admin('DELETE', `/admin/agents/${agent.id}`)).status).to.equal(409);
-      const registration = (await mandate.admin('GET', `/admin/agents/${agent.id}`)).body;
-      const { enabled: _, created_at: __, updated_at: ___, ...draft } = registration;
-      expect((await mandate.admin('POST', '/admin/agents', draft)).status).to.equal(409);
-      expect(grown(before, await look(), 'mandate_denials_total')).to.deep.equal({
-        '{event="agent.deleted",reason="agent_has_tasks"}': 1,
-        '{event="agent.registered",reason="agent_already_exists"}': 1,
-      });
-    });
-
     it('report that decisions fail, until one succeeds', async () => {
       const fresh = await database.fresh();
       const ofItsOwn = await freePort();
@@ -116,8 +99,10 @@ for (const database of databasesByLength) {
             key.startsWith(name) ? (new RegExp(`[{,]${label}="([^"]*)"`).exec(key)?.[1] ?? []) : [],
           ),
         );
-      // This service has no status lists, no surface for people, no transparency log, and no console.
-      const served = surfaces.filter((surface) => !['status_lists', 'me', 'log', 'console'].includes(surface));
+      // This service has no status lists, no approvals, no surface for people, no door for their programs, no transparency log, and no console.
+      const served = surfaces.filter(
+        (surface) => !['status_lists', 'approval', 'me', 'authorize', 'log', 'console'].includes(surface),
+      );
       expect([...labelsOf('mandate_requests_total', 'surface')]).to.have.members(served);
       expect([...labelsOf('mandate_requests_total', 'outcome')]).to.have.members([...outcomes]);
       expect([...ledgerEvents]).to.include.members([...labelsOf('mandate_denials_total', 'event')]);
@@ -129,7 +114,7 @@ for (const database of databasesByLength) {
       // docs/operating.md lists these definitions.
       const ours = [...families].filter(([name]) => name.startsWith('mandate_'));
       expect(ours.map(([name, { help }]) => [name, help])).to.have.deep.members(
-        serviceDefinitions.filter(({ ofStatusLists }) => !ofStatusLists).map(({ name, help }) => [name, help]),
+        serviceDefinitions.filter(({ only }) => only === undefined).map(({ name, help }) => [name, help]),
       );
     });
 
@@ -204,26 +189,6 @@ describe('Metrics', () => {
     expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'overloaded' })).to.equal(1);
     expect(value('mandate_admission_turns_busy', { work: 'revoking' })).to.equal(0);
     await instance.stop();
-  });
-
-  it('are not served after the service has stopped', async () => {
-    const port = await freePort();
-    const instance = await mandate.another({ [METRICS_PORT]: String(port) });
-    await scrape(port);
-    await instance.stop();
-    const gone = await scrape(port).catch((error: unknown) => error);
-    expect(gone).to.be.instanceOf(TypeError);
-  });
-
-  it('prevent the start if their port is in use, with an error that names the setting', async () => {
-    const taken = createServer();
-    const port = await listen(taken);
-    const failed = await mandate.another({ [METRICS_PORT]: String(port) }).catch((error: unknown) => error);
-    expect(failed).to.be.instanceOf(StartupError);
-    expect((failed as StartupError).reasons).to.deep.equal([
-      `Port ${port} on 127.0.0.1 is already in use (Service:Metrics:Port, HOST).`,
-    ]);
-    taken.close();
   });
 
   it('are served with mandate_database_up 0 and without metrics of the ledger while the database does not answer', async function () {

@@ -83,14 +83,6 @@ for (const database of databasesByLength) {
       expect(expired?.ended_at).to.equal(expired?.expires_at);
     });
 
-    it('answers 404 for a task that is not stored', async () => {
-      const { mandate } = service;
-      for (const id of ['task_01M31S7W68TMK7WDX8YKPSYTES', 'nothing']) {
-        const answer = await mandate.admin('GET', `/admin/tasks/${id}`);
-        expect([answer.status, answer.body.detail]).to.deep.equal([404, 'There is no such task.']);
-      }
-    });
-
     it('lists blocks newest first, and selects by source', async () => {
       const { mandate } = service;
       for (const key of ['grace', 'hedy', 'idä']) {
@@ -147,29 +139,6 @@ for (const database of databasesByLength) {
       expect(await errorsOf(mandate, '/admin/tasks?state=live&state=live')).to.deep.equal(['state']);
       for (const field of ['source=nobody', 'source=', 'state=live', 'limit=x']) {
         expect(await errorsOf(mandate, `/admin/sponsors?${field}`)).to.deep.equal([field.split('=')[0]]);
-      }
-    });
-
-    it('selects records by event and audience, alone, together and with other filters', async () => {
-      const { mandate } = service;
-      const all = await mandate.ledger();
-      const wiki = encodeURIComponent(WIKI);
-      const queries: readonly (readonly [string, (line: Item) => boolean])[] = [
-        ['event=token.issued', ({ event }) => event === 'token.issued'],
-        [`audience=${wiki}`, ({ audience }) => audience === WIKI],
-        [`event=token.issued&audience=${wiki}`, ({ event, audience }) => event === 'token.issued' && audience === WIKI],
-        ['event=sponsor.blocked&decision=allow', ({ event }) => event === 'sponsor.blocked'],
-        ['event=token.issued&sponsor=bob', ({ event, sponsor }) => event === 'token.issued' && sponsor === 'bob'],
-      ];
-      for (const [query, isMeant] of queries) {
-        const expected = all.filter(isMeant);
-        expect(expected, query).not.to.have.length(0);
-        for (const limit of [1, 1000]) {
-          expect(await itemsOf(mandate, `/audit?${query}`, 'records', limit), query).to.deep.equal(expected);
-        }
-      }
-      for (const event of ['token.ISSUED', 'nothing', '']) {
-        expect(await errorsOf(mandate, `/audit?event=${event}`)).to.deep.equal(['event']);
       }
     });
 

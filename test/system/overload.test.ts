@@ -1,7 +1,6 @@
 /** The concurrency limits: how each surface refuses requests while no permit is free. */
 
 import { expect } from 'chai';
-import { startConsole } from '../support/console/console-service.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdRevoking } from '../support/held-permit.ts';
@@ -11,7 +10,6 @@ import {
   fieldsOf,
   type Mandate,
   type RegisteredAgent,
-  sendTo,
   startMandate,
   withService,
 } from '../support/mandate.ts';
@@ -177,55 +175,6 @@ for (const database of databasesByLength) {
           ),
         ).to.deep.equal([['deny', null, null]]);
       });
-      await provider.close();
-    });
-
-    it('let no sign-in of a person hold up operators at the console, or a sign-out', async () => {
-      const people = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
-      const own = await startConsole(database, {
-        ...ONE_TURN,
-        'Service:Me:ClientId': 'page',
-        'Service:UpstreamIdp:Issuer': people.url,
-        'Service:Operators:Issuer': mandate.provider.issuer,
-      });
-      const operator = await own.signedIn('viewer');
-      const both = [own.mandate.get('/me/sign-in'), own.mandate.get('/me/sign-in')];
-      // The other one holds the only permit.
-      expect((await Promise.race(both)).status).to.equal(503);
-      const lines = await own.mandate.recorded(async () => {
-        const begun = await sendTo(`${own.origin}/sign-in`, { redirect: 'manual' });
-        expect([begun.status, new URL(begun.headers.get('location') ?? '').origin]).to.deep.equal([
-          302,
-          mandate.provider.issuer,
-        ]);
-        expect((await operator.submit('/sign-out', {})).status).to.equal(200);
-        expect((await operator.open('/')).headers.get('location')).to.equal('/sign-in');
-        expect((await own.mandate.post('/me/sign-out', {})).status).to.equal(200);
-      });
-      expect(fieldsOf(lines, 'event', 'decision')).to.deep.equal([['operator.signed_out', 'allow']]);
-      for (const answer of waiting.splice(0)) answer();
-      await Promise.all(both);
-      await own.stop();
-      await people.close();
-    });
-
-    it('let a sign-out end the session before it waits for the provider', async () => {
-      const provider = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
-      const own = await startConsole(database, { 'Service:Operators:Issuer': provider.url });
-      const operator = await own.signedIn('viewer');
-      const lines = await own.mandate.recorded(async () => {
-        let isAnswered = false;
-        const signedOut = operator.submit('/sign-out', { everywhere: 'yes' }).finally(() => {
-          isAnswered = true;
-        });
-        await eventually(async () => (await operator.open('/')).headers.get('location') === '/sign-in');
-        await eventually(() => waiting.length > 0);
-        expect(isAnswered).to.equal(false);
-        for (const answer of waiting.splice(0)) answer();
-        expect((await signedOut).status).to.equal(200);
-      });
-      expect(fieldsOf(lines, 'event', 'decision')).to.deep.equal([['operator.signed_out', 'allow']]);
-      await own.stop();
       await provider.close();
     });
 

@@ -7,14 +7,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createAuditor } from '../../adapters/sdk/audit/audit.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { seal } from '../support/ledger/fill.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
-import { type Mandate, startMandate, withService } from '../support/mandate.ts';
+import { type Mandate, startMandate } from '../support/mandate.ts';
 import type { Storage } from '../support/storage.ts';
 import { logKeySettings } from '../support/transparency-log.ts';
 
@@ -129,50 +128,6 @@ for (const database of databasesByLength) {
       });
     });
 
-    it('is refuted by the library, unless its script asks for recorded keys', async () => {
-      const { checkpoints } = (await mandate.admin('GET', '/audit/checkpoints')).body as { checkpoints: unknown[] };
-      const keys = (await mandate.get('/.well-known/jwks.json')).body as { keys: [] };
-      const published = await mandate.get('/log/keys');
-      const recorded = (published.body.keys as { kid: string; jwk?: { kid: string } }[]).flatMap(
-        ({ jwk }) => jwk ?? [],
-      );
-      const records = (await mandate.ledger()).filter(({ detail }) => detail === own.signer.kid);
-      const proofs = await Promise.all(records.map(({ seq }) => mandate.admin('GET', `/audit/records/${seq}/proof`)));
-      expect(createAuditor({ keys }).verifyCheckpoints(checkpoints)).to.include({ fault: 'unknown_key' });
-      const candidates = [...recorded, { ...own.jwks.keys[0], kid: 'old-2025' }];
-      const asked = createAuditor({
-        keys,
-        recordedKeys: {
-          keys: candidates,
-          records: records.map((record, at) => ({ record, proof: proofs[at]?.body })),
-        },
-      });
-      const [old = { seq: 0 }] = await mandate.ledger();
-      const ofOld = (await mandate.admin('GET', `/audit/records/${old.seq}/proof`)).body;
-      // A recorded key could have signed any checkpoint: only the chain shows that it signed this one.
-      expect(asked.verifyRecord(old, ofOld)).to.include({ fault: 'unknown_key' });
-      expect(asked.verifyCheckpoints(checkpoints.slice(0, 3), { more: true })).to.include({ verified: true });
-      expect(asked.verifyRecord(old, ofOld)).to.include({ fault: 'unknown_key' });
-      const after = checkpoints[2];
-      expect(asked.verifyCheckpoints(checkpoints.slice(3), { after })).to.include({ verified: true });
-      expect(asked.verifyRecord(old, ofOld)).to.deep.include({ verified: true, recordedKeys: [own.signer.kid] });
-      expect(createAuditor({ keys }).verifyRecord(old, ofOld)).to.include({ fault: 'unknown_key' });
-      const verdict = asked.verifyCheckpoints(checkpoints);
-      expect(verdict).to.deep.include({ verified: true, recordedKeys: [own.signer.kid] });
-      expect(verdict.message)
-        .to.match(/^Verified with keys that the ledger itself names: /)
-        .and.not.to.match(/intact/i);
-      expect(asked.verifyCheckpoints(checkpoints.slice(0, 3)), 'without the checkpoint that vouches').to.include({
-        verified: false,
-      });
-      expect(() =>
-        createAuditor({
-          keys,
-          recordedKeys: { keys: candidates, records: [{ record: records[0], proof: proofs.length }] },
-        }),
-      ).to.throw();
-    });
-
     it('gives bundles that say whose keys they bring, and that the policy of an auditor does not accept', async () => {
       const [bundle, policy] = [join(folder, 'evidence.json'), join(folder, 'policy.json')];
       const line = ['audit-bundle', '--from', '2026-01-01', '--without-log', '--out', bundle] as const;
@@ -194,29 +149,6 @@ for (const database of databasesByLength) {
         .and.not.to.match(/intact/i);
       writeFileSync(policy, JSON.stringify({ checkpoint_keys: [real.signer.kid] }));
       expect((await verify('--bundle', bundle, '--policy', policy)).code).to.equal(3);
-    });
-
-    it('stays not intact after the owner emptied the log, deleted the tasks, moved the numbers, and the service restarted', async () => {
-      await tampering.sql(
-        ...EMPTIED_LOG,
-        'delete from task_grants',
-        'delete from tasks',
-        database.engine === 'sqlite'
-          ? "update sqlite_sequence set seq = 1000 where name = 'ledger'"
-          : "select setval('ledger_seq', 1000)",
-        'delete from checkpoints where checkpoint_id = 4',
-      );
-      await withService(mandate.another({}), async (restarted) => {
-        await restarted.block('later', 'disabled');
-        await restarted.jobs.seal();
-        await restarted.jobs.growLog();
-        expect(await newestId()).to.equal(3);
-        const { body } = await restarted.untilReady({ accept: 'application/json' });
-        expect((body.checks as Record<string, unknown>).sealing).to.include({ status: 'Degraded' });
-      });
-      await expectNotIntact();
-      await expectNotIntact(...kept());
-      await expectNotIntact('--recorded-keys');
     });
   });
 }

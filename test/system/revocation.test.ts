@@ -3,15 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import {
-  type Answer,
-  fieldsOf,
-  JIRA,
-  type Mandate,
-  type RegisteredAgent,
-  startMandate,
-  withService,
-} from '../support/mandate.ts';
+import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
@@ -111,48 +103,6 @@ for (const database of databases) {
       }
     });
 
-    /** The lifetime of a task token in this test, and the accepted clock skew. */
-    const [TOKEN_SECONDS, SKEW_SECONDS] = [240, 60];
-
-    it('is recorded once for an expired token, even if the first revocation has been deleted', async () => {
-      await withService(mandate.another({}), async (behind) => {
-        behind.clock.advance(mandate.clock.seconds() - behind.clock.seconds() - SKEW_SECONDS + 1);
-        const token = String((await agent.exchange()).body.access_token);
-        expectEmpty(await agent.revoke(token));
-        for (const seconds of [TOKEN_SECONDS, SKEW_SECONDS, SKEW_SECONDS, SKEW_SECONDS]) {
-          for (const instance of [mandate, behind]) instance.clock.advance(seconds);
-          await mandate.jobs.sweep();
-          for (const instance of [mandate, behind]) {
-            const again = () => instance.post('/oauth2/revoke', agent.revokeForm(token));
-            const lines = await mandate.recorded(async () => expectEmpty(await again()));
-            expect(lines, `${seconds} seconds on`).to.deep.equal([]);
-          }
-        }
-      });
-    });
-
-    it('of a token that has expired by every clock is not recorded, and marks the assertion as used', async () => {
-      const token = String((await agent.exchange()).body.access_token);
-      mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS);
-      const form = agent.revokeForm(token);
-      const lines = await mandate.recorded(async () => expectEmpty(await mandate.post('/oauth2/revoke', form)));
-      expect(lines).to.deep.equal([]);
-      const replays = await mandate.recorded(async () => {
-        const replay = await mandate.post('/oauth2/revoke', form);
-        expect([replay.status, replay.body.error]).to.deep.equal([401, 'invalid_client']);
-      });
-      expect(fieldsOf(replays, 'event', 'reason', 'agent_id')).to.deep.equal([
-        ['token.denied', 'actor_replayed', agent.id],
-      ]);
-    });
-
-    it('of a token that has just expired is recorded, because a replica with a slow clock would still accept it', async () => {
-      const token = String((await agent.exchange()).body.access_token);
-      mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS / 2);
-      const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
-      expect(lines.map(({ event }) => event)).to.deep.equal(['token.revoked']);
-    });
-
     it("of another agent's token or an unknown token answers 200, changes nothing and records a denial", async () => {
       const other = await mandate.agent();
       const issued = await other.exchange();
@@ -172,40 +122,11 @@ for (const database of databases) {
       expect((await other.refresh(String(issued.body.refresh_token))).status).to.equal(200);
     });
 
-    it("of a token that the service's key signed with another typ or iss is a denial", async () => {
-      const issued = await agent.exchange();
-      const claims = decodeJwt(String(issued.body.access_token));
-      const ours = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
-      const tokens = [
-        ...['JWT', 'checkpoint+jwt', undefined].map((typ) => key.sign({ ...ours, typ }, claims)),
-        ...[`${mandate.issuer}/`, agent.id, undefined].map((iss) => key.sign(ours, { ...claims, iss })),
-      ];
-      for (const token of tokens) {
-        const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
-        expect(fieldsOf(lines, 'event', 'reason', 'agent_id', 'jti')).to.deep.equal([
-          ['token.denied', 'revocation_not_owner', agent.id, null],
-        ]);
-      }
-      const introspected = () => mandate.introspect(issued);
-      expect((await introspected()).active, 'the token they repeat is untouched').to.equal(true);
-      expectEmpty(await agent.revoke(key.sign(ours, claims)));
-      expect((await introspected()).active, 'typ and iss make the difference').to.equal(false);
-    });
-
     it('is open to a disabled agent', async () => {
       const issued = await agent.exchange();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
       expectEmpty(await agent.revoke(String(issued.body.refresh_token)));
       expect(await mandate.introspect(issued)).to.include({ revocation_reason: 'client_revoked' });
-    });
-
-    it('marks the assertion as used even if the token does not exist', async () => {
-      for (const token of ['nonsense', 'task_grant_nonsense', String((await agent.exchange()).body.access_token)]) {
-        const form = agent.revokeForm(token);
-        expectEmpty(await mandate.post('/oauth2/revoke', form));
-        const replay = await mandate.post('/oauth2/revoke', form);
-        expect(replay.status, token).to.equal(401);
-      }
     });
   });
 }

@@ -4,7 +4,7 @@
  */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { appendRecord, forgeArchiving } from '../support/ledger/forged-archiving.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { OPERATORS, operatorToken, ROLE_VALUES } from '../support/operators.ts';
@@ -13,7 +13,7 @@ import { alteredPurposes, alteredReasons } from '../support/rows-altered.ts';
 const ME = 'https://mandate.test/me';
 const WORDS = 'Pay the invoices of November';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Rows beside the ledger on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;

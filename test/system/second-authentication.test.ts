@@ -1,7 +1,7 @@
 /** Two ways of authentication in one request (RFC 6749 §2.3). */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type AskingServer, approvalSettings, askingServer } from '../support/tool-server/approval-request.ts';
 
@@ -9,7 +9,7 @@ type Sent = Readonly<{ form?: Readonly<Record<string, string>>; headers?: Readon
 
 const basic = (of: string): Sent => ({ headers: { authorization: `Basic ${btoa(`${of}:secret`)}` } });
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A request that authenticates in two ways on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

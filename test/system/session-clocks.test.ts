@@ -77,28 +77,5 @@ for (const database of databasesByLength) {
       expect(await mandate.recorded(() => late.submit('/sign-out', {}))).to.deep.equal([]);
       await stop();
     });
-
-    it('of the console end by the later clock', async () => {
-      const { world, ...times } = clocks();
-      const { mandate, signedIn, stop } = await startConsole(database, {}, times);
-      const own = await signedIn('viewer');
-      await (await mandate.agent({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' })).exchange();
-      const live = async () =>
-        /Live tasks<\/h2>\s*<p class="value">(?:<a [^>]*>)?(\d+)/.exec((await own.open('/')).text)?.[1];
-      expect(await live()).to.equal('1');
-      // The page counts by the earlier clock, so that operators see what runs.
-      mandate.clock.jump(150);
-      expect(await live()).to.equal('1');
-      mandate.clock.jump(-150);
-      mandate.clock.jump(-600);
-      world.advance(898);
-      expect((await own.open('/')).status).to.equal(200);
-      world.advance(901);
-      for (const path of ['/', '/stream']) {
-        const gone = await own.open(path);
-        expect([gone.status, gone.headers.get('location')], path).to.deep.equal([302, '/sign-in']);
-      }
-      await stop();
-    });
   });
 }

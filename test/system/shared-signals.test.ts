@@ -2,11 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { freePort } from '../../scripts/free-port.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { fieldsOf, withService } from '../support/mandate.ts';
-import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
+import { scrape } from '../support/metrics-scrape.ts';
 import { testRefusedEvents } from './shared-signals/refused.ts';
-import { RISC, SESSION_REVOKED, streamOn } from './shared-signals/stream.ts';
+import { OAUTH, RISC, SESSION_REVOKED, streamOn } from './shared-signals/stream.ts';
 import { testSubjects } from './shared-signals/subjects.ts';
 
 for (const database of databasesByLength) {
@@ -28,6 +29,87 @@ for (const database of databasesByLength) {
       expect(await introspect(task)).to.include({ active: false, revocation_reason: 'ssf_sessions_revoked' });
       expect(await introspect(other)).to.include({ active: true });
       expect((await newTask(task.oid)).status).to.equal(200);
+    });
+
+    it('ends the tasks of a person for the older events that say the same', async () => {
+      const { mandate } = stream;
+      for (const name of [`${RISC}sessions-revoked`, `${OAUTH}tokens-revoked`]) {
+        const task = await newTask();
+        const lines = await mandate.recorded(async () => expectAccepted(await push(event(name, task.oid))));
+        expect(fieldsOf(lines, 'event', 'reason', 'sponsor'), name).to.deep.equal([
+          ['sponsor.signal', 'ssf_sessions_revoked', task.oid],
+          ['task.revoked', 'ssf_sessions_revoked', 'ada'],
+        ]);
+        expect(await introspect(task), name).to.include({ active: false });
+      }
+    });
+
+    it('says that nothing ended for an event about nobody who is known, or about a session', async () => {
+      const { mandate } = stream;
+      const { log } = mandate;
+      const session = 'dMTlD|1600802906337.16|16008.16';
+      const logged = log.lines.length;
+      const lines = await mandate.recorded(async () => {
+        for (const name of [SESSION_REVOKED, `${RISC}sessions-revoked`, `${OAUTH}tokens-revoked`]) {
+          expectAccepted(await push(event(name, session)));
+        }
+      });
+      const types = [SESSION_REVOKED, `${RISC}sessions-revoked`, `${OAUTH}tokens-revoked`];
+      expect(fieldsOf(lines, 'event', 'decision', 'reason', 'sponsor', 'detail')).to.deep.equal(
+        types.map((type) => [
+          'sponsor.signal',
+          'deny',
+          'ssf_nothing_ended',
+          null,
+          `{"type":"${type}","format":"opaque"}`,
+        ]),
+      );
+      const said = log.lines
+        .slice(logged)
+        .filter((line) => line.includes('nothing_ended') || line.includes('nothing ended'));
+      expect(said.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')).to.have.lengthOf(3);
+      expect(said.map((line) => JSON.parse(line).reason).filter(Boolean)).to.deep.equal(
+        types.map(() => 'nothing_ended'),
+      );
+      for (const line of [...said, JSON.stringify(lines)]) expect(line).not.to.include('dMTlD');
+    });
+
+    it('counts events that ended nothing, with one record and one warning in a window for each type and format', async () => {
+      const { mandate, transmitter } = stream;
+      const port = await freePort();
+      const settings = { 'Service:Audit:Aggregation:Enabled': 'true', 'Service:Metrics:Port': String(port) };
+      await withService(mandate.another(settings), async (counting) => {
+        const lines = await mandate.recorded(async () => {
+          for (let sent = 0; sent < 3; sent += 1)
+            expectAccepted(await push(event(SESSION_REVOKED, randomUUID()), counting));
+          const person = { format: 'iss_sub', iss: mandate.provider.issuer, sub: randomUUID() };
+          expectAccepted(await push(transmitter.sign({ sub_id: person, events: { [SESSION_REVOKED]: {} } }), counting));
+        });
+        const details = ['opaque', 'iss_sub'].map((format) => JSON.stringify({ type: SESSION_REVOKED, format }));
+        expect(fieldsOf(lines, 'reason', 'detail')).to.deep.equal(details.map((each) => ['ssf_nothing_ended', each]));
+        expect(counting.log.lines.filter((line) => line.includes('nobody who is known here'))).to.have.lengthOf(2);
+        const counted = await scrape(port);
+        expect(counted.value('mandate_signals_without_effect_total', { source: 'ssf' })).to.equal(4);
+        expect(counted.value('mandate_signals_without_effect_total', { source: 'logout' })).to.equal(0);
+        const denial = { event: 'sponsor.signal', reason: 'ssf_nothing_ended' };
+        expect(counted.value('mandate_denials_total', denial)).to.equal(4);
+      });
+    });
+
+    it('names a person who is known, also without a live task', async () => {
+      const { mandate } = stream;
+      const [task, blocked] = [await newTask(), randomUUID()];
+      await mandate.admin('DELETE', `/admin/tasks/${task.body.task_id}`);
+      await mandate.admin('PUT', `/admin/sponsors/${blocked}/block`);
+      const lines = await mandate.recorded(async () => {
+        for (const oid of [task.oid, blocked]) expectAccepted(await push(event(SESSION_REVOKED, oid)));
+        expectAccepted(await push(event(`${RISC}account-enabled`, 'nobody-at-all')));
+      });
+      expect(fieldsOf(lines, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
+        ['sponsor.signal', 'allow', 'ssf_sessions_revoked', task.oid],
+        ['sponsor.signal', 'allow', 'ssf_sessions_revoked', blocked],
+        ['sponsor.signal', 'allow', 'ssf_account_enabled', 'nobody-at-all'],
+      ]);
     });
 
     for (const [name, reason, kind, denial] of [
@@ -53,27 +135,6 @@ for (const database of databasesByLength) {
         expect((await newTask(task.oid)).status).to.equal(200);
       });
     }
-
-    it('answers 202 to an account-enabled older than the block, records it as outdated and keeps the block', async () => {
-      const { mandate } = stream;
-      const oid = randomUUID();
-      const iat = mandate.clock.seconds() - 30;
-      const enabled = (when: number) => event(`${RISC}account-enabled`, oid, { iat: when });
-      expectAccepted(await push(event(`${RISC}account-disabled`, oid, { iat })));
-      const linesBefore = mandate.log.lines.length;
-      const lines = await mandate.recorded(async () => expectAccepted(await push(enabled(iat - 1))));
-      expect(fieldsOf(lines, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
-        ['sponsor.signal', 'allow', 'ssf_account_enabled_outdated', oid],
-      ]);
-      const logged = mandate.log.lines.slice(linesBefore).join('\n');
-      expect(logged).to.match(/"level":"info","message":"an account-enabled .* passed over"/);
-      expect(logged).not.to.include(oid);
-      expect((await blockOf(oid)).body).to.deep.include({ source: 'ssf', kind: 'disabled' });
-      expect((await newTask(oid)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
-      const lifted = await mandate.recorded(async () => expectAccepted(await push(enabled(iat))));
-      expect(lifted.map((line) => line.reason)).to.deep.equal(['ssf_account_enabled']);
-      expect((await newTask(oid)).status).to.equal(200);
-    });
 
     it('acts once on a repeated token', async () => {
       const { mandate } = stream;
@@ -143,42 +204,6 @@ for (const database of databasesByLength) {
           expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
         });
         expect(lines).to.deep.equal([]);
-      });
-    });
-
-    it('accepts an event token until a day after its iat, and never accepts it as a subject token', async () => {
-      const { mandate, agent } = stream;
-      const task = await newTask();
-      const token = event(SESSION_REVOKED, task.oid, { iat: mandate.clock.seconds() - 86_300 });
-      const late = event(SESSION_REVOKED, task.oid, { iat: mandate.clock.seconds() - 86_300 });
-      const logout = await mandate.post('/oauth2/token', agent.exchangeForm({ subject_token: token }));
-      expect(logout.body.error).to.equal('invalid_grant');
-      mandate.clock.advance(120);
-      expectAccepted(await push(token));
-      mandate.clock.advance(120);
-      expect((await push(late)).body.description).to.match(/^too_old: /);
-    });
-
-    describeForeignJws((vectors) => {
-      it('are refused as security event tokens', async () => {
-        await tryEach(vectors, async ({ tcId, jws }) => {
-          const answer = await push(jws);
-          expect(answer.status, String(tcId)).to.equal(400);
-          expect(answer.body.err, String(tcId)).to.be.oneOf(['invalid_request', 'invalid_key']);
-        });
-      });
-    });
-
-    describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
-      it("end no other person's task if they are the subject of an event", async () => {
-        const { transmitter, mandate } = stream;
-        const task = await newTask();
-        await tryEach([...new Set(strings)], async (value) => {
-          const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: value };
-          const answer = await push(transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: { x: value } } }));
-          expect(answer.status, JSON.stringify(value)).to.be.oneOf([202, 400]);
-        });
-        expect(await introspect(task)).to.include({ active: true });
       });
     });
 

@@ -2,12 +2,11 @@
 
 import { inflateSync } from 'node:zlib';
 import { expect } from 'chai';
-import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { databasesByLength } from '../support/databases.ts';
-import { type Answer, startMandate, withService } from '../support/mandate.ts';
-import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import type { Answer } from '../support/mandate.ts';
 import { testRequests } from './status-lists/requests.ts';
-import { claimOf, ENTRIES, MEDIA_TYPE, ON, pathOf, serviceWithLists, TTL, valueAt } from './status-lists/service.ts';
+import { claimOf, ENTRIES, MEDIA_TYPE, pathOf, serviceWithLists, TTL, valueAt } from './status-lists/service.ts';
 
 for (const database of databasesByLength) {
   describe(`Status lists on ${database.name}`, () => {
@@ -87,50 +86,6 @@ for (const database of databasesByLength) {
       expect([await statusOf(live), await statusOf(killed)]).to.deep.equal([0, 1]);
     });
 
-    it('show a task with a revoked token as one to ask about: its other tokens are active', async () => {
-      const { mandate, agent } = service;
-      const first = await issued();
-      const second = await agent.refresh(String(first.body.refresh_token));
-      await agent.revoke(String(first.body.access_token));
-      expect(await statusOf(first)).to.equal(3);
-      expect([(await mandate.introspect(first)).active, (await mandate.introspect(second)).active]).to.deep.equal([
-        false,
-        true,
-      ]);
-      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
-      expect(await statusOf(first)).to.equal(2);
-      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: true });
-    });
-
-    it('are made anew after their ttl, and not before', async () => {
-      const { mandate } = service;
-      const answer = await issued();
-      mandate.clock.advance(TTL);
-      const made = await mandate.get(pathOf(answer));
-      await kill(answer);
-      mandate.clock.advance(TTL - 1);
-      const same = await mandate.get(pathOf(answer));
-      expect(same.text).to.equal(made.text);
-      mandate.clock.advance(1);
-      const next = await mandate.get(pathOf(answer));
-      expect(next.headers.get('etag')).not.to.equal(made.headers.get('etag'));
-      expect(valueAt(next, answer)).to.equal(1);
-      expect(decodeJwt(next.text).iat).to.be.greaterThan(decodeJwt(made.text).iat ?? 0);
-    });
-
-    it('show a killed task until its tokens have expired, also if it is no longer kept', async () => {
-      const { mandate } = service;
-      const answer = await issued({}, await mandate.agent({ max_task_ttl: 'PT10M' }));
-      await kill(answer);
-      mandate.clock.advance(590);
-      await mandate.jobs.sweep();
-      expect(await statusOf(answer)).to.equal(1);
-      // Its ten minutes, and a minute for the clocks of other instances.
-      mandate.clock.advance(80);
-      await mandate.jobs.sweep();
-      expect(await statusOf(answer)).to.equal(0);
-    });
-
     testRequests(service, database);
   });
 
@@ -138,37 +93,5 @@ for (const database of databasesByLength) {
     this.timeout(180_000);
     // Every exchange must be answered 200, but a busy machine may exceed the time that a decision waits on Postgres.
     this.retries(2);
-
-    it('are never shared, and another list is opened only when the first one is full', async () => {
-      const settings = {
-        ...sharedSigningKey(),
-        ...ON,
-        'Service:RateLimit:Enabled': 'false',
-        'Service:Overload:Enabled': 'false',
-      };
-      const tasks = ENTRIES + 128;
-      const claims: ReturnType<typeof claimOf>[] = [];
-      let begun = 0;
-      await withService(startMandate({ database, settings }), async (first) => {
-        const agent = await first.agent();
-        await withService(first.another({}), async (second) => {
-          const client = async (nth: number) => {
-            while (begun < tasks) {
-              begun += 1;
-              const form = agent.exchangeForm();
-              const answer = await (nth % 2 === 0 ? first : second).post('/oauth2/token', form);
-              expect(answer.status, answer.text).to.equal(200);
-              claims.push(claimOf(answer));
-            }
-          };
-          await Promise.all(Array.from({ length: 64 }, (_, nth) => client(nth)));
-        });
-      });
-      expect(new Set(claims.map(({ uri, idx }) => `${uri} ${idx}`)).size).to.equal(tasks);
-      const [full = '', rest = '', ...more] = [...new Set(claims.map(({ uri }) => uri))];
-      expect(more).to.deep.equal([]);
-      const sizes = [full, rest].map((uri) => claims.filter((claim) => claim.uri === uri).length);
-      expect(sizes.sort((one, other) => other - one)).to.deep.equal([ENTRIES, 128]);
-    });
   });
 }

@@ -1,7 +1,6 @@
 /** Kill switches, blocks and expiry. An ended task stays ended, at once and on every replica. */
 
 import { expect } from 'chai';
-import { repetitions } from '../contract/repetitions.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { type Answer, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
@@ -93,24 +92,6 @@ for (const database of databasesByLength) {
       expect(await introspect(replica, issued)).to.include({ active: false, revocation_reason: 'sponsor_blocked' });
     });
 
-    it('is never followed by an active token or a refresh on another replica', async function () {
-      this.timeout(120_000);
-      for (let round = 0; round < repetitions(5, 15); round++) {
-        const issued = await exchange();
-        const [, where, method] = switches[round % switches.length] ?? switches[0];
-        const instances = round % 2 === 0 ? [mandate, replica] : [replica, mandate];
-        const [stopping, asked] = instances as [Mandate, Mandate];
-        // These requests start before the operator's request, so they may succeed.
-        const underWay = [introspect(asked, issued), refresh(asked, issued), introspect(asked, issued)];
-        const answer = await stopping.admin(method, where(issued));
-        expect(answer.status).to.equal(200);
-        const [state, renewal] = await Promise.all([introspect(asked, issued), refresh(asked, issued)]);
-        expect([state.active, renewal.status], `round ${round}`).to.deep.equal([false, 400]);
-        await Promise.all(underWay);
-        if (method === 'PUT') await stopping.admin('DELETE', where(issued));
-      }
-    });
-
     it('by expiry refuses refreshes before and after a sweep, and is recorded once', async () => {
       const issued = await exchange();
       for (let renewal = 0; renewal < 2; renewal++) expect((await refresh(mandate, issued)).status).to.equal(200);
@@ -130,21 +111,6 @@ for (const database of databasesByLength) {
       expect(await introspect(replica, issued)).to.deep.equal({ active: false });
       const killed = await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`);
       expect(killed.body).to.deep.equal({ revoked_tasks: 0 });
-    });
-
-    it('by expiry is recorded only after the task has expired by the clock of every replica', async () => {
-      // Replicas on one SQLite file run on one machine and share its clock.
-      const seconds = database.engine === 'postgres' ? 2 : 0;
-      for (const instance of [mandate, replica]) instance.clock.standStill();
-      const issued = await exchange();
-      const recorded = async () => {
-        const lines = await mandate.recorded(() => mandate.jobs.sweep());
-        return about(lines.filter(({ task_id }) => task_id === issued.body.task_id));
-      };
-      advance(20 * 60 + seconds - 5);
-      expect(await recorded()).to.deep.equal([]);
-      advance(6);
-      expect(await recorded()).to.deep.equal([{ event: 'task.expired', reason: 'task_ttl_elapsed', count: undefined }]);
     });
   });
 

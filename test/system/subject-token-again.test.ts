@@ -1,13 +1,13 @@
 /** A subject token that comes again: its signature is remembered, and every claim is checked each time. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { fieldsOf, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const ME = 'https://mandate.test/me';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A subject token that was presented before, on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { databases } from '../support/databases.ts';
-import { type Answer, fieldsOf, JIRA, WIKI, withService } from '../support/mandate.ts';
+import { type Answer, fieldsOf, JIRA, withService } from '../support/mandate.ts';
 import { testAssertions } from './token-exchange/assertions.ts';
 import { serviceOn } from './token-exchange/service.ts';
 
@@ -107,47 +107,6 @@ for (const database of databases) {
       });
       expect(lines[0]?.ts).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect(lines[0]).not.to.have.any.keys('count', 'detail');
-    });
-
-    it('sets introspect_required in a token for a high-risk audience', async () => {
-      const { agent } = service;
-      const issued = await agent.exchange({ resource: WIKI });
-      expect(decodeJwt(String(issued.body.access_token)).introspect_required).to.equal(true);
-    });
-
-    it("reads the person's scopes from scp if the token has no scope", async () => {
-      const { agent } = service;
-      for (const [claims, scope] of [
-        [{ scope: undefined, scp: ['jira:read', 'calendar:read'] }, 'jira:read'],
-        [{ scope: undefined, scp: 'jira:comment' }, 'jira:comment'],
-        [{ scope: 'jira:read', scp: 'jira:comment' }, 'jira:read'],
-      ] as const) {
-        const answer = await agent.exchangeFor(claims);
-        expect([answer.status, answer.body.scope], answer.text).to.deep.equal([200, scope]);
-      }
-    });
-
-    it('accepts a sponsor key of at most 256 UTF-16 code units', async () => {
-      const { mandate, agent } = service;
-      const sub = '👋'.repeat(128);
-      const issued = await agent.exchangeFor({ sub });
-      expect(issued.status, issued.text).to.equal(200);
-      expect(decodeJwt(String(issued.body.access_token)).sub).to.equal(sub);
-      const stopped = await mandate.admin('DELETE', `/admin/sponsors/${encodeURIComponent(sub)}/tasks`);
-      expect(stopped.body).to.deep.equal({ revoked_tasks: 1 });
-      const longer = await mandate.admin('GET', `/admin/sponsors/${encodeURIComponent(`${sub}x`)}`);
-      expect([longer.status, Object.keys(longer.body.errors as object)]).to.deep.equal([400, ['sponsor_key']]);
-    });
-
-    it('reads a null instance as absent', async () => {
-      const { agent } = service;
-      const issued = await agent.exchange({ actor_token: agent.assertion({ instance: null }) });
-      expect(issued.status, issued.text).to.equal(200);
-      const act = { sub: `agent:${agent.id}`, depth: 1 };
-      expect(decodeJwt(String(issued.body.access_token)).act).to.deep.equal(act);
-      const grant = String(issued.body.refresh_token);
-      const renewed = await agent.refresh(grant, { client_assertion: agent.assertion({ instance: null }) });
-      expect(decodeJwt(String(renewed.body.access_token)).act).to.deep.equal(act);
     });
 
     it('ignores unknown parameters', async () => {

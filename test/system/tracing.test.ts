@@ -1,14 +1,12 @@
 /** W3C Trace Context: log lines and outgoing requests carry the trace of the incoming request. */
 
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { userAgent } from '../../adapters/platform/package-version.ts';
-import { freePort } from '../../scripts/free-port.ts';
-import { type CommandProcess, startCommand } from '../support/command-process.ts';
-import { connectOutside, type FreshDatabase, sqliteFile } from '../support/databases.ts';
+import { sqliteFile } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { type Mandate, type RegisteredAgent, startMandate, withService } from '../support/mandate.ts';
+import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { rawConnection } from '../support/raw-http.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { PUSH_CREDENTIAL, PUSH_HEADERS, STREAM_AUDIENCE } from '../support/transmitter.ts';
@@ -68,16 +66,6 @@ describe('A request with a traceparent', () => {
     }
   });
 
-  it('has a new span in each outgoing request, and no trace header in its response', async () => {
-    const spans = new Set<unknown>();
-    for (let sent = 0; sent < 3; sent += 1) {
-      for (const { span_id } of await linesOf({ traceparent: TRACEPARENT })) spans.add(span_id);
-    }
-    expect(spans.size).to.equal(3);
-    const answer = await mandate.get('/healthz', { traceparent: TRACEPARENT });
-    expect([...answer.headers.keys()].filter((name) => name.startsWith('trace'))).to.deep.equal([]);
-  });
-
   it('does not share its trace with a concurrent request', async () => {
     const other = TRACE.replace('4', '5');
     const from = mandate.log.lines.length;
@@ -125,7 +113,6 @@ describe('The trace of a request', function () {
   let others: Loopback;
   /** Here agents publish their keys. */
   let agentHost: Loopback;
-  let database: FreshDatabase;
   let mandate: Mandate;
   let agent: RegisteredAgent;
   /** For these paths, `others` answers 500. */
@@ -148,10 +135,8 @@ describe('The trace of a request', function () {
       };
       answering(documents[request.path] ?? {}, failing.has(request.path) ? 500 : 200)(request, response);
     });
-    const fresh = await sqliteFile.fresh();
-    database = fresh;
     mandate = await startMandate({
-      database: { ...sqliteFile, fresh: async () => fresh },
+      database: sqliteFile,
       settings: {
         'Service:UpstreamIdp:Issuer': others.url,
         'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
@@ -234,26 +219,6 @@ describe('The trace of a request', function () {
       causes: ['/.well-known/ssf-configuration/stream', '/stream/keys', 'There are no new keys.'],
     },
     {
-      title: 'an event that is older than a block',
-      async send(headers) {
-        const about = (event: string, iat: number) => {
-          const events = { [`https://schemas.openid.net/secevent/risc/event-type/account-${event}`]: {} };
-          return eventToken({ iat, sub_id: { format: 'opaque', id: 'grace' }, events });
-        };
-        const now = mandate.clock.seconds();
-        await pushTo(mandate, about('disabled', now), {});
-        await eventually(() => linesFrom(from).some(({ message }) => message === 'request'));
-        forget();
-        return pushTo(mandate, about('enabled', now - 1), headers);
-      },
-      causes: ['an account-enabled event is older than the block that it would lift, and was passed over'],
-    },
-    {
-      title: 'an exchange that asks about a person',
-      send: (headers) => mandate.post('/oauth2/token', exchangeForm(), headers),
-      causes: ['/token', '/users/ada'],
-    },
-    {
       title: 'a refresh that asks about a person',
       fails: '/users/ada',
       async send(headers) {
@@ -319,59 +284,6 @@ describe('The trace of a request', function () {
     });
   }
 
-  it('is in its log lines while the database is locked, and in no line of a concurrent request', async () => {
-    const malformed = (path: string) => (headers: Headers) => mandate.post(path, { token: '' }, headers);
-    const get = (path: string) => (headers: Headers) => mandate.get(path, headers);
-    const BUSY = 'the database could not answer: another process holds the write lock of the SQLite file (SQLITE_BUSY)';
-    const NOT_RECORDED = 'an anonymous denial could not be recorded';
-    const requests: readonly (readonly [message: string, send: (headers: Headers) => Promise<unknown>])[] = [
-      [BUSY, (headers) => mandate.post('/oauth2/token', exchangeForm(), headers)],
-      [NOT_RECORDED, malformed('/oauth2/token')],
-      [NOT_RECORDED, malformed('/oauth2/introspect')],
-      [NOT_RECORDED, malformed('/oauth2/revoke')],
-      [NOT_RECORDED, malformed('/backchannel-logout')],
-      [NOT_RECORDED, get('/oauth2/token')],
-      [NOT_RECORDED, get('/backchannel-logout')],
-      [NOT_RECORDED, get('/admin/agents')],
-      [NOT_RECORDED, get('/audit')],
-      [NOT_RECORDED, get('/scim/v2/Users')],
-      [NOT_RECORDED, get('/events')],
-      [NOT_RECORDED, (headers) => mandate.get('/events', { ...PUSH_HEADERS, ...headers })],
-      [NOT_RECORDED, (headers) => mandate.send('/oauth2/token', { method: 'POST', body: 'no form', headers })],
-      [NOT_RECORDED, (headers) => pushTo(mandate, 'no token', headers)],
-    ];
-    const other = await connectOutside(database);
-    await other.sql('begin immediate');
-    from = mandate.log.lines.length;
-    const traces = requests.map(() => randomBytes(16).toString('hex'));
-    await Promise.all(requests.map(([, send], nth) => send({ traceparent: `00-${traces[nth]}-${PARENT}-01` })));
-    await other.sql('rollback');
-    await other.close();
-    await eventually(() => linesFrom(from).filter(({ message }) => message === 'request').length === requests.length);
-    const lines = linesFrom(from);
-    for (const [nth, [message]] of requests.entries()) {
-      const own = lines.filter(({ trace_id }) => trace_id === traces[nth]);
-      expect(own.map((line) => line.message)).to.deep.equal([message, 'request']);
-      expect(new Set(own.map(({ span_id }) => span_id)).size).to.equal(1);
-    }
-    expect(lines).to.have.length(requests.length * 2);
-  });
-
-  it("is sent with the metadata request that finds the issuer of an event's subject", async () => {
-    failing.add('/metadata');
-    const settings = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': `${others.url}/metadata` };
-    await withService(mandate.another(settings), async (unplaced) => {
-      forget();
-      const events = { 'https://schemas.openid.net/secevent/caep/event-type/session-revoked': {} };
-      // This instance has its own clock.
-      const iat = unplaced.clock.seconds();
-      const token = eventToken({ iat, sub_id: { format: 'iss_sub', iss: others.url, sub: 'ada' }, events });
-      await eventually(async () => (await pushTo(unplaced, token, { traceparent: TRACEPARENT })).status === 503);
-    });
-    const traced = others.received.filter(({ headers }) => headers.traceparent !== undefined);
-    expect(traced.map(({ path }) => path)).to.include('/metadata');
-  });
-
   it('does not continue in the next request on the same connection', async () => {
     from = mandate.log.lines.length;
     const connection = await rawConnection(mandate.url);
@@ -380,45 +292,5 @@ describe('The trace of a request', function () {
     await connection.until('nothing that is ever sent');
     await eventually(() => linesFrom(from).length === 2);
     expect(linesFrom(from).map(({ trace_id }) => trace_id)).to.deep.equal([TRACE, undefined]);
-  });
-});
-
-describe('A process that served a request with a traceparent', () => {
-  let database: FreshDatabase;
-  let service: CommandProcess;
-  after(async () => {
-    service.child.kill('SIGKILL');
-    await service.ended;
-    await database.drop();
-  });
-
-  it('does not track promises, which would slow down every later request', async () => {
-    // Node before version 24 marks each promise while an AsyncLocalStorage or another async hook is in use.
-    const look = `process.on('SIGUSR2', () => {
-      const marks = Object.getOwnPropertySymbols(Promise.resolve()).map(String);
-      process.stdout.write('marks: [' + marks + ']' + String.fromCharCode(10));
-    })`;
-    database = await sqliteFile.fresh();
-    const port = await freePort();
-    service = startCommand(['serve'], {
-      ...database.settings,
-      'Service:Issuer': 'https://mandate.test',
-      'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9',
-      'Service:UpstreamIdp:Audience': 'https://mandate.test',
-      'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
-      NODE_ENV: 'development',
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(look)}`,
-    });
-    await service.said('listening');
-    await fetch(`http://127.0.0.1:${port}/oauth2/introspect`, {
-      method: 'POST',
-      body: new URLSearchParams({ token: 'x' }),
-      headers: { traceparent: TRACEPARENT },
-    });
-    expect(await service.said(TRACE)).to.include('span_id');
-    service.child.kill('SIGUSR2');
-    expect(await service.said('marks:')).to.include('marks: []');
   });
 });

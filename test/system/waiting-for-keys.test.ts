@@ -146,48 +146,6 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('four of five addresses are waited for at one endpoint', async () => {
-      const agents = await Promise.all(Array.from({ length: 5 }, agentAt));
-      const strangers = flood(agents.flatMap((agent) => [agent.exchange(), agent.exchange()]));
-      await strangers.allBut(4);
-      await expectOthersServed();
-      expect(strangers.answers.length).to.equal(6);
-      await answerKeys({});
-      expectLater(await strangers.end());
-    });
-
-    it('a stranger who knows an agent with cached keys waits for a look-up of an unknown kid, and holds up nobody', async () => {
-      const agent = await agentAt();
-      keys.answer = answering(agent.key.jwks);
-      expect((await agent.exchange()).status).to.equal(200);
-      keys.answer = silent;
-      const forged = Array.from({ length: 12 }, () => agent.assertion({}, { kid: 'unknown' }));
-      const strangers = flood(forged.map((actor_token) => agent.exchange({ actor_token })));
-      await strangers.allBut(1);
-      await expectOthersServed();
-      expect((await agent.exchange()).status, 'a cached key').to.equal(200);
-      expect([strangers.answers.length, keys.received.length]).to.deep.equal([11, 2]);
-      await answerKeys({});
-      expectLater(await strangers.end());
-    });
-
-    it('an agent with tokens under an unknown kid of the provider holds no permit, and other tokens are accepted', async () => {
-      let asked = 0;
-      provider.answerInstead(() => {
-        asked += 1;
-      });
-      const flooding = await mandate.agent();
-      const unknown = () => provider.mintAccessToken({}, { kid: 'unknown' });
-      const sent = flood(Array.from({ length: 20 }, () => flooding.exchange({ subject_token: unknown() })));
-      await eventually(() => asked > 0);
-      await expectOthersServed();
-      expect(sent.answers.length, 'all wait').to.equal(0);
-      await provider.goDown();
-      expectLater(await sent.end());
-      provider.answerInstead(undefined);
-      await provider.comeBack();
-    });
-
     it('a silent host of keys, an agent and a stranger who flood hold up nobody together', async () => {
       let asked = 0;
       provider.answerInstead(() => {

@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,7 +13,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { type CommandProcess, startCommand } from '../support/command-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -101,60 +99,6 @@ describe('mandate witness', function () {
     log.grow(3);
     expect(await send(4)).to.equal(503);
     expect(await stop(witness)).to.equal(0);
-  });
-
-  it('writes no more to its log and its file, however often a stranger sends a published note with junk', async () => {
-    await init('ten', '--name', 'w.test/10');
-    const log = writtenLog('log.test/ledger');
-    log.grow(4);
-    const witness = startCommand(serveLine('ten', '--log', log.vkey), {});
-    const url = await urlOf(witness);
-    const send = async (body: string) => (await fetch(`${url}/add-checkpoint`, { method: 'POST', body })).status;
-    expect(await send(log.request(0))).to.equal(200);
-    log.grow(4);
-    const bytes = () =>
-      readdirSync(folder)
-        .filter((name) => name.startsWith('ten.db'))
-        .reduce((sum, name) => sum + statSync(at(name)).size, 0);
-    const before = bytes();
-    for (let nth = 0; nth < 200; nth += 1) {
-      const junk = `— x.test/${nth} ${Buffer.alloc(68, nth).toString('base64')}\n`.repeat(90);
-      const proof = `${Buffer.alloc(32, nth).toString('base64')}\n`;
-      expect(await send(`old 4\n${proof}\n${log.note()}${junk}`)).to.equal(422);
-    }
-    expect(bytes()).to.equal(before);
-    expect(await stop(witness)).to.equal(0);
-    const { out } = await witness.ended;
-    expect(out.split('\n').filter((line) => line.includes('was not cosigned'))).to.have.length(1);
-    expect(out.length).to.be.lessThan(3000);
-  });
-
-  it('cosigns again after accept-clock, if its clock was once ahead', async () => {
-    await init('nine', '--name', 'w.test/9');
-    const log = writtenLog('log.test/ledger');
-    log.grow(4);
-    const witness = startCommand(serveLine('nine', '--log', log.vkey), {});
-    const url = await urlOf(witness);
-    const send = () =>
-      fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(4) }).then(({ status }) => status);
-    const accept = () => runMandate(['witness', 'accept-clock', '--state', at('nine.db')]);
-    expect((await fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(0) })).status).to.equal(200);
-    expect((await accept()).out).to.match(/^No cosignature is dated after 2\d{3}-\S+Z, the time of this machine\.\n$/);
-    // As a clock that was five years ahead leaves it.
-    const file = openHandle(at('nine.db'));
-    file.exec('update witnessed_logs set seconds = seconds + 157680000');
-    file.close();
-    expect(await send()).to.equal(503);
-    expect((await fetch(`${url}/readyz`)).status).to.equal(503);
-    const { code, out } = await accept();
-    expect(code).to.equal(0);
-    expect(out).to.match(/^log\.test\/ledger: the last time was \S+Z, and is now \S+Z\.\n$/);
-    expect(await send()).to.equal(200);
-    expect((await fetch(`${url}/readyz`)).status).to.equal(200);
-    expect(await stop(witness)).to.equal(0);
-    const missing = await runMandate(['witness', 'accept-clock', '--state', at('lost.db')]);
-    expect([missing.code, missing.out, existsSync(at('lost.db'))]).to.deep.equal([1, '', false]);
-    expect(missing.err).to.match(/lost\.db does not exist/);
   });
 
   it('does not start with a lost state file, with another key, or with a file of another program', async () => {

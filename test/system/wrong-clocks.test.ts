@@ -197,64 +197,6 @@ describe('A replica on Postgres whose clock is wrong', () => {
     }
   });
 
-  it('takes no expired token of a person while it is behind', async () => {
-    const behind = await replica(-180);
-    const expired = { exp: world.seconds() - 120 };
-    const lines = await right.recorded(async () => {
-      const actor_token = agent.assertion({ iat: undefined, exp: world.seconds() + 60 });
-      const form = agent.exchangeForm({ actor_token, subject_token: agent.subjectToken(expired) });
-      expect((await behind.post('/oauth2/token', form)).body.error).to.equal('invalid_grant');
-    });
-    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'subject_expired']]);
-  });
-
-  it('takes no spent assertion again if the database is as wrong as another replica', async () => {
-    const wrong = world.ofAnotherMachine();
-    wrong.jump(AN_HOUR);
-    const databaseClock = wrong;
-    const [agreeing, alone] = [
-      await right.another({}, undefined, { clock: wrong, databaseClock }),
-      await right.another({}, undefined, { clock: world.ofAnotherMachine(), databaseClock }),
-    ];
-    others.push(agreeing, alone);
-    expect((await clockOf(agreeing))?.status).to.equal('Healthy');
-    expect((await clockOf(alone))?.detail).to.match(/^The database's clock is 1 hour ahead of this machine's\./);
-
-    const assertion = agent.assertion({ iat: undefined, exp: wrong.seconds() + 60 });
-    const exchange = ({ post }: Mandate) =>
-      post('/oauth2/token', agent.exchangeForm({ actor_token: assertion, subject_token: longLived() }));
-    const longLived = () => agent.subjectToken({ exp: wrong.seconds() + AN_HOUR });
-    const issued = await exchange(agreeing);
-    expect(issued.status, issued.text).to.equal(200);
-    world.advance(60 + KEPT + 1);
-    await agreeing.jobs.sweep();
-    world.advance(AN_HOUR - 60 - KEPT);
-    // By its own clock, the third replica would find the assertion valid now.
-    const lines = await right.recorded(async () => isInDoubt(await exchange(alone)));
-    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', IN_DOUBT]]);
-    const ends = await right.recorded(() => alone.jobs.sweep());
-    expect(ends).to.deep.equal([]);
-    expect(fieldsOf(await right.recorded(() => agreeing.jobs.sweep()), 'event', 'task_id')).to.deep.equal([
-      ['task.expired', issued.body.task_id],
-    ]);
-  });
-
-  it('applies no logout token again while it is behind', async () => {
-    const audience = { 'Service:UpstreamIdp:BackchannelLogout:Audience': right.provider.clientId };
-    const [receiving, behind] = [await replica(0, audience), await replica(-720, audience)];
-    const iat = world.seconds();
-    const logout_token = right.provider.signLogoutToken({ sub: 'ada', iat, exp: iat + 1200 });
-    const send = ({ post }: Mandate) => post('/backchannel-logout', { logout_token });
-    expect((await send(receiving)).status).to.equal(200);
-    world.advance(730);
-    await receiving.jobs.sweep();
-    const lines = await right.recorded(async () => {
-      const answer = await send(behind);
-      expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_request']);
-    });
-    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_too_old']]);
-  });
-
   it('is compared with the clock of the server itself', async () => {
     const clock = world.ofAnotherMachine();
     const started = await right.another({}, undefined, { clock, databaseClock: undefined });

@@ -17,12 +17,19 @@ import {
   shapeSentences,
   UNKNOWN_FIELD,
 } from '../../../domain/agents/registration-draft.ts';
-import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
+import { CLEARED } from '../../../domain/agents/registration-patch.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
 import type { PlacedMapping } from '../../../domain/placed-mapping.ts';
 import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { findExcess, type YamlLimits } from '../yaml/yaml-documents.ts';
-import { FILE_LIMITS, type FileProblem, readYamlBytes, readYamlFile, type YamlContent } from '../yaml/yaml-file.ts';
+import {
+  FILE_LIMITS,
+  type FileProblem,
+  readYamlBytes,
+  readYamlFile,
+  readYamlText,
+  type YamlContent,
+} from '../yaml/yaml-file.ts';
 
 const CONTENT: YamlContent = { limits: FILE_LIMITS, mapping: 'the fields of one registration' };
 
@@ -39,7 +46,8 @@ export async function readAgentFiles(files: readonly string[], judge: Judge): Pr
 
 /** The line at which a file that was sent exceeds limits that are stricter. @param file the name in the problem */
 export function findExcessIn(file: string, bytes: Uint8Array, limits: Partial<YamlLimits>): FileProblem | undefined {
-  const excess = findExcess(Buffer.from(bytes).toString('utf8'), { ...FILE_LIMITS, ...limits });
+  const text = readYamlText(bytes);
+  const excess = text === undefined ? undefined : findExcess(text, { ...FILE_LIMITS, ...limits });
   return excess && { file, field: undefined, ...excess };
 }
 
@@ -97,7 +105,7 @@ type JudgedMapping =
 /** Fields with rules in common. */
 const TOGETHER: readonly (readonly string[])[] = [
   ['max_task_ttl', 'max_token_ttl'],
-  ['jwks', 'jwks_uri'],
+  ['jwks', 'jwks_uri', 'public_client', 'client_id_document'],
 ];
 
 /** Checks the form of each field, then the rules of the registration, and reports the problems of both. */
@@ -170,7 +178,11 @@ function declaredAgent(mapping: PlacedMapping): ReadAgent {
     highRiskAudiences: read('high_risk_audiences', texts),
     jwksUri: read('jwks_uri', text),
     jwks: read('jwks', object),
-    mayActNames: read('may_act_names', names),
+    mayActNames: read('may_act_names', orCleared(readMayActNames)),
+    redirectUris: read('redirect_uris', orCleared(texts)),
+    publicClient: read('public_client', boolean),
+    clientIdDocument: read('client_id_document', orCleared(text)),
+    clientNames: read('client_names', orCleared(texts)),
     enabled: read('enabled', boolean),
   };
   return { declaration, problems };
@@ -200,7 +212,7 @@ function texts(value: Json): readonly string[] | undefined {
   return isTextList(value) ? value : undefined;
 }
 
-/** As in a `PATCH`, null removes the stored names. */
-function names(value: Json): RegistrationPatch['mayActNames'] {
-  return value === null ? CLEARED : readMayActNames(value);
+/** As in a `PATCH`, null removes the stored value. */
+function orCleared<Value>(as: (value: Json) => Value | undefined): (value: Json) => Value | typeof CLEARED | undefined {
+  return (value) => (value === null ? CLEARED : as(value));
 }

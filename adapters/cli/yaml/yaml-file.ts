@@ -2,6 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import type { PlacedDocuments } from '../../../domain/placed-mapping.ts';
+import { readMarkedUtf8 } from '../../../domain/tokens/strict-utf8.ts';
 import { findExcess, readYaml, type YamlLimits } from './yaml-documents.ts';
 
 /** The maximum length of a file: enough for thousands of agents. */
@@ -11,7 +12,6 @@ const MAX_BYTES = 4 * 1_048_576;
  * lists of at most 1,000 entries, few levels, and few values of several lines.
  */
 export const FILE_LIMITS: YamlLimits = { tokens: 500_000, escapes: 50_000, entries: 2000, depth: 32, aliases: 100 };
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** An error in a file, with its position. It quotes nothing of the file but field names. */
 export interface FileProblem {
@@ -47,15 +47,16 @@ export async function readYamlFile(file: string, content: YamlContent): Promise<
 
 export function readYamlBytes(bytes: Uint8Array, { limits, mapping }: YamlContent): YamlFile {
   if (bytes.length > MAX_BYTES) return { kind: 'unusable', sentence: `Is longer than ${MAX_BYTES} bytes.` };
-  try {
-    const text = utf8.decode(bytes);
-    const excess = findExcess(text, limits);
-    const documents = excess === undefined ? readYaml(text, mapping) : { mappings: [], problems: [excess] };
-    return { kind: 'read', documents };
-  } catch (error) {
-    if (error instanceof TypeError) return { kind: 'unusable', sentence: 'Is not text in UTF-8.' };
-    throw error;
-  }
+  const text = readYamlText(bytes);
+  if (text === undefined) return { kind: 'unusable', sentence: 'Is not text in UTF-8.' };
+  const excess = findExcess(text, limits);
+  const documents = excess === undefined ? readYaml(text, mapping) : { mappings: [], problems: [excess] };
+  return { kind: 'read', documents };
+}
+
+/** `undefined` if the bytes are not UTF-8. YAML allows a byte order mark (YAML 1.2 §5.2), and some editors write one. */
+export function readYamlText(bytes: Uint8Array): string | undefined {
+  return readMarkedUtf8(bytes);
 }
 
 /** The system's errors for a file. */

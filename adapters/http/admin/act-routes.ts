@@ -9,12 +9,9 @@ import { answerInvalid } from '../message/problem-details.ts';
 import {
   answerForeignCursor,
   CURSOR,
-  CURSOR_SENTENCE,
-  DEFAULT_PAGE,
-  PAGE_SIZE_SENTENCE,
   parseOrdinal,
-  parsePageSize,
   parseSubject,
+  readPage,
   readQuery,
   SUBJECT_SENTENCE,
 } from '../message/query.ts';
@@ -27,10 +24,9 @@ export async function listActs(surface: ActsSurface, request: Request, response:
   const query = readQuery(request.originalUrl, ['seq', 'sub', 'limit', CURSOR]);
   const seq = query.read('seq', parseOrdinal, 'Must be the number of a record.');
   const subject = query.read('sub', parseSubject, SUBJECT_SENTENCE);
-  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseCursor, CURSOR_SENTENCE);
+  const page = readPage(query, parseCursor);
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
-  const answer = await surface.listActs({ seq, subject, limit, cursor });
+  const answer = await surface.listActs({ seq, subject, ...page });
   if (answer.kind === 'foreign_cursor') return answerForeignCursor(response);
   response.json({ acts: answer.acts.map(presentAct), next_cursor: answer.nextCursor ?? null });
 }

@@ -1,53 +1,43 @@
 /**
  * Routes of `/admin` (specification "Admin API"), relative to that path. audit-router.ts has those of `/audit`.
  *
- * A request first shows the admin key (requests.ts) or, with `Service:Operators`, an operator's token (operators.ts).
+ * A request first shows the admin key (operator-router.ts) or, with `Service:Operators`, an operator's token (operators.ts).
  * roles.ts names the role that each route needs. Then the route's handler parses the request and calls one use case of
  * `application/admin` or `application/ledger`. If an operator changes something, the operator's act is recorded before
  * the answer. Registrations are handled here; stop-routes.ts, sponsor-routes.ts, act-routes.ts and reading-routes.ts
  * have the rest.
  */
 
-import express, { type Request, type Response, type Router } from 'express';
+import type { Response, Router } from 'express';
 import type { AgentsPage } from '../../../application/admin/list-agents.ts';
 import type { RegisterOutcome } from '../../../application/admin/register-agent.ts';
 import type { RemoveOutcome } from '../../../application/admin/remove-agent.ts';
 import type { UpdateOutcome } from '../../../application/admin/update-agent.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
-import { fieldNames, type RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
+import { fieldNames, type KnownFields, type RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
 import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
-import { neverStored } from '../message/head.ts';
 import { readJsonBody } from '../message/json-body.ts';
-import {
-  type Answer,
-  answerFaults,
-  answerInvalid,
-  answerProblem,
-  methodNotAllowed,
-  unknownPath,
-} from '../message/problem-details.ts';
+import { type Answer, answerInvalid, answerProblem } from '../message/problem-details.ts';
 import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
 import { type ActsSurface, listActs } from './act-routes.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
-import { requireOperator } from './operators.ts';
-import { addReadingRoutes } from './reading-routes.ts';
-import { type AdminAccess, changing, requireAdminKey, type Settling } from './requests.ts';
-import type { AdminRoute } from './roles.ts';
-import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
-import { addStopRoutes, type StopSurface } from './stop-routes.ts';
+import { type AdminAccess, type OperatorRequest, operatorRouter, type Settling } from './operator-router.ts';
+import { type ReadingSurface, readingReads } from './reading-routes.ts';
+import { type SponsorSurface, sponsorChanges, sponsorReads } from './sponsor-routes.ts';
+import { type StopSurface, stopChanges } from './stop-routes.ts';
 
-export interface AdminSurface extends AdminAccess, Settling, StopSurface, SponsorSurface, ActsSurface {
+export interface AdminSurface extends AdminAccess, Settling, ReadingSurface, StopSurface, SponsorSurface, ActsSurface {
   /** The `Location` of a new agent begins with the path of this address. */
   readonly issuer: string;
-  /** Whether requests and answers have `may_act_names`. */
-  readonly knowsMayActNames: boolean;
+  /** The optional fields that requests and answers have. */
+  readonly knows: KnownFields;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -57,36 +47,27 @@ export interface AdminSurface extends AdminAccess, Settling, StopSurface, Sponso
 }
 
 export function adminRouter(surface: ActedOn<AdminSurface>): Router {
-  const router = express.Router({ caseSensitive: true, strict: true });
-  const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
-  router.use(neverStored);
-  router.use(requireAdminKey(surface));
-  router
-    .route('/agents')
-    .get(permit('GET /admin/agents'), (request, response) => list(surface, request, response))
-    .post(changing(surface, 'POST /admin/agents', register))
-    .all(methodNotAllowed('GET, HEAD, POST'));
-  router
-    .route('/agents/:agentId')
-    .get(permit('GET /admin/agents/{agent_id}'), (request, response) => show(surface, request.params.agentId, response))
-    .patch(changing(surface, 'PATCH /admin/agents/{agent_id}', update))
-    .delete(changing(surface, 'DELETE /admin/agents/{agent_id}', remove))
-    .all(methodNotAllowed('GET, HEAD, PATCH, DELETE'));
-  addStopRoutes(router, surface);
-  addSponsorRoutes(router, surface);
-  if (surface.operators !== undefined) {
-    router
-      .route('/acts')
-      .get(permit('GET /admin/acts'), (request, response) => listActs(surface, request, response))
-      .all(methodNotAllowed('GET, HEAD'));
-    addReadingRoutes(router, surface);
-  }
-  router.use(unknownPath);
-  router.use(answerFaults(surface.log));
-  return router;
+  const hasOperators = surface.operators !== undefined;
+  return operatorRouter<AdminSurface>(surface, {
+    mount: '/admin',
+    reads: {
+      'GET /admin/agents': list,
+      'GET /admin/agents/{agent_id}': show,
+      ...sponsorReads,
+      ...(hasOperators && { ...readingReads, 'GET /admin/acts': listActs }),
+    },
+    changes: {
+      'POST /admin/agents': register,
+      'PATCH /admin/agents/{agent_id}': update,
+      'DELETE /admin/agents/{agent_id}': remove,
+      ...stopChanges,
+      ...sponsorChanges,
+    },
+    unknownToOthers: hasOperators ? [] : ['/tasks'],
+  });
 }
 
-async function list(surface: AdminSurface, request: Request, response: Response): Promise<void> {
+async function list(surface: AdminSurface, request: OperatorRequest, response: Response): Promise<void> {
   const query = readQuery(request.originalUrl, ['limit', 'after']);
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE);
   const after = query.read('after', parseAgentId, 'Must be an agent_id.');
@@ -98,7 +79,7 @@ async function list(surface: AdminSurface, request: Request, response: Response)
   });
 }
 
-async function register(surface: AdminSurface, request: Request): Promise<Answer | undefined> {
+async function register(surface: AdminSurface, request: OperatorRequest): Promise<Answer | undefined> {
   const body = await readJsonBody(request);
   if (body === undefined || typeof body === 'function') return body;
   const parsed = parseRegistration(body, surface);
@@ -110,6 +91,8 @@ async function register(surface: AdminSurface, request: Request): Promise<Answer
         return answerInvalid(response, outcome.errors);
       case 'name_taken':
         return answerNameTaken(response);
+      case 'document_taken':
+        return answerDocumentTaken(response);
       case 'already_exists': {
         const detail = 'An agent with this agent_id is registered already.';
         return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
@@ -123,8 +106,8 @@ async function register(surface: AdminSurface, request: Request): Promise<Answer
   };
 }
 
-async function show(surface: AdminSurface, id: string, response: Response): Promise<void> {
-  const agentId = parseAgentId(id);
+async function show(surface: AdminSurface, request: OperatorRequest, response: Response): Promise<void> {
+  const agentId = parseAgentId(request.params.agentId);
   const agent = agentId === undefined ? undefined : await surface.find(agentId);
   if (agent === undefined) return answerUnknownAgent(response);
   response.json(presentAgent(agent, surface));
@@ -138,9 +121,13 @@ function answerNameTaken(response: Response): void {
   answerProblem(response, { status: 409, detail, errors, reason: 'may_act_name_taken' });
 }
 
-type OfAgent = Request<{ agentId: string }>;
+function answerDocumentTaken(response: Response): void {
+  const errors = fieldErrors(fieldNames.clientIdDocument, 'Another agent has this document.');
+  const detail = 'The URL of the document is a client_id, and names another agent.';
+  answerProblem(response, { status: 409, detail, errors, reason: 'client_id_document_taken' });
+}
 
-async function update(surface: AdminSurface, request: OfAgent): Promise<Answer | undefined> {
+async function update(surface: AdminSurface, request: OperatorRequest): Promise<Answer | undefined> {
   const agentId = parseAgentId(request.params.agentId);
   if (agentId === undefined) {
     discardRest(request);
@@ -159,6 +146,8 @@ async function update(surface: AdminSurface, request: OfAgent): Promise<Answer |
         return answerUnknownAgent(response);
       case 'name_taken':
         return answerNameTaken(response);
+      case 'document_taken':
+        return answerDocumentTaken(response);
       case 'kept_changing': {
         response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
         const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
@@ -175,7 +164,7 @@ async function update(surface: AdminSurface, request: OfAgent): Promise<Answer |
   };
 }
 
-async function remove(surface: AdminSurface, request: OfAgent): Promise<Answer> {
+async function remove(surface: AdminSurface, request: OperatorRequest): Promise<Answer> {
   discardRest(request);
   const agentId = parseAgentId(request.params.agentId);
   const outcome = agentId === undefined ? 'not_found' : await surface.remove(agentId);

@@ -15,6 +15,7 @@ import {
   requiredFields,
   shapeSentences,
   UNKNOWN_FIELD,
+  unknownFields,
 } from '../../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { formatDuration, parseIsoDuration } from '../../../domain/duration.ts';
@@ -31,6 +32,10 @@ type OptionalFields = {
   readonly jwks_uri?: string | null;
   readonly jwks?: JsonObject | null;
   readonly may_act_names?: readonly JsonObject[] | null;
+  readonly redirect_uris?: readonly string[] | null;
+  readonly public_client?: boolean;
+  readonly client_id_document?: string | null;
+  readonly client_names?: readonly string[] | null;
 };
 type RequiredFields = {
   readonly agent_id: string;
@@ -45,6 +50,11 @@ type PatchBody = Partial<RequiredFields> & OptionalFields & { readonly enabled?:
 const TEXT = { schema: { type: 'string' }, sentence: shapeSentences.text };
 const BOOLEAN = { schema: { type: 'boolean' }, sentence: shapeSentences.boolean };
 const TEXTS = { schema: { type: 'array', items: { type: 'string' } }, sentence: shapeSentences.texts };
+const TEXT_OR_NULL = { schema: { type: ['string', 'null'] }, sentence: shapeSentences.text };
+const TEXTS_OR_NULL = {
+  schema: { type: ['array', 'null'], items: { type: 'string' } },
+  sentence: shapeSentences.texts,
+};
 const DURATION = {
   schema: { type: ['string', 'null'], format: 'iso-duration' },
   sentence: shapeSentences.duration,
@@ -61,15 +71,18 @@ const fields = {
   max_token_ttl: DURATION,
   max_delegation_depth: { schema: { type: 'integer' }, sentence: shapeSentences.integer },
   high_risk_audiences: TEXTS,
-  jwks_uri: { schema: { type: ['string', 'null'] }, sentence: shapeSentences.text },
+  jwks_uri: TEXT_OR_NULL,
   jwks: { schema: { type: ['object', 'null'] }, sentence: shapeSentences.object },
+  may_act_names: {
+    schema: { type: ['array', 'null'], items: closedObject({ sub: TEXT, client_id: TEXT }, []) },
+    sentence: shapeSentences.names,
+  },
+  redirect_uris: TEXTS_OR_NULL,
+  public_client: BOOLEAN,
+  client_id_document: TEXT_OR_NULL,
+  client_names: TEXTS_OR_NULL,
 } as const;
-const MAY_ACT_NAMES = {
-  schema: { type: ['array', 'null'], items: closedObject({ sub: TEXT, client_id: TEXT }, []) },
-  sentence: shapeSentences.names,
-};
 const patchFields = { ...fields, enabled: BOOLEAN } as const;
-const everyField = { ...patchFields, may_act_names: MAY_ACT_NAMES } as const;
 const required: readonly (keyof RequiredFields)[] = requiredFields;
 
 const ajv = new Ajv({
@@ -83,22 +96,25 @@ const ajv = new Ajv({
   formats: { 'iso-duration': (text: string) => parseIsoDuration(text) !== undefined },
 });
 
-/** `knowsMayActNames` of the registration's rules: without it, `may_act_names` is an unknown member, and is not shown. */
-type Knowing = Pick<RegistrationRules, 'knowsMayActNames'>;
+/** Any other optional field is an unknown member of a body, and is not shown. */
+type Knowing = Pick<RegistrationRules, 'knows'>;
 
-const compile = ({ knowsMayActNames }: Knowing) => {
-  const more = knowsMayActNames ? { may_act_names: MAY_ACT_NAMES } : {};
+const compile = (unknown: readonly string[]) => {
+  const known = (shapes: Readonly<Record<string, { schema: object }>>) =>
+    Object.fromEntries(Object.entries(shapes).filter(([field]) => !unknown.includes(field)));
   return {
-    isRegistration: ajv.compile<RegistrationBody>(closedObject({ ...fields, ...more }, required)),
-    isPatch: ajv.compile<PatchBody>(closedObject({ ...patchFields, ...more }, [])),
+    isRegistration: ajv.compile<RegistrationBody>(closedObject(known(fields), required)),
+    isPatch: ajv.compile<PatchBody>(closedObject(known(patchFields), [])),
   };
 };
-const compiled = new Map<boolean, ReturnType<typeof compile>>();
+/** By the unknown fields. */
+const compiled = new Map<string, ReturnType<typeof compile>>();
 
 /** Compiles at the first registration, because compiling takes long and no other request needs it. */
-function bodyShapes(rules: Knowing): ReturnType<typeof compile> {
-  const shapes = compiled.get(rules.knowsMayActNames) ?? compile(rules);
-  compiled.set(rules.knowsMayActNames, shapes);
+function bodyShapes({ knows }: Knowing): ReturnType<typeof compile> {
+  const unknown = unknownFields(knows);
+  const shapes = compiled.get(unknown.join()) ?? compile(unknown);
+  compiled.set(unknown.join(), shapes);
   return shapes;
 }
 
@@ -125,6 +141,10 @@ export function parseRegistration(body: JsonObject, rules: Knowing): Parsed<Regi
       jwksUri: candidate.jwks_uri ?? undefined,
       jwks: candidate.jwks ?? undefined,
       mayActNames: readMayActNames(candidate.may_act_names ?? undefined),
+      redirectUris: candidate.redirect_uris ?? undefined,
+      publicClient: candidate.public_client ?? false,
+      clientIdDocument: candidate.client_id_document ?? undefined,
+      clientNames: candidate.client_names ?? undefined,
       enabled: true,
     },
   };
@@ -149,6 +169,10 @@ export function parsePatch(body: JsonObject, rules: Knowing): Parsed<Registratio
       jwksUri: candidate.jwks_uri === null ? CLEARED : candidate.jwks_uri,
       jwks: candidate.jwks === null ? CLEARED : candidate.jwks,
       mayActNames: candidate.may_act_names === null ? CLEARED : readMayActNames(candidate.may_act_names),
+      redirectUris: candidate.redirect_uris === null ? CLEARED : candidate.redirect_uris,
+      publicClient: candidate.public_client,
+      clientIdDocument: candidate.client_id_document === null ? CLEARED : candidate.client_id_document,
+      clientNames: candidate.client_names === null ? CLEARED : candidate.client_names,
       enabled: candidate.enabled,
     },
   };
@@ -176,16 +200,16 @@ function shapeError({ keyword, params, instancePath }: ErrorObject): FieldError 
     return { field, sentence };
   }
   const field = instancePath.split('/')[1] ?? '';
-  return { field, sentence: isField(field) ? everyField[field].sentence : 'Is not acceptable.' };
+  return { field, sentence: isField(field) ? patchFields[field].sentence : 'Is not acceptable.' };
 }
 
-function isField(name: string): name is keyof typeof everyField {
-  return Object.hasOwn(everyField, name);
+function isField(name: string): name is keyof typeof patchFields {
+  return Object.hasOwn(patchFields, name);
 }
 
 /** An agent as JSON (supplement "Agents"): first the fields of the registration, in the specification's order. */
-export function presentAgent(agent: Agent, { knowsMayActNames }: Knowing): Record<string, unknown> {
-  return {
+export function presentAgent(agent: Agent, { knows }: Knowing): Record<string, unknown> {
+  const everything = {
     agent_id: agent.agentId,
     display_name: agent.displayName,
     sponsor_required: agent.sponsorRequired,
@@ -197,11 +221,17 @@ export function presentAgent(agent: Agent, { knowsMayActNames }: Knowing): Recor
     high_risk_audiences: agent.highRiskAudiences,
     jwks_uri: agent.keys.kind === 'remote' ? agent.keys.uri : null,
     jwks: agent.keys.kind === 'inline' ? agent.keys.jwks : null,
-    ...(knowsMayActNames && { may_act_names: agent.mayActNames?.map(presentMayActName) ?? null }),
+    may_act_names: agent.mayActNames?.map(presentMayActName) ?? null,
+    redirect_uris: agent.redirectUris ?? null,
+    public_client: agent.publicClient,
+    client_id_document: agent.clientIdDocument ?? null,
+    client_names: agent.clientNames ?? null,
     enabled: agent.enabled,
     created_at: toShortText(agent.createdAt),
     updated_at: toShortText(agent.updatedAt),
   };
+  const unknown: readonly string[] = unknownFields(knows);
+  return Object.fromEntries(Object.entries(everything).filter(([field]) => !unknown.includes(field)));
 }
 
 export function answerUnknownAgent(response: Response): void {

@@ -1,6 +1,6 @@
 /** Routes of `/audit` (specification "Admin API"), relative to that path: records, checkpoints and proofs. */
 
-import express, { type Request, type Response, type Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { BlockMemory, ProofOutcome } from '../../../application/ledger/prove.ts';
 import type {
   CheckpointsPage,
@@ -16,32 +16,24 @@ import { type Checkpoint, presentCheckpoint } from '../../../domain/ledger/check
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import { type LedgerDecision, type LedgerEvent, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
-import { neverStored, queryParameters } from '../message/head.ts';
+import { queryParameters } from '../message/head.ts';
 import { answerProof, answerRecords } from '../message/ledger-answers.ts';
-import {
-  answerFaults,
-  answerInvalid,
-  answerProblem,
-  methodNotAllowed,
-  unknownPath,
-} from '../message/problem-details.ts';
+import { answerInvalid, answerProblem } from '../message/problem-details.ts';
 import {
   AUDIENCE_SENTENCE,
   CURSOR,
-  CURSOR_SENTENCE,
   DEFAULT_PAGE,
   PAGE_SIZE_SENTENCE,
   parseAudience,
   parseOrdinal,
   parsePageSize,
   parseSubject,
+  readPage,
   readQuery,
   SUBJECT_SENTENCE,
 } from '../message/query.ts';
 import { type StreamSurface, streamRecords } from './audit-stream.ts';
-import { requireOperator } from './operators.ts';
-import { type AdminAccess, requireAdminKey } from './requests.ts';
-import type { AdminRoute } from './roles.ts';
+import { type AdminAccess, type OperatorRequest, operatorRouter } from './operator-router.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
@@ -56,34 +48,19 @@ export interface AuditSurface extends AdminAccess {
 }
 
 export function auditRouter(surface: AuditSurface): Router {
-  const router = express.Router({ caseSensitive: true, strict: true });
-  const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
-  router.use(neverStored);
-  router.use(requireAdminKey(surface));
-  router
-    .route('/')
-    .get(permit('GET /audit'), (request, response) => page(surface, request, response))
-    .all(methodNotAllowed('GET, HEAD'));
-  router
-    .route('/checkpoints')
-    .get(permit('GET /audit/checkpoints'), (request, response) => answerCheckpoints(surface, request, response))
-    .all(methodNotAllowed('GET, HEAD'));
-  router
-    .route('/records/:seq/proof')
-    .get(permit('GET /audit/records/{seq}/proof'), (request, response) => proof(surface, request, response))
-    .all(methodNotAllowed('GET, HEAD'));
   const { streaming } = surface;
-  if (streaming !== undefined) {
-    router
-      .route('/stream')
-      .get(requireOperator(surface.operators, 'GET /audit/stream'), (request, response) =>
-        streamRecords(streaming, request, response),
-      )
-      .all(methodNotAllowed('GET, HEAD'));
-  }
-  router.use(unknownPath);
-  router.use(answerFaults(surface.log));
-  return router;
+  return operatorRouter(surface, {
+    mount: '/audit',
+    reads: {
+      'GET /audit': page,
+      'GET /audit/checkpoints': answerCheckpoints,
+      'GET /audit/records/{seq}/proof': proof,
+      ...(streaming && {
+        'GET /audit/stream': (_surface, request, response) => streamRecords(streaming, request, response),
+      }),
+    },
+    changes: {},
+  });
 }
 
 async function page(surface: AuditSurface, request: Request, response: Response): Promise<void> {
@@ -108,7 +85,7 @@ export async function answerCheckpoints(
 /** For a path whose number is not a sequence number. */
 const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
-async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
+async function proof(surface: AuditSurface, request: OperatorRequest, response: Response): Promise<void> {
   const seq = parseOrdinal(request.params.seq);
   const wantsLog = surface.proveInLog === undefined ? false : readWantsLog(request.originalUrl);
   if (typeof wantsLog !== 'boolean') return answerInvalid(response, wantsLog);
@@ -189,13 +166,12 @@ export function parseAuditQuestion(
       newestFirst: query.read('order', parseOrder, 'Must be newest or oldest.') !== 'oldest',
     }),
   };
-  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseCursor, CURSOR_SENTENCE);
+  const page = readPage(query, parseCursor);
   const { from, to } = filters;
   // Such a range is always empty, and an empty page would suggest that nothing happened.
   const backwards = from !== undefined && to !== undefined && to < from;
   const errors = [...query.errors, ...(backwards ? fieldErrors('to', 'Must not be before from.') : [])];
-  return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', question: { filters, limit, cursor } };
+  return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', question: { filters, ...page } };
 }
 
 function parseDecision(text: string): LedgerDecision | undefined {

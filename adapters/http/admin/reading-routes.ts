@@ -1,6 +1,6 @@
 /** What operators and their console read: tasks and blocks in pages. The paths exist only with `Service:Operators`. */
 
-import type { Request, Response, Router } from 'express';
+import type { Response } from 'express';
 import type { ListBlocksQuestion } from '../../../application/admin/list-blocks.ts';
 import type { ListPage } from '../../../application/admin/list-page.ts';
 import type { ListTasksQuestion, TaskWithRecords } from '../../../application/admin/list-tasks.ts';
@@ -12,23 +12,19 @@ import { formatScope } from '../../../domain/scope.ts';
 import { blockSources, parseBlockSource, presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import { type TaskState, taskStates } from '../../../domain/tasks/task.ts';
-import type { ActedOn } from '../acted-on.ts';
-import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { answerInvalid, answerProblem } from '../message/problem-details.ts';
 import {
   AUDIENCE_SENTENCE,
   answerForeignCursor,
   CURSOR,
-  CURSOR_SENTENCE,
-  DEFAULT_PAGE,
-  PAGE_SIZE_SENTENCE,
   parseAudience,
-  parsePageSize,
+  readPage,
   readQuery,
 } from '../message/query.ts';
-import { requireOperator } from './operators.ts';
-import { type AdminAccess, SPONSOR_KEY_SENTENCE } from './requests.ts';
+import { type PresentsAuthorizations, presentAuthorization } from '../message/task-authorization.ts';
+import { type OperatorRequest, type Reads, SPONSOR_KEY_SENTENCE } from './operator-router.ts';
 
-export interface ReadingSurface extends AdminAccess {
+export interface ReadingSurface extends PresentsAuthorizations {
   listTasks(question: ListTasksQuestion): Promise<ListPage<ListedTask>>;
   showTask(taskId: TaskId): Promise<TaskWithRecords | undefined>;
   /** Whether agents may state purposes. If not, a task shows the purpose that was stored while they could. */
@@ -36,16 +32,7 @@ export interface ReadingSurface extends AdminAccess {
   listBlocks(question: ListBlocksQuestion): Promise<ListPage<SponsorBlock>>;
 }
 
-export function addReadingRoutes(router: Router, surface: ActedOn<ReadingSurface>): void {
-  router
-    .route('/sponsors')
-    .get(requireOperator(surface.operators, 'GET /admin/sponsors'), (request, response) =>
-      blocks(surface, request, response),
-    )
-    .all(methodNotAllowed('GET, HEAD'));
-}
-
-export async function listTasks(surface: ReadingSurface, request: Request, response: Response): Promise<void> {
+async function listTasks(surface: ReadingSurface, request: OperatorRequest, response: Response): Promise<void> {
   const query = readQuery(request.originalUrl, ['agent_id', 'sponsor', 'audience', 'state', 'limit', CURSOR]);
   const filters = {
     agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
@@ -53,19 +40,19 @@ export async function listTasks(surface: ReadingSurface, request: Request, respo
     audience: query.read('audience', parseAudience, AUDIENCE_SENTENCE),
     state: query.read('state', parseState, STATE_SENTENCE) ?? 'live',
   };
-  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
+  const page = readPage(query, parseListCursor);
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
-  answerPage(response, 'tasks', presentTask, await surface.listTasks({ filters, limit, cursor }));
+  answerPage(response, 'tasks', presentTask, await surface.listTasks({ filters, ...page }));
 }
 
-export async function showTask(surface: ReadingSurface, id: string, response: Response): Promise<void> {
-  const taskId = parseTaskId(id);
+async function showTask(surface: ReadingSurface, request: OperatorRequest, response: Response): Promise<void> {
+  const taskId = parseTaskId(request.params.taskId);
   const found = taskId && (await surface.showTask(taskId));
   if (found === undefined) return answerUnknownTask(response);
   response.json({
     ...presentTask(found.task),
     ...presentPurpose(surface, found.task),
+    ...presentAuthorization(surface, found.task),
     records: found.records,
     next_cursor: found.nextCursor ?? null,
   });
@@ -75,13 +62,12 @@ export function answerUnknownTask(response: Response): void {
   answerProblem(response, { status: 404, detail: 'There is no such task.', reason: 'unknown_task' });
 }
 
-async function blocks(surface: ReadingSurface, request: Request, response: Response): Promise<void> {
+async function blocks(surface: ReadingSurface, request: OperatorRequest, response: Response): Promise<void> {
   const query = readQuery(request.originalUrl, ['source', 'limit', CURSOR]);
   const source = query.read('source', parseBlockSource, `Must be ${anyOf(blockSources)}.`);
-  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
+  const page = readPage(query, parseListCursor);
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
-  answerPage(response, 'sponsors', presentBlock, await surface.listBlocks({ source, limit, cursor }));
+  answerPage(response, 'sponsors', presentBlock, await surface.listBlocks({ source, ...page }));
 }
 
 function answerPage<Item>(
@@ -128,3 +114,9 @@ function presentPurpose({ presentsPurposes }: ReadingSurface, { purpose }: Shown
   if (purpose === undefined && !presentsPurposes) return {};
   return { purpose: purpose?.words ?? null, purpose_salt: purpose?.salt ?? null };
 }
+
+export const readingReads: Reads<ReadingSurface> = {
+  'GET /admin/tasks': listTasks,
+  'GET /admin/tasks/{task_id}': showTask,
+  'GET /admin/sponsors': blocks,
+};

@@ -2,19 +2,17 @@
  * Routes for blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; supplement "Blocks, poll mode, health").
  */
 
-import type { Request, Response, Router } from 'express';
+import type { Response } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
 import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
-import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
-import { type Answer, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-import { requireOperator } from './operators.ts';
-import { type AdminAccess, changing, readSponsorKey, type Settling } from './requests.ts';
+import { type Answer, answerProblem } from '../message/problem-details.ts';
+import { type Changes, type OperatorRequest, type Reads, readSponsorKey } from './operator-router.ts';
 
-export interface SponsorSurface extends AdminAccess, Settling {
+export interface SponsorSurface {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
   /** The inactive users for which SCIM's block stays, although another user of the person is active. */
   usersInTheWay(sponsorKey: SponsorKey): Promise<readonly ProvisionedUser[]>;
@@ -22,22 +20,8 @@ export interface SponsorSurface extends AdminAccess, Settling {
   unblock(sponsorKey: SponsorKey): Promise<LiftVerdict>;
 }
 
-export function addSponsorRoutes(router: Router, surface: ActedOn<SponsorSurface>): void {
-  router
-    .route('/sponsors/:sponsorKey')
-    .get(requireOperator(surface.operators, 'GET /admin/sponsors/{sponsor_key}'), (request, response) =>
-      show(surface, request.params.sponsorKey, response),
-    )
-    .all(methodNotAllowed('GET, HEAD'));
-  router
-    .route('/sponsors/:sponsorKey/block')
-    .put(changing(surface, 'PUT /admin/sponsors/{sponsor_key}/block', block))
-    .delete(changing(surface, 'DELETE /admin/sponsors/{sponsor_key}/block', unblock))
-    .all(methodNotAllowed('PUT, DELETE'));
-}
-
-async function show(surface: SponsorSurface, text: string, response: Response): Promise<void> {
-  const sponsorKey = readSponsorKey(text);
+async function show(surface: SponsorSurface, request: OperatorRequest, response: Response): Promise<void> {
+  const sponsorKey = readSponsorKey(request.params.sponsorKey);
   if (typeof sponsorKey === 'function') return sponsorKey(response);
   const blocks = await surface.findBlocks(sponsorKey);
   const sponsor = presentBlocks(blocks);
@@ -46,9 +30,7 @@ async function show(surface: SponsorSurface, text: string, response: Response): 
   response.json(inTheWay.length === 0 ? sponsor : { ...sponsor, inactive_users: inTheWay.map(presentUser) });
 }
 
-type OfSponsor = Request<{ sponsorKey: string }>;
-
-async function block(surface: SponsorSurface, request: OfSponsor): Promise<Answer> {
+async function block(surface: SponsorSurface, request: OperatorRequest): Promise<Answer> {
   discardRest(request);
   const sponsorKey = readSponsorKey(request.params.sponsorKey);
   if (typeof sponsorKey === 'function') return sponsorKey;
@@ -56,7 +38,7 @@ async function block(surface: SponsorSurface, request: OfSponsor): Promise<Answe
   return (response) => void response.json({ sponsor: presentBlocks(blocks), revoked_tasks: revokedTasks });
 }
 
-async function unblock(surface: SponsorSurface, request: OfSponsor): Promise<Answer> {
+async function unblock(surface: SponsorSurface, request: OperatorRequest): Promise<Answer> {
   discardRest(request);
   const sponsorKey = readSponsorKey(request.params.sponsorKey);
   if (typeof sponsorKey === 'function') return sponsorKey;
@@ -97,3 +79,9 @@ function presentUser({ userId, userName }: ProvisionedUser) {
 function answerNotBlocked(response: Response): void {
   answerProblem(response, { status: 404, detail: 'This person is not blocked.', reason: 'not_blocked' });
 }
+
+export const sponsorReads: Reads<SponsorSurface> = { 'GET /admin/sponsors/{sponsor_key}': show };
+export const sponsorChanges: Changes<SponsorSurface> = {
+  'PUT /admin/sponsors/{sponsor_key}/block': block,
+  'DELETE /admin/sponsors/{sponsor_key}/block': unblock,
+};

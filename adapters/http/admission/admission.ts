@@ -15,15 +15,14 @@ import type { AdmissionRefusal, ServedRequest, ServedResponse } from '../server/
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { answerRefusal, type RefusalPages } from './refusals.ts';
+import { answerRefusal, type PagesOf } from './refusals.ts';
 
 export interface AdmissionControl {
   /** `undefined` if rates are not limited (`Service:RateLimit:Enabled`). */
   readonly rates: RateLimitRules | undefined;
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
-  /** Of the page `/me` or the console, if there is one. */
-  readonly pages?: RefusalPages | undefined;
+  readonly pages?: PagesOf | undefined;
   /** Records refused requests. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;

@@ -22,6 +22,9 @@ const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
 /** The page for a browser, `undefined` for a program. */
 export type RefusalPages = (request: IncomingMessage, reason: AdmissionRefusal) => Answer | undefined;
 
+/** The pages of each surface that has some. */
+export type PagesOf = Partial<Readonly<Record<Surface, RefusalPages | undefined>>>;
+
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
@@ -35,10 +38,10 @@ export function answerRefusal(
   response: ServedResponse,
   surface: Surface,
   reason: AdmissionRefusal,
-  pages?: RefusalPages,
+  pages?: PagesOf,
 ): void {
   if (response.writableEnded || response.destroyed) return;
-  const page = surface === 'me' || surface === 'console' ? pages?.(request, reason) : undefined;
+  const page = pages?.[surface]?.(request, reason);
   const { status, headers, body } = page ?? ANSWERS[surface][reason];
   response.refusal = reason;
   discardRest(request);
@@ -63,6 +66,7 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
   }),
   admin: both(problem),
   me: both(problem),
+  authorize: both(problem),
   console: both(problem),
   public: both(problem),
 };

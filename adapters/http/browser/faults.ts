@@ -8,14 +8,14 @@ import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import type { AdmissionRefusal } from '../server/message-classes.ts';
 import { PAGE_HEADERS, wantsPage } from './page-headers.ts';
 
-interface FaultNotice {
+interface FaultMessage {
   readonly status: number;
   readonly kind: 'storage_unavailable' | 'malformed' | 'fault';
 }
 
 export function answerFaultsWithPages(
   log: Log,
-  say: (response: Response, notice: FaultNotice) => void,
+  say: (response: Response, message: FaultMessage) => void,
 ): ErrorRequestHandler {
   return faultHandler(log, {
     unavailable(response) {

@@ -1,6 +1,7 @@
 /**
  * A one-time (flash) message about the form that was just sent, shown on the next page. A cookie carries it, so that no
- * address does. A forged one could only show the words of a known kind.
+ * address does. It has no words, but the id of a task or an approval. The page reads the words from the database, and shows them
+ * only to the person whose they are. So a forged cookie can only choose the kind of the message.
  */
 
 import type { Request, Response } from 'express';
@@ -10,6 +11,8 @@ export interface Flash<Kind extends string> {
   readonly kind: Kind;
   /** 0 where the words name no number. */
   readonly amount: number;
+  /** The id of the task or approval that the message is about. Absent if it is about none. */
+  readonly about?: string;
 }
 
 export interface FlashCookie<Kind extends string> {
@@ -23,16 +26,18 @@ const LASTS = 60;
 
 export function flashCookie<Kind extends string>(name: `__Host-${string}`, kinds: readonly Kind[]): FlashCookie<Kind> {
   return {
-    give: (response, { kind, amount }) =>
-      void response.append('Set-Cookie', `${name}=${kind}.${amount}; Max-Age=${LASTS}; ${ATTRIBUTES}`),
+    give(response, { kind, amount, about }) {
+      const value = about === undefined ? `${kind}.${amount}` : `${kind}.${amount}.${about}`;
+      response.append('Set-Cookie', `${name}=${value}; Max-Age=${LASTS}; ${ATTRIBUTES}`);
+    },
 
     take(request, response) {
       const cookie = onlyCookie(request.headers.cookie, name) ?? '';
-      const [, word, amount] = /^([a-z_]+)\.(\d{1,9})$/.exec(cookie) ?? [];
+      const [, word, amount, about] = /^([a-z_]+)\.(\d{1,9})(?:\.([a-z]+_[0-9A-Z]{26}))?$/.exec(cookie) ?? [];
       const kind = kinds.find((each) => each === word);
       if (kind === undefined) return undefined;
       response.append('Set-Cookie', `${name}=; Max-Age=0; ${ATTRIBUTES}`);
-      return { kind, amount: Number(amount) };
+      return { kind, amount: Number(amount), ...(about !== undefined && { about }) };
     },
   };
 }

@@ -12,6 +12,8 @@ export interface Place {
   readonly path: string;
   /** Seconds since the person last proved who they are, at most; `undefined` if that does not matter. */
   readonly maxAge?: number;
+  /** Whether the provider asks who the person is, although it may know one of this browser. */
+  readonly asksWho?: boolean;
 }
 
 /** The places of one set of pages. */
@@ -24,7 +26,7 @@ export function fixedPlaces<Name extends string>(places: Readonly<Record<Name, P
   return { has: (name): name is Name => Object.hasOwn(places, name), of: (name) => places[name] };
 }
 
-export interface BegunSignIn<Name extends string> {
+interface BegunSignIn<Name extends string> {
   readonly secret: string;
   readonly place: Name;
 }
@@ -53,6 +55,11 @@ export interface SignInCookies<Name extends string> {
   };
 }
 
+/** A value of a sign-in, which follows from the secret of its cookie. */
+export function derivedFrom(secret: string, use: 'state' | 'nonce' | 'code verifier'): string {
+  return createHmac('sha256', secret).update(use).digest('base64url');
+}
+
 /** @param names of the cookies. They begin with `__Host-` (cookies.ts) */
 export function signInCookies<Name extends string>(
   names: { readonly session: `__Host-${string}`; readonly signIn: `__Host-${string}` },
@@ -62,12 +69,12 @@ export function signInCookies<Name extends string>(
     sessionName: names.session,
     places,
     attemptOf({ secret, place }) {
-      const derived = (use: string) => createHmac('sha256', secret).update(use).digest('base64url');
       return {
-        state: derived('state'),
-        nonce: derived('nonce'),
-        codeVerifier: derived('code verifier'),
+        state: derivedFrom(secret, 'state'),
+        nonce: derivedFrom(secret, 'nonce'),
+        codeVerifier: derivedFrom(secret, 'code verifier'),
         maxAge: places.of(place).maxAge,
+        ...(places.of(place).asksWho === true && { asksWho: true }),
       };
     },
     sessionSecret: (cookies) => secretCookie(cookies, names.session),

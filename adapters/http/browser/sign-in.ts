@@ -4,9 +4,11 @@
  */
 
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
-import type { SignIn, SignInDenial, SignInOutcome } from '../../../application/ports/identity-provider.ts';
+import type { SignIn, SignInOutcome } from '../../../application/ports/identity-provider.ts';
 import type { Randomness } from '../../../application/ports/runtime.ts';
+import type { SignInDemand } from '../../../domain/denial.ts';
 import type { Secret } from '../../../domain/secret.ts';
+import type { SignInDenial } from '../../../domain/sign-in-denial.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, queryParameters, singleHeader } from '../message/head.ts';
@@ -36,11 +38,14 @@ export interface SignInSurface<Refusal extends string = never> {
     trace?: Trace,
   ): Promise<OpenedSession<Refusal>>;
   close(secret: string): Promise<void>;
-  /** Writes the record of a write that does not come from the service's own page, or with several sessions. */
-  refuse(reason: 'invalid_form_token' | 'missing_token', trace?: Trace): Promise<void>;
+  /**
+   * Writes the record of a write that does not come from the service's own page, or with several sessions; or of a sign-in
+   * for which the provider demands a proof of a key.
+   */
+  refuse(reason: 'invalid_form_token' | 'missing_token' | SignInDemand, trace?: Trace): Promise<void>;
 }
 
-export type OpenedSession<Refusal extends string> =
+type OpenedSession<Refusal extends string> =
   | { readonly kind: 'opened'; readonly secret: string }
   | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_ended' };
 
@@ -49,7 +54,7 @@ export type OpenedSession<Refusal extends string> =
  * session here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser
  * back.
  */
-export type SignInNotice<Refusal extends string> =
+export type SignInMessage<Refusal extends string> =
   | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
   | ('form_refused' | 'several_sessions')
   | ('sign_in_incomplete' | 'sign_in_ended')
@@ -57,7 +62,7 @@ export type SignInNotice<Refusal extends string> =
   | Refusal;
 
 /** The pages that a sign-in belongs to. */
-export interface SignInPages<Place extends string, Refusal extends string> {
+interface SignInPages<Place extends string, Refusal extends string> {
   readonly cookies: SignInCookies<Place>;
   /** Where the browser goes after a sign-in that names no place. */
   readonly home: Place;
@@ -73,9 +78,11 @@ export interface SignInPages<Place extends string, Refusal extends string> {
    */
   say(
     response: Response,
-    notice: { readonly status: number; readonly kind: SignInNotice<Refusal>; readonly to?: string },
+    message: { readonly status: number; readonly kind: SignInMessage<Refusal>; readonly to?: string },
     place?: Place,
   ): void;
+  /** Adds a message to the answer that leads to the place. The browser has the new session. */
+  readonly greet?: (response: Response, place: Place) => void;
   readonly faults: ErrorRequestHandler;
 }
 
@@ -86,6 +93,7 @@ const STATUSES: Readonly<Record<SignInDenial, 400 | 403 | 503>> = {
   provider_unavailable: 503,
   provider_unreadable: 503,
   client_refused: 503,
+  sign_in_dpop_demanded: 503,
   sign_in_cancelled: 400,
   login_required: 400,
   sign_in_superseded: 400,
@@ -116,9 +124,12 @@ export function signInRouter<Place extends string, Refusal extends string>(
     const place = placeOf(pages, request);
     if (place === undefined) return again(response, pages, { status: 400, kind: 'sign_in_incomplete' });
     const begun = { place, secret: surface.randomness.secret(SIGN_IN_SECRET_BYTES) };
-    const address = await surface.provider.begin(cookies.attemptOf(begun), request.trace);
-    if (address === undefined) return again(response, pages, noticeOf('provider_unavailable'), place);
-    redirect(response.append('Set-Cookie', cookies.set.signIn(begun)), address);
+    const beginning = await surface.provider.begin(cookies.attemptOf(begun), request.trace);
+    if (beginning.kind === 'refused') {
+      await recordIfDemanded(surface, beginning.reason, request.trace);
+      return again(response, pages, noticeOf(beginning.reason), place);
+    }
+    redirect(response.append('Set-Cookie', cookies.set.signIn(begun)), beginning.address);
   });
   router.get('/callback', (request, response) => finish(surface, request, response, pages));
   router.post('/sign-out', (request, response) => signOut(surface, request, response, pages));
@@ -155,7 +166,7 @@ async function finish<Place extends string, Refusal extends string>(
   response: Response,
   pages: SignInPages<Place, Refusal>,
 ): Promise<void> {
-  const { cookies, home, base } = pages;
+  const { cookies, home, base, greet } = pages;
   const { cookie = '' } = request.headers;
   const begun = cookies.begunSignIn(cookie);
   const leadsHome = async () => {
@@ -172,6 +183,7 @@ async function finish<Place extends string, Refusal extends string>(
   const outcome = await surface.provider.finish(cookies.attemptOf(begun), query, request.trace);
   if (outcome.kind === 'refused') {
     const { reason } = outcome;
+    await recordIfDemanded(surface, reason, request.trace);
     if (begun.place === home && MAYBE_COMPLETE.includes(reason) && (await leadsHome())) return;
     return again(response, pages, noticeOf(reason), begun.place);
   }
@@ -181,7 +193,17 @@ async function finish<Place extends string, Refusal extends string>(
     return again(response, pages, { status, kind: opened.reason }, begun.place);
   }
   response.append('Set-Cookie', [cookies.set.session(opened.secret), cookies.set.noSignIn]);
+  greet?.(response, begun.place);
   redirect(response, `${base}${cookies.places.of(begun.place).path}`);
+}
+
+/** `mandate doctor` repeats what no metadata says: without the record, it would find nothing wrong. */
+async function recordIfDemanded(
+  surface: Pick<SignInSurface<string>, 'refuse'>,
+  reason: SignInDenial,
+  trace: Trace | undefined,
+): Promise<void> {
+  if (reason === 'sign_in_dpop_demanded') await surface.refuse(reason, trace);
 }
 
 function noticeOf(kind: SignInDenial): { readonly status: number; readonly kind: SignInDenial } {
@@ -191,11 +213,11 @@ function noticeOf(kind: SignInDenial): { readonly status: number; readonly kind:
 function again<Place extends string, Refusal extends string>(
   response: Response,
   { home, mount, say }: SignInPages<Place, Refusal>,
-  notice: { readonly status: number; readonly kind: SignInNotice<Refusal> },
+  message: { readonly status: number; readonly kind: SignInMessage<Refusal> },
   place: Place = home,
 ): void {
-  if (notice.status === 503) response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-  say(response, { ...notice, to: `${mount}/sign-in${place === home ? '' : `?to=${place}`}` }, place);
+  if (message.status === 503) response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+  say(response, { ...message, to: `${mount}/sign-in${place === home ? '' : `?to=${place}`}` }, place);
 }
 
 /**

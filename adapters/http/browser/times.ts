@@ -1,9 +1,10 @@
 /** Lengths of time in words. */
 
+const MINUTE = 60;
 const UNITS = [
   ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
+  ['hour', 60 * MINUTE],
+  ['minute', MINUTE],
   ['second', 1],
 ] as const;
 
@@ -31,9 +32,20 @@ export function duration(language: string, seconds: number): string {
   return inWords(language, inUnits(seconds));
 }
 
-/** A length that something takes at most. Rounded up: 150 seconds are 3 minutes, because 2 would be too short. */
+/**
+ * A length that something takes at most. Rounded up: 150 seconds are 3 minutes, because 2 would be too short. From two hours on
+ * it has hours and minutes, because five hours would be far too long for four and a minute.
+ */
 export function atMost(language: string, seconds: number): string {
-  return inWords(language, inUnits(seconds, Math.ceil));
+  const minutes = Math.ceil(seconds / MINUTE);
+  const left = minutes % 60;
+  if (minutes < 120 || left === 0)
+    return inWords(language, inUnits(minutes < 120 ? seconds : minutes * MINUTE, Math.ceil));
+  const words = [
+    inWords(language, { amount: (minutes - left) / 60, unit: 'hour' }),
+    inWords(language, { amount: left, unit: 'minute' }),
+  ];
+  return new Intl.ListFormat(language, { type: 'unit' }).format(words);
 }
 
 function inWords(language: string, { amount, unit }: ReturnType<typeof inUnits>): string {

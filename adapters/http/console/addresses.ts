@@ -1,12 +1,19 @@
 /** Addresses of the console's screens. */
 
-/** The paths of the screens to which other screens link. */
+import type { ApprovalState } from '../../../domain/approvals/approval.ts';
+import { fillPath } from '../browser/paths.ts';
+
+/** The paths of the screens to which other screens link: each file would otherwise import the other. */
 export const screenPaths = {
   now: '/',
   tasks: '/tasks',
+  task: '/tasks/:taskId',
+  record: '/tasks/:taskId/records/:seq',
   delegation: '/delegation',
   agents: '/agents',
+  agent: '/agents/:agentId',
   people: '/people',
+  approvals: '/approvals',
   ledger: '/ledger',
   checkpoints: '/ledger/checkpoints',
   stop: '/stop',
@@ -23,14 +30,18 @@ export interface About {
 /** The kill switch also ends all tasks of all people. */
 type AboutStop = About | { readonly everything: 'yes' };
 
-export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
-export const taskPath = (taskId: string) => `/tasks/${encodeURIComponent(taskId)}`;
-export const recordPath = (taskId: string, seq: number) => `${taskPath(taskId)}/records/${seq}`;
+export const agentPath = (agentId: string) => fillPath(screenPaths.agent, { agentId });
+export const taskPath = (taskId: string) => fillPath(screenPaths.task, { taskId });
+export const recordPath = (taskId: string, seq: number) => fillPath(screenPaths.record, { taskId, seq });
 export const delegationPath = (about: About) => withQuery(screenPaths.delegation, about);
 export const personPath = (sponsor: string) => withQuery(screenPaths.people, { sponsor });
 /** Tasks as a list, the newest first. */
 export const tasksPath = (about: About & { readonly state?: string | undefined }) =>
   withQuery(screenPaths.tasks, about);
+
+/** Approvals as a list, the newest first. */
+export const approvalsPath = (about: Pick<About, 'agent_id' | 'sponsor'> & { readonly state?: ApprovalState }) =>
+  withQuery(screenPaths.approvals, about);
 
 /** The fields of a search in the ledger. */
 export type LedgerSearch = Readonly<

@@ -1,10 +1,11 @@
 /** The application of the console's own listener: sign-in, screens and forms, with admission as on the public one. */
 
-import express, { type Response } from 'express';
+import type { Response } from 'express';
 import { type HttpApp, type HttpSurfaces, observedRequests } from '../app.ts';
 import { answerFaultsWithPages, refusalPages } from '../browser/faults.ts';
 import { logSeveralSessions } from '../browser/several-sessions.ts';
-import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
+import { type SignInMessage, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
+import { expressApp } from '../express-app.ts';
 import { withOptions } from '../public/health.ts';
 import { messageClasses } from '../server/message-classes.ts';
 import { type ConsoleSurface, consoleRouter, say } from './console-router.ts';
@@ -12,8 +13,7 @@ import { consoleCookies } from './cookies.ts';
 import { renderMessage } from './messages.ts';
 import { consoleRouteOf } from './routes.ts';
 
-export interface ConsoleSurfaces
-  extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
+interface ConsoleSurfaces extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
   readonly screens: ConsoleSurface;
   readonly signIn: SignInSurface<'no_role'>;
 }
@@ -21,13 +21,7 @@ export interface ConsoleSurfaces
 const ALLOWED = { '*': 'GET, HEAD, POST, OPTIONS', '/': 'GET, HEAD, OPTIONS' };
 
 export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
-  const app = express();
-  app.disable('x-powered-by');
-  // No answer here supports conditional requests, and an ETag would reveal a hash of the content.
-  app.disable('etag');
-  app.set('query parser', false);
-  app.set('case sensitive routing', true);
-  app.set('strict routing', true);
+  const app = expressApp();
   app.use(
     logSeveralSessions(surfaces.log, consoleCookies),
     signInRouter(surfaces.signIn, {
@@ -46,12 +40,15 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
     (reason) => renderMessage(reason),
   );
   const routed = withOptions(ALLOWED, app);
-  return { listener: observedRequests(surfaces, routed, consoleRouteOf, refused), classes: messageClasses(app) };
+  return {
+    listener: observedRequests(surfaces, routed, consoleRouteOf, { console: refused }),
+    classes: messageClasses(app),
+  };
 }
 
 function sayNotice(
   response: Response,
-  notice: { readonly status: number; readonly kind: SignInNotice<'no_role'>; readonly to?: string },
+  notice: { readonly status: number; readonly kind: SignInMessage<'no_role'>; readonly to?: string },
 ): void {
   const { kind } = notice;
   // Only a sign-in with a maximum age is refused for its age, and none here has one.

@@ -1,6 +1,6 @@
-/** Routes of the console. Each needs a session, and the role of its screen or form. */
+/** The site of the console: what adapters/http/browser/page-router.ts needs to know of operators, roles and reasons. */
 
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, { type Response, type Router } from 'express';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -15,39 +15,31 @@ import { isSwitchedOff } from '../admin/operators.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { serveAssets } from '../browser/assets.ts';
 import { answerFaultsWithPages } from '../browser/faults.ts';
-import {
-  type FormField,
-  type Guard,
-  isFromPage,
-  refuseSession,
-  sessionOfForm,
-  sessionOfPage,
-} from '../browser/guards.ts';
 import { html } from '../browser/html.ts';
-import { mayBeOwnScript } from '../browser/own-form.ts';
-import { FORM_PAGE_HEADERS, redirect } from '../browser/page-headers.ts';
+import { FORM_PAGE_HEADERS } from '../browser/page-headers.ts';
+import { servePages } from '../browser/page-router.ts';
+import type { Asked, FormField, PageForm, Row, Site } from '../browser/pages.ts';
+import { parametersOf } from '../browser/paths.ts';
 import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
-import { discardRest, readTypedBody } from '../message/body.ts';
+import { discardRest } from '../message/body.ts';
 import { neverStored } from '../message/head.ts';
-import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { methodNotAllowed } from '../message/problem-details.ts';
 import { assets } from './assets.ts';
 import type {
-  AnswerScript,
-  ChangeByForm,
-  FormResult,
+  ChangeResult,
+  ConsolePages,
   OverviewSurface,
+  Refusal,
+  RefusedForm,
   Screen,
   ScreenContext,
-  ScreenFileForm,
-  ScreenForm,
   ViewsSurface,
 } from './context.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderDocument } from './layout.ts';
 import { type MessageKind, refusalBanner, renderMessage, renderMissingRole, renderRefusal } from './messages.ts';
-import { MULTIPART, readMultipart } from './multipart.ts';
 import { noticeCookie, noticeText } from './notices.ts';
-import { feeds, fileForms, forms, type OfScreen, type ScreenName, screens } from './screens.ts';
+import { screens } from './screens.ts';
 
 export interface ConsoleSurface {
   /** `Service:Console:Origin`. */
@@ -67,25 +59,19 @@ export interface ConsoleSurface {
   readonly log: Log;
 }
 
-export function consoleRouter(surface: ConsoleSurface, shown: Readonly<Record<ScreenName, Screen>> = screens): Router {
+/** @param shown in the order of the navigation */
+export function consoleRouter(
+  surface: ConsoleSurface,
+  shown: readonly Screen[] = Object.values<Screen>(screens),
+): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   serveAssets(router, '', Object.values(assets));
   router.use(neverStored);
-  for (const [name, screen] of Object.entries(shown))
-    router.get(screen.path, showScreen(surface, name as ScreenName, screen));
-  for (const { path, route, renews, answer } of Object.values(feeds)) {
-    router.get(path, withRole(surface, route, answer, { renews, isOnlyForScripts: true }));
-  }
-  for (const form of Object.values(forms)) router.post(form.path, change(surface, form));
-  for (const form of Object.values(fileForms)) router.post(form.path, readFile(surface, form));
-  const posted = [...Object.values(forms), ...Object.values(fileForms)];
-  for (const { path, screen } of posted) {
-    // After a refused form its address stays in the browser.
-    router.get(path, (_request, response) => redirect(response, backTo(screen)));
-  }
-  // As in the API, another method is refused without a record, whatever the role.
-  router.all(pathsOf(Object.values({ ...screens, ...assets }), Object.values(feeds)), methodNotAllowed('GET, HEAD'));
-  router.all(pathsOf(posted), methodNotAllowed('GET, HEAD, POST'));
+  servePages(router, consoleSite(surface), shown);
+  router.all(
+    Object.values(assets).map(({ path }) => path),
+    methodNotAllowed('GET, HEAD'),
+  );
   router.use((request, response) => {
     discardRest(request);
     say(response, { status: 404, kind: 'unknown_path' });
@@ -94,23 +80,13 @@ export function consoleRouter(surface: ConsoleSurface, shown: Readonly<Record<Sc
   return router;
 }
 
-function pathsOf(...rows: readonly (readonly { readonly path: string }[])[]): string[] {
-  return rows.flat().map(({ path }) => path);
-}
-
-/** Where a form of the screen leads back to. */
-function backTo(name: ScreenName): string {
-  const { back, path }: Screen = screens[name];
-  return back ?? path;
-}
-
 interface Status {
   readonly status?: number | undefined;
   /** A fixed word for the log. */
   readonly reason?: string | undefined;
 }
 
-export function answer(response: Response, { status = 200, reason }: Status, document: string): void {
+function answer(response: Response, { status = 200, reason }: Status, document: string): void {
   if (reason !== undefined) response.reason = reason;
   response.status(status).set(FORM_PAGE_HEADERS).send(document);
 }
@@ -133,75 +109,68 @@ export function say(
   answer(response, { status, reason }, renderMessage(kind, session, to));
 }
 
-function guardOf(surface: ConsoleSurface): Guard<OperatorPerson> {
+function consoleSite(surface: ConsoleSurface): Site<ConsolePages> {
   return {
     origin: surface.origin,
+    base: '',
+    mount: '',
     cookies: consoleCookies,
-    signIn: '/sign-in',
-    find: (request) => surface.sessions.find(request.headers.cookie ?? '', request.trace),
+    flash: noticeCookie,
+    findSession: ({ headers: { cookie = '' }, trace }, renews) =>
+      renews ? surface.sessions.find(cookie, trace) : surface.sessions.peek(cookie, trace),
+    signInFor: () => '/sign-in',
+    admits: (asked, row) => admits(surface, asked, row),
+    contextOf: (asked, row) => contextOf(surface, asked, row),
     refuse: (reason, trace) => surface.refuse(reason, trace),
-    say(response, notice, session) {
-      const { kind } = notice;
-      say(response, { ...notice, reason: kind === 'form_refused' ? 'invalid_form_token' : kind }, session);
+    say(response, message, session) {
+      const { kind } = message;
+      say(response, { ...message, reason: kind === 'form_refused' ? 'invalid_form_token' : kind }, session);
+    },
+    answer(shown, screen, { session, request, response }, title) {
+      // No form redirects to the answer of a form with a file: a notice is for the next page.
+      const done = title === undefined ? noticeCookie.take(request, response) : undefined;
+      const notice = done && noticeText(done);
+      const { path } = screen;
+      const frame = { title: title ?? shown.title ?? screen.title, path, signedIn: session, notice };
+      answer(response, shown, renderDocument({ ...frame, scripts: shown.scripts }, shown.body));
+    },
+    change: (form, asked, field) => change(surface, form, asked, field),
+    async answerRefusal(refusal, { page: screen, form, field }, asked) {
+      const again = await screenAgain(surface, screen, refusal, { path: form.path, field }, asked);
+      const document = again ?? renderRefusal(refusal, screen.back ?? screen.path, asked.session);
+      answer(asked.response, refusal, document);
+    },
+    refuseFile(reason, screen, { session, response }) {
+      const refusal = reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM;
+      answer(response, refusal, renderRefusal(refusal, screen.back ?? screen.path, session));
     },
   };
 }
 
-/** A page that needs a session and a role. Without a session the browser goes to the sign-in. */
-function showScreen(surface: ConsoleSurface, name: ScreenName, { title, route, show }: Screen): RequestHandler {
-  return withRole(surface, route, async (context, request, response) => {
-    const page = await show(context, request);
-    const done = noticeCookie.take(request, response);
-    const notice = done && noticeText(done);
-    const frame = { title: page.title ?? title, screen: name, signedIn: context, notice, scripts: page.scripts };
-    answer(response, page, renderDocument(frame, page.body));
-  });
-}
-
-/**
- * A route that only reads.
- *
- * @param options.renews whether a request prolongs the session
- * @param options.isOnlyForScripts whether only scripts of the console read it: another host of the site could otherwise let
- * an operator's browser occupy all connections of the stream
- */
-function withRole(
+/** Whether the operator has the role for the route, and no setting closes it to every role. */
+async function admits(
   surface: ConsoleSurface,
-  route: AdminRoute,
-  handle: AnswerScript,
-  { renews = true, isOnlyForScripts = false }: { readonly renews?: boolean; readonly isOnlyForScripts?: boolean } = {},
-): RequestHandler {
-  const guard = guardOf(surface);
-  const found = renews ? guard : { ...guard, find: (request: Request) => peek(surface, request) };
-  return async (request, response) => {
-    const session = await sessionOfPage(found, request, response);
-    if (session === undefined) return;
-    if (isOnlyForScripts && !mayBeOwnScript(surface.origin, request)) {
-      await surface.refuse('invalid_form_token', request.trace);
-      const detail = 'Only the pages of this console may read this.';
-      return answerProblem(response, { status: 403, detail, reason: 'invalid_form_token' });
-    }
-    if (roleFor(session.holder, adminRoutes[route]) === undefined) {
-      return refuseRole(surface, session, route, request, response);
-    }
-    await handle(contextOf(surface, session, route, request), request, response);
-  };
-}
-
-function peek(
-  { sessions }: ConsoleSurface,
-  { headers: { cookie = '' }, trace }: Request,
-): Promise<BrowserSession<OperatorPerson> | undefined> {
-  return sessions.peek(cookie, trace);
+  { session, request, response }: Asked<ConsolePages>,
+  { route }: Row<ConsolePages>,
+): Promise<boolean> {
+  const { holder } = session;
+  const { operators } = surface.admin;
+  const needed = adminRoutes[route];
+  const hasRole = roleFor(holder, needed) !== undefined;
+  if (hasRole && !(operators !== undefined && isSwitchedOff(operators, holder, route))) return true;
+  await surface.refuseRole(holder, route, request.trace);
+  const document = hasRole ? renderMessage('switched_off', session) : renderMissingRole(needed, session);
+  answer(response, { status: 403, reason: 'operator_role_missing' }, document);
+  return false;
 }
 
 function contextOf(
   surface: ConsoleSurface,
-  { holder, formToken, signsOutEverywhere }: BrowserSession<OperatorPerson>,
-  route: AdminRoute,
-  request: Request,
+  { session, request }: Asked<ConsolePages>,
+  { route }: Row<ConsolePages>,
   act?: RequestedAct,
 ): ScreenContext {
+  const { holder, formToken, signsOutEverywhere } = session;
   return {
     holder,
     formToken,
@@ -214,10 +183,29 @@ function contextOf(
     overview: surface.overview,
     examine: () => surface.examine(),
     async lasts() {
-      const session = await peek(surface, request);
-      return session !== undefined && roleFor(session.holder, adminRoutes[route]) !== undefined;
+      const lasting = await surface.sessions.peek(request.headers.cookie ?? '', request.trace);
+      return lasting !== undefined && roleFor(lasting.holder, adminRoutes[route]) !== undefined;
     },
   };
+}
+
+/** Makes the change of a form, for which the operator must give a reason. */
+async function change(
+  surface: ConsoleSurface,
+  form: PageForm<ConsolePages>,
+  asked: Asked<ConsolePages>,
+  field: FormField,
+): Promise<ChangeResult> {
+  const reason = parseReason(field('reason') ?? '');
+  if (reason === undefined) return { ...REASON_REFUSED, kind: 'refused', back: form.back?.(field) };
+  const { holder: operator } = asked.session;
+  const { route } = form;
+  const role = roleFor(operator, adminRoutes[route]);
+  if (role === undefined) throw new Error('a form of the console ran without its role');
+  const context = contextOf(surface, asked, form, { operator, role, route, reason });
+  const done = await form.change(context, field, asked.request.params);
+  await context.admin.settle?.();
+  return done;
 }
 
 /**
@@ -225,143 +213,37 @@ function contextOf(
  * operator may not see it.
  */
 async function screenAgain(
-  context: ScreenContext,
-  { path, screen: name }: OfScreen<ScreenForm>,
-  { back, title, text, errors = [], ...status }: Refusal,
-  { field, permit }: { readonly field: FormField; readonly permit: Request['permit'] },
-): Promise<readonly [Status, string] | undefined> {
-  const screen: Screen = screens[name];
-  if (back === undefined || roleFor(context.holder, adminRoutes[screen.route]) === undefined) return undefined;
-  const request = { originalUrl: back, params: parametersOf(screen.path, back), permit };
-  const page = await screen.show({ ...context, refused: { path, field } }, request);
-  const body = html`${refusalBanner(title, text, errors)}${page.body}`;
-  const frame = { title: page.title ?? screen.title, screen: name, signedIn: context, scripts: page.scripts };
-  return [status, renderDocument(frame, body)];
-}
-
-/** The parameters of an address by the path of its screen. */
-function parametersOf(pattern: string, address: string): Readonly<Record<string, string>> {
-  const { pathname } = new URL(address, 'http://console.invalid');
-  const segments = pathname.split('/');
-  return Object.fromEntries(
-    pattern
-      .split('/')
-      .flatMap((part, nth) => (part.startsWith(':') ? [[part.slice(1), decodeURIComponent(segments[nth] ?? '')]] : [])),
+  surface: ConsoleSurface,
+  screen: Screen,
+  { back, title, text, errors = [] }: Refusal,
+  refused: RefusedForm,
+  asked: Asked<ConsolePages>,
+): Promise<string | undefined> {
+  const { holder } = asked.session;
+  if (back === undefined || roleFor(holder, adminRoutes[screen.route]) === undefined) return undefined;
+  const request = { originalUrl: back, params: parametersOf(screen.path, back), permit: asked.request.permit };
+  const shown = await screen.show({ ...contextOf(surface, asked, screen), refused }, request);
+  const body = html`${refusalBanner(title, text, errors)}${shown.body}`;
+  const { path } = screen;
+  return renderDocument(
+    { title: shown.title ?? screen.title, path, signedIn: asked.session, scripts: shown.scripts },
+    body,
   );
 }
 
-function isOff(
-  { admin: { operators } }: ConsoleSurface,
-  { holder }: BrowserSession<OperatorPerson>,
-  route: AdminRoute,
-) {
-  return operators !== undefined && isSwitchedOff(operators, holder, route);
-}
-
-/** The operator lacks the role for the route, or a setting closes it to every role. */
-async function refuseRole(
-  surface: ConsoleSurface,
-  session: BrowserSession<OperatorPerson>,
-  route: AdminRoute,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  await surface.refuseRole(session.holder, route, request.trace);
-  const needed = adminRoutes[route];
-  const document =
-    roleFor(session.holder, needed) === undefined
-      ? renderMissingRole(needed, session)
-      : renderMessage('switched_off', session);
-  answer(response, { status: 403, reason: 'operator_role_missing' }, document);
-}
-
-/** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
-function change(surface: ConsoleSurface, form: OfScreen<ScreenForm>): RequestHandler {
-  const { route } = form;
-  const guard = guardOf(surface);
-  const role = adminRoutes[route];
-  return async (request, response) => {
-    const sent = await sessionOfForm(guard, request, response);
-    if (sent === undefined) return;
-    const { session, field } = sent;
-    const held = roleFor(session.holder, role);
-    if (held === undefined || isOff(surface, session, route)) {
-      return refuseRole(surface, session, route, request, response);
-    }
-    const reason = parseReason(field('reason') ?? '');
-    const done =
-      reason === undefined
-        ? { ...REASON_REFUSED, back: form.back?.(field) }
-        : await acted(
-            contextOf(surface, session, route, request, { operator: session.holder, role: held, route, reason }),
-            field,
-            form.change,
-          );
-    if (done.kind === 'refused') {
-      const context = contextOf(surface, session, route, request);
-      const again = await screenAgain(context, form, done, { field, permit: request.permit });
-      const [status, document] = again ?? [done, renderRefusal(done, backTo(form.screen), session)];
-      return answer(response, status, document);
-    }
-    if (done.notice !== undefined) noticeCookie.give(response, done.notice);
-    redirect(response, done.to, 303);
-  };
-}
-
-type Refusal = Extract<FormResult, { readonly kind: 'refused' }>;
-
 const TOO_LARGE: Refusal = {
-  kind: 'refused',
   status: 400,
   reason: 'body_too_large',
   title: 'The file is too long',
   text: 'This page takes files of less than 64 KiB. Compare longer ones with mandate agent apply --dry-run.',
 };
 const MALFORMED_FORM: Refusal = {
-  kind: 'refused',
   status: 400,
   reason: 'malformed_form',
   title: 'The form could not be read',
   text: 'Nothing was compared. Open the page again.',
 };
-
-/** A form with a file, which only reads. The answer is a page, and no address leads to it again. */
-function readFile(surface: ConsoleSurface, { route, screen, title, read }: OfScreen<ScreenFileForm>): RequestHandler {
-  const guard = guardOf(surface);
-  return async (request, response) => {
-    // First: the request already has a permit, which a slow sender without a session must not keep.
-    const session = await guard.find(request);
-    if (session === undefined) {
-      discardRest(request);
-      return refuseSession(guard, request, response);
-    }
-    const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
-    if (body.kind === 'aborted') return;
-    // Its token could not be read, and it does nothing.
-    const refuse = (done: typeof TOO_LARGE) => answer(response, done, renderRefusal(done, backTo(screen), session));
-    if (body.kind === 'refused') return refuse(body.reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM);
-    const parts = await readMultipart(request, body.bytes);
-    const given = parts?.get('form_token')?.bytes.toString('utf8');
-    if (!(await isFromPage(guard, session, given, request, response))) return;
-    if (roleFor(session.holder, adminRoutes[route]) === undefined) {
-      return refuseRole(surface, session, route, request, response);
-    }
-    const file = parts?.get('file')?.bytes;
-    if (file === undefined) return refuse(MALFORMED_FORM);
-    const context = contextOf(surface, session, route, request);
-    const page = await read(context, file);
-    answer(response, page, renderDocument({ title, screen, signedIn: context, scripts: page.scripts }, page.body));
-  };
-}
-
-async function acted(context: ScreenContext, field: FormField, change: ChangeByForm): Promise<FormResult> {
-  const done = await change(context, field);
-  await context.admin.settle?.();
-  return done;
-}
-
 const REASON_REFUSED: Refusal = {
-  kind: 'refused',
   status: 400,
   reason: 'reason_required',
   title: 'A reason is needed',

@@ -9,12 +9,12 @@ import { type Html, html, type Insert } from '../browser/html.ts';
 import type { BrowserSession } from '../browser/session.ts';
 import { form, named } from '../browser/words.ts';
 import { assets } from './assets.ts';
-import { type ScreenName, screens } from './screens.ts';
+import { screens } from './screens.ts';
 
 export interface Frame {
   readonly title: string;
-  /** The screen that the navigation marks. */
-  readonly screen?: ScreenName | undefined;
+  /** The path of the screen that the navigation marks. */
+  readonly path?: string | undefined;
   /** `undefined` on a page without a session. */
   readonly signedIn?: Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> | undefined;
   /** Says what the last form has changed. */
@@ -26,13 +26,13 @@ export interface Frame {
 
 /** @returns a whole document */
 export function renderDocument(frame: Frame, body: Html): string {
-  const { title, screen, signedIn, notice, scripts = [], opens } = frame;
+  const { title, path, signedIn, notice, scripts = [], opens } = frame;
   const { mark, common, style, views, records } = assets;
   const styles = [common, style, views, records].map(({ path }) => path);
   return documentOf(
     { language: 'en', title: `${title} · Mandate console`, icon: mark.path, styles, opens },
     html`<a class="skip button" href="#main">Skip to the content</a>
-${signedIn === undefined ? bareHeader() : header(signedIn, screen)}
+${signedIn === undefined ? bareHeader() : header(signedIn, path)}
 <main id="main">
 <h1>${title}</h1>
 <div role="status">${notice !== undefined && html`<p class="banner good">${notice}</p>`}</div>
@@ -47,21 +47,18 @@ function bareHeader(): Html {
   return html`<header class="bar"><p class="brand"><img src="${assets.mark.path}" alt=""> Mandate console</p></header>`;
 }
 
-function header(
-  { holder: operator, formToken }: NonNullable<Frame['signedIn']>,
-  current: ScreenName | undefined,
-): Html {
+function header({ holder: operator, formToken }: NonNullable<Frame['signedIn']>, current: string | undefined): Html {
   const may = (role: OperatorRole) => roleFor(operator, role) !== undefined;
-  const links = Object.entries(screens).flatMap(([name, screen]): Insert[] =>
+  const links = Object.values(screens).flatMap((screen): Insert[] =>
     screen.inNavigation && may(adminRoutes[screen.route])
-      ? [html`<li>${link(screen.path, screen.title, name === current, '')}</li>`]
+      ? [html`<li>${link(screen.path, screen.title, screen.path === current, '')}</li>`]
       : [],
   );
   const { stop } = screens;
   return html`<header class="bar">
 <p class="brand"><img src="${assets.mark.path}" alt=""> <span>Mandate</span></p>
 <nav aria-label="Screens"><ul>${links}</ul></nav>
-${may(adminRoutes[stop.route]) && link(stop.path, stop.title, current === 'stop', 'button kill')}
+${may(adminRoutes[stop.route]) && link(stop.path, stop.title, current === stop.path, 'button kill')}
 <div class="who" data-signed-in><p title="${visibleWords(operator.subject)}: ${operator.roles.join(', ')}">${named(operator.subject)} <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;

@@ -4,8 +4,9 @@ import type { FieldError } from '../../../domain/field-error.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { SWITCHED_OFF_SENTENCE } from '../admin/operators.ts';
 import { type Html, html } from '../browser/html.ts';
-import type { FormResult } from './context.ts';
+import type { Refusal } from './context.ts';
 import { type Frame, renderDocument } from './layout.ts';
+import { errorList } from './parts/words.ts';
 
 interface Message {
   readonly title: string;
@@ -93,6 +94,11 @@ const messages = {
     text: 'It refuses the client of this service, not you. Look at its registration there. The log of the service has the error.',
     ...TRY,
   },
+  sign_in_dpop_demanded: {
+    title: 'The identity provider demands what the console cannot do',
+    text: 'It demands a proof of a key (DPoP) of this client, not of you. Look at its registration there.',
+    ...TRY,
+  },
   no_role: {
     title: 'You have no role here',
     text: 'The identity provider knows you, but gives you none of the roles of this console. Ask who administers it.',
@@ -177,19 +183,19 @@ function roleName(role: OperatorRole): string {
 export function refusalBanner(title: string, text: string, errors: readonly FieldError[]): Html {
   return html`<div class="banner fault" role="alert"><h2>${title}</h2>
 <p>${text}</p>
-${errors.length > 0 && html`<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul>`}</div>`;
+${errors.length > 0 && errorList(errors)}</div>`;
 }
 
 /** @param back where the link leads */
 export function renderRefusal(
-  { title, text, errors = [] }: Extract<FormResult, { readonly kind: 'refused' }>,
+  { title, text, errors = [] }: Refusal,
   back: string,
   signedIn: Frame['signedIn'],
 ): string {
   return renderDocument(
     { title, signedIn },
     html`<p>${text}</p>
-${errors.length > 0 && html`<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul>`}
+${errors.length > 0 && errorList(errors)}
 <p><a class="button main" href="${back}">Back</a></p>`,
   );
 }

@@ -1,8 +1,10 @@
 /** Gives each request to the console's own listener its permits and limits, by its row in the table of screens. */
 
+import { rowsOf } from '../browser/pages.ts';
+import { matcherOf } from '../browser/paths.ts';
 import { OTHER, pathOf, type Route, type Work } from '../routes.ts';
-import type { Row } from './context.ts';
-import { feeds, fileForms, forms, screens } from './screens.ts';
+import type { Screen } from './context.ts';
+import { screens } from './screens.ts';
 
 const console = (work: Work): Route => ({
   ...OTHER,
@@ -19,15 +21,9 @@ const SIGN_IN_ROUTE = console('console_sign_in');
 /** Files, the sign-out and unknown paths. They must not delay requests that stop tasks. */
 const OTHER_ROUTE = console('other');
 
-/** A parameter is one segment of the path. */
-const ROWS = rows().map(({ path, work }) => ({
-  pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
-  route: console(work),
-}));
-
-function rows(): readonly Row[] {
-  return [screens, forms, fileForms, feeds].flatMap((table) => Object.values<Row>(table));
-}
+const ROWS = Object.values<Screen>(screens)
+  .flatMap(rowsOf)
+  .map(({ path, work }) => ({ pattern: matcherOf(path), route: console(work) }));
 
 export function consoleRouteOf(target: string): Route {
   const path = pathOf(target);

@@ -2,9 +2,11 @@
  * The life of a task in time: a bar for the task and for each of its tokens (`tokenEnd`), and what was decided about it.
  */
 
+import type { Approval, ApprovalState } from '../../../domain/approvals/approval.ts';
+import { stepOfRecord } from '../../../domain/approvals/approval-records.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
-import { endReasonOf, tokenEnd } from '../../../domain/tasks/lifetime.ts';
+import { acceptedUntil, endReasonOf, tokenEnd } from '../../../domain/tasks/lifetime.ts';
 import type { Task, TaskState } from '../../../domain/tasks/task.ts';
 
 export interface TimedTask extends Pick<Task, 'createdAt' | 'expiresAt'> {
@@ -37,12 +39,14 @@ export interface TokenBar {
 }
 
 type TimelineEventKind =
+  | 'authorized'
   | 'issued'
   | 'renewed'
   | 'narrowed'
   | 'renewals'
   | 'denied'
   | 'token_revoked'
+  | 'approval'
   | 'ended'
   | 'expires';
 
@@ -57,7 +61,12 @@ export interface TimelineEvent {
   readonly count?: number | undefined;
   /** The number of its record. */
   readonly seq?: number | undefined;
+  /** The approval that began a state. */
+  readonly approval?: { readonly approvalId: string; readonly state: ApprovalState } | undefined;
 }
+
+/** What the timeline shows of a stored approval. */
+export type TimedApproval = Pick<Approval, 'approvalId' | 'state' | 'requestedAt' | 'decidedAt' | 'closedAt'>;
 
 export interface Timeline {
   readonly from: Instant;
@@ -70,24 +79,37 @@ export interface Timeline {
   readonly unshown: number;
   /** Oldest first. */
   readonly events: readonly TimelineEvent[];
-  /** When the last token ends, if that is after the task's end or the task is live. `undefined` if no token outlives it. */
+  /**
+   * Until when tool servers that do not ask accept the last token (`acceptedUntil`), if that is after the task's end or the task
+   * is live. `undefined` if no token outlives it.
+   */
   readonly worksUntil: { readonly at: Instant; readonly isExact: boolean } | undefined;
 }
 
-/** @param records of the task, oldest first; `undefined` without the role to read them */
+/**
+ * @param records of the task, oldest first; `undefined` without the role to read them
+ * @param approvals of the task that are as the ledger has them. Shown in place of their records to an operator who may not read these
+ */
 export function timelineOf(
   task: TimedTask,
   ttl: TokenTtl,
   records: readonly LedgerRecord[] | undefined,
   now: Instant,
+  approvals: readonly TimedApproval[] = [],
 ): Timeline {
   const tokens = tokenBars(task, ttl, records ?? []);
   const end = task.state.kind === 'live' ? undefined : task.state.at;
   const bar = { from: task.createdAt, until: end ?? task.expiresAt };
   const last = tokens.filter(({ revokedAt }) => revokedAt === undefined).reduce<TokenBar | undefined>(later, undefined);
+  const accepted = last && acceptedUntil(last.until);
   const worksUntil =
-    last !== undefined && last.until > (end ?? now) ? { at: last.until, isExact: last.isExact } : undefined;
-  const events = records === undefined ? storedEvents(task) : recordedEvents(task, records);
+    last !== undefined && accepted !== undefined && accepted > (end ?? now)
+      ? { at: accepted, isExact: last.isExact }
+      : undefined;
+  const events =
+    records === undefined
+      ? [...storedEvents(task), ...approvals.flatMap(approvalEvents)]
+      : recordedEvents(task, records);
   return {
     from: task.createdAt,
     until: Math.max(bar.until, ...tokens.map(({ until }) => until)) as Instant,
@@ -155,6 +177,22 @@ function storedEvents(task: TimedTask): readonly TimelineEvent[] {
   ];
 }
 
+function approvalEvents({
+  approvalId,
+  state,
+  requestedAt,
+  decidedAt,
+  closedAt,
+}: TimedApproval): readonly TimelineEvent[] {
+  const began = (at: Instant, of: ApprovalState) =>
+    ({ kind: 'approval', at, approval: { approvalId, state: of } }) as const;
+  return [
+    began(requestedAt, 'pending'),
+    ...(decidedAt === undefined ? [] : [began(decidedAt, state === 'refused' ? 'refused' : 'granted')]),
+    ...(closedAt === undefined || state === 'refused' ? [] : [began(closedAt, state)]),
+  ];
+}
+
 function endOf({ state, expiresAt }: TimedTask): TimelineEvent {
   if (state.kind === 'live') return { kind: 'expires', at: expiresAt };
   return { kind: 'ended', at: state.at, reason: endReasonOf(state) };
@@ -165,8 +203,13 @@ function recordedEvents(task: TimedTask, records: readonly LedgerRecord[]): read
   const events = records.flatMap((record): readonly TimelineEvent[] => {
     const { event, at, seq, reason, count } = record;
     const about = { at, seq, scope: record.scope, reason, count };
+    const approval = stepOfRecord(record);
+    // A no is recorded as a denial.
+    if (approval !== undefined) return [{ kind: 'approval', at, seq, approval }];
     if (record.decision === 'deny') return [{ ...about, kind: 'denied' }];
     switch (event) {
+      case 'task.authorized':
+        return [{ at, seq, kind: 'authorized' }];
       case 'token.issued':
         return [{ ...about, kind: 'issued' }];
       case 'token.refreshed': {

@@ -2,28 +2,15 @@
 
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { AnswerVerdict } from '../../../application/decisions/answer-approval.ts';
-import type { MyAnswer, WaitingApprovals } from '../../../application/me/my-approvals.ts';
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
-import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
-import { type ApprovalId, parseApprovalId } from '../../../domain/identifiers.ts';
+import { parseApprovalId } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import type { MePerson } from '../../../domain/sponsors/me-person.ts';
-import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { discardRest } from '../message/body.ts';
 import { readJsonBody } from '../message/json-body.ts';
 import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-
-/** What the API and the page ask. */
-export interface MyApprovals {
-  list(person: MePerson): Promise<WaitingApprovals>;
-  /** In any state. `undefined` if it is not stored, or is another person's; `altered` if it is not as it was recorded. */
-  find(person: MePerson, approvalId: ApprovalId): Promise<TaskApproval | 'altered' | undefined>;
-  /** Whether the person signed in lately enough to say yes. */
-  mayApprove(person: MePerson): Promise<boolean>;
-  answer(person: MePerson, answer: MyAnswer): Promise<AnswerVerdict>;
-  /** Seconds: how old the sign-in of a person who says yes may be. */
-  readonly maxAuthAge: number;
-}
+import { readAnswer } from './parameters.ts';
+import type { MyApprovals } from './surface.ts';
 
 /** @param personOf the person whose credential was checked before */
 export function serveApprovals(router: Router, approvals: MyApprovals, personOf: (response: Response) => MePerson) {
@@ -65,27 +52,6 @@ function presentApproval(approval: TaskApproval): Record<string, unknown> {
     commitment,
     requested_at: toShortText(approval.requestedAt),
     expires_at: toShortText(approval.expiresAt),
-  };
-}
-
-export const DECISION = 'decision';
-export const COMMITMENT = 'commitment';
-const SHA256_HEX = /^[0-9a-f]{64}$/;
-
-export function readAnswer(
-  body: JsonObject,
-): Omit<MyAnswer, 'approvalId'> | { readonly errors: readonly FieldError[] } {
-  const { [DECISION]: answer, [COMMITMENT]: commitment, ...others } = body;
-  const errors = Object.keys(others).flatMap((name) => fieldErrors(name, 'Is not a field of an answer.'));
-  const isAnswer = answer === 'approve' || answer === 'refuse';
-  const isCommitment = typeof commitment === 'string' && SHA256_HEX.test(commitment);
-  if (isAnswer && isCommitment && errors.length === 0) return { answer, commitment };
-  return {
-    errors: [
-      ...errors,
-      ...(isAnswer ? [] : fieldErrors(DECISION, 'Must be approve or refuse.')),
-      ...(isCommitment ? [] : fieldErrors(COMMITMENT, 'Must be the commitment of the approval.')),
-    ],
   };
 }
 

@@ -1,13 +1,10 @@
 /** The files that the page loads. */
 
-import { readAsset, readCommonStyle, readMark, readRenewal } from '../browser/assets.ts';
-
-export const ASSETS_BASE = '/me';
+import { readAsset, readRenewal } from '../browser/assets.ts';
+import { PERSON_ASSETS_BASE as ASSETS_BASE, personAssets } from '../browser/person-document.ts';
 
 export const assets = {
-  common: readCommonStyle(ASSETS_BASE),
-  style: readAsset(import.meta.url, ASSETS_BASE, 'me', 'css'),
+  ...personAssets,
   script: readAsset(import.meta.url, ASSETS_BASE, 'me', 'js'),
   renewal: readRenewal(ASSETS_BASE),
-  mark: readMark(ASSETS_BASE),
 } as const;

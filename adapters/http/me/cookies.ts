@@ -2,29 +2,55 @@
 
 import { type ApprovalId, parseApprovalId } from '../../../domain/identifiers.ts';
 import { RESUME_MAX_AGE_SECONDS } from '../../../domain/sessions/sign-in-age.ts';
+import { flashCookie } from '../browser/flash.ts';
+import { fillPath } from '../browser/paths.ts';
 import { fixedPlaces, type Places, signInCookies } from '../browser/sign-in-cookies.ts';
+import { noticeKinds } from './view.ts';
 
 const NAMES = { session: '__Host-mandate-me', signIn: '__Host-mandate-sign-in' } as const;
 
-const PLACES = fixedPlaces({ me: { path: '/me' }, resume: { path: '/me/resume', maxAge: RESUME_MAX_AGE_SECONDS } });
+const PLACES = fixedPlaces({
+  me: { path: '/me' },
+  other: { path: '/me', asksWho: true },
+  resume: { path: '/me/resume', maxAge: RESUME_MAX_AGE_SECONDS },
+});
+
+export const noticeCookie = flashCookie('__Host-mandate-notice', noticeKinds);
 
 export const meCookies = signInCookies(NAMES, PLACES);
 
 /** Before the id of an approval: the person must have signed in lately enough to say yes. */
 const FRESH = 'fresh-';
 
-export type FreshPlace = `${typeof FRESH}${ApprovalId}`;
-export type MePlace = 'me' | 'resume' | ApprovalId | FreshPlace;
+/** Precedes the id of an approval: the person wants to use another account. */
+const OTHER = 'other-';
 
-/** @param path after that of the issuer */
+type FreshPlace = `${typeof FRESH}${ApprovalId}`;
+export type MePlace = 'me' | 'other' | 'resume' | ApprovalId | FreshPlace | `${typeof OTHER}${ApprovalId}`;
+
+/** The sign-in that leads to `/me`. */
+export const SIGN_IN = '/me/sign-in';
+/** The sign-in at which the provider asks for the account. */
+export const SIGN_IN_AS_ANOTHER = `${SIGN_IN}?to=other`;
+export const APPROVAL_PATH = '/me/approvals/:approvalId';
+
+/** The path after the issuer's. */
 export function approvalAddress(approvalId: ApprovalId): string {
-  return `/me/approvals/${approvalId}`;
+  return fillPath(APPROVAL_PATH, { approvalId });
 }
 
-/** The address of a sign-in that leads to the page of the approval. @param kind `fresh`: for a yes */
-export function approvalSignIn(approvalId: ApprovalId, kind: 'any' | 'fresh'): string {
-  const place: MePlace = kind === 'any' ? approvalId : `${FRESH}${approvalId}`;
-  return `/me/sign-in?to=${place}`;
+/**
+ * The address of a sign-in that leads to the page of the approval.
+ *
+ * @param kind `fresh`: a yes needs a new sign-in; `other`: the person wants to use another account
+ */
+export function approvalSignIn(approvalId: ApprovalId, kind: 'any' | 'fresh' | 'other'): string {
+  const places: Readonly<Record<typeof kind, MePlace>> = {
+    any: approvalId,
+    fresh: `${FRESH}${approvalId}`,
+    other: `${OTHER}${approvalId}`,
+  };
+  return `${SIGN_IN}?to=${places[kind]}`;
 }
 
 export function isFreshPlace(place: MePlace): place is FreshPlace {
@@ -42,12 +68,14 @@ export function meCookiesWithApprovals(maxAge: number) {
     of(name) {
       if (PLACES.has(name)) return PLACES.of(name);
       const path = approvalAddress(idIn(name) as ApprovalId);
-      return isFreshPlace(name) ? { path, maxAge } : { path };
+      if (isFreshPlace(name)) return { path, maxAge };
+      return name.startsWith(OTHER) ? { path, asksWho: true } : { path };
     },
   };
   return signInCookies<MePlace>(NAMES, places);
 }
 
 function idIn(name: string): string {
-  return name.startsWith(FRESH) ? name.slice(FRESH.length) : name;
+  const prefix = [FRESH, OTHER].find((each) => name.startsWith(each)) ?? '';
+  return name.slice(prefix.length);
 }

@@ -1,14 +1,15 @@
 /** The document of all pages of `/me`, and the header and scripts of the pages of a signed-in person. */
 
 import { toMillisecondText } from '../../../domain/instant.ts';
-import { documentOf } from '../browser/document.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
+import type { Language } from '../browser/language.ts';
+import { documentOfPerson, type Skip } from '../browser/person-document.ts';
 import { form as formOf, named } from '../browser/words.ts';
 import { assets } from './assets.ts';
+import { noticeText } from './notice.ts';
 import { de } from './texts/de.ts';
-import { en } from './texts/en.ts';
-import type { Texts } from './texts/texts.ts';
-import type { Language, PersonView } from './view.ts';
+import { en, type Texts } from './texts/en.ts';
+import type { PersonView } from './view.ts';
 
 export const texts: Readonly<Record<Language, Texts>> = { en, de };
 
@@ -19,19 +20,15 @@ interface Head {
   readonly title: string;
   /** The address that the browser opens next. */
   readonly opens?: string | undefined;
+  /** By default one link, to the content. */
+  readonly skips?: readonly Skip[];
 }
 
-export function documentOfMe({ base, language, title, opens }: Head, body: Html): string {
-  const { mark, common, style } = assets;
-  const styles = [common, style].map(({ path }) => `${base}${path}`);
-  return documentOf(
-    { language, title, icon: `${base}${mark.path}`, styles, opens },
-    html`<div class="page">
-<a class="skip button" href="#main">${texts[language].skip}</a>
-${body}
-</div>`,
-  );
+export function documentOfMe({ skips, ...head }: Head, body: Html): string {
+  return documentOfPerson({ ...head, skips: skips ?? [CONTENT(texts[head.language])] }, body);
 }
+
+const CONTENT = (words: Texts): Skip => ['#main', words.skipToContent];
 
 /** A person hears of an approval that waits within seconds. Other pages renew themselves less often (renewal.js). */
 const RENEW_MS = 4000;
@@ -53,20 +50,21 @@ interface Content {
   /** The part that the script renews. */
   readonly renewed: Insert;
   readonly below?: Insert;
+  readonly skips?: readonly Skip[];
 }
 
 /** A page of a signed-in person. `data-signed-in`: the script removes the element when the session is over. */
 export function pageOfPerson(view: PersonView, language: Language, content: Content): string {
   const words = texts[language];
   const { base, notice } = view;
-  const { title, heading, approvals, renewed, below } = content;
+  const { title, heading, approvals, renewed, below, skips } = content;
   const body = html`<header>
 <p><img src="${base}${assets.mark.path}" alt=""><span data-signed-in>${words.signedInAs(named(view.person))}</span></p>
 <div data-signed-in>${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}</div>
 </header>
 <main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}"${view.hearsApprovals && html` data-renew-ms="${RENEW_MS}"`}>
 <h1>${heading}</h1>
-<div role="status">${notice !== undefined && html`<p class="banner good">${words.notice(notice)}</p>`}</div>
+<div role="status">${notice !== undefined && html`<p class="banner good">${noticeText(view, notice, words, language)}</p>`}</div>
 ${
   approvals &&
   html`<p class="hidden" id="asked" role="status"></p>
@@ -81,7 +79,7 @@ ${below}
 <template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
 <script type="module" src="${base}${assets.script.path}"></script>
 <script type="module" src="${base}${assets.renewal.path}"></script>`;
-  return documentOfMe({ base, language, title }, body);
+  return documentOfMe({ base, language, title, ...(skips && { skips }) }, body);
 }
 
 function overMessage(base: string, words: Texts): Html {

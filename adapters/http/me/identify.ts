@@ -3,13 +3,11 @@
  * holds the person's other access tokens, so they open nothing here.
  */
 
-import type { IncomingMessage } from 'node:http';
 import type { Outcome } from '../../../application/outcome.ts';
 import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
-import { isOwnForm } from '../browser/own-form.ts';
 import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
 import { bearerCredential } from '../message/bearer.ts';
 import { singleHeader } from '../message/head.ts';
@@ -53,14 +51,4 @@ export async function identify(access: MeAccess, request: ServedRequest): Promis
   // An agent that tries the person's token must not look like an expired one.
   const reason = fault === 'subject_audience_mismatch' ? 'token_audience_mismatch' : 'invalid_token';
   return { kind: 'refused', reason, fault };
-}
-
-/** Whether a write may run: one with a session must come from our own page. */
-export function mayWrite(
-  { issuer }: Pick<MeAccess, 'issuer'>,
-  session: MeSession | undefined,
-  request: IncomingMessage,
-  formToken: string | undefined,
-): boolean {
-  return session === undefined || isOwnForm(request, issuer, { given: formToken, expected: session.formToken });
 }

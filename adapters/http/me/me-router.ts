@@ -1,24 +1,17 @@
 /** Routes of `/me`, relative to that path: a person's own tasks, pause and records. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { EndVerdict } from '../../../application/decisions/end-tasks.ts';
-import type { ProofOutcome } from '../../../application/ledger/prove.ts';
-import type { LedgerAnswer } from '../../../application/ledger/query.ts';
-import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
-import type { MyTask, MyTasksCursor, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
-import type { MyPause, PauseOutcome, ResumeVerdict } from '../../../application/me/pause.ts';
+import type { MyTask } from '../../../application/me/my-tasks.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
-import type { Log } from '../../../application/ports/telemetry.ts';
 import { describeDenial } from '../../../domain/denial.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
-import { instantFromMicros, toShortText } from '../../../domain/instant.ts';
+import { toShortText } from '../../../domain/instant.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import { RESUME_MAX_AGE_SECONDS } from '../../../domain/sessions/sign-in-age.ts';
 import { presentBlock } from '../../../domain/sponsors/block.ts';
-import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
-import { decodeCanonical } from '../../../domain/tokens/canonical-base64url.ts';
-import type { Trace } from '../../../domain/trace-context.ts';
+import type { MePerson } from '../../../domain/sponsors/me-person.ts';
+import { isOwnForm } from '../browser/own-form.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, singleHeader } from '../message/head.ts';
@@ -30,32 +23,13 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
-import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
-import { type MyApprovals, serveApprovals } from './approval-routes.ts';
-import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
-import type { AnswerBrowser } from './notice.ts';
-
-export interface MeSurface extends MeAccess {
-  /** Records a refusal. The record names no person. */
-  refuse(reason: MeDenialReason, trace?: Trace): Promise<void>;
-  tasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
-  /** Whether agents may state purposes. If not, a task shows the purpose that was stored while they could. */
-  readonly presentsPurposes: boolean;
-  /** `not_found` only for a task that is not stored, or is another person's. */
-  stop(person: MePerson, selection: MyStopSelection): Promise<EndVerdict>;
-  /** `Service:Me:Pause`. If `false`, a pause from before can still be lifted. */
-  readonly canPause: boolean;
-  pauseOf(person: MePerson): Promise<MyPause>;
-  pause(person: MePerson): Promise<PauseOutcome>;
-  /** Whether the person signed in lately enough to resume. */
-  mayResume(person: MePerson): Promise<boolean>;
-  resume(person: MePerson): Promise<ResumeVerdict>;
-  records(person: MePerson, question: MyRecordsQuestion): Promise<LedgerAnswer>;
-  prove(person: MePerson, seq: number): Promise<ProofOutcome>;
-  /** `undefined` without `Service:Approvals:Enabled`: its paths are then unknown. */
-  readonly approvals: MyApprovals | undefined;
-  readonly log: Log;
-}
+import { CURSOR, parseOrdinal, parsePageSize, readPage, readQuery } from '../message/query.ts';
+import { presentAuthorization } from '../message/task-authorization.ts';
+import { serveApprovals } from './approval-routes.ts';
+import { type Identified, identify } from './identify.ts';
+import type { AnswerBrowser } from './message.ts';
+import { formatAfter, parseAfter } from './parameters.ts';
+import type { MeSurface } from './surface.ts';
 
 /** What `/me` has for browsers. */
 interface Pages {
@@ -119,7 +93,8 @@ function requirePerson(surface: MeSurface, pages: Pages | undefined): RequestHan
     const formToken = singleHeader(request, 'mandate-form-token');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const given = formToken.kind === 'present' ? formToken.value : undefined;
-    if (!isRead && !mayWrite(surface, identified.session, request, given)) {
+    const expected = identified.session?.formToken;
+    if (!isRead && expected !== undefined && !isOwnForm(request, surface.issuer, { given, expected })) {
       discardRest(request);
       await surface.refuse('invalid_form_token', request.trace);
       answerProblem(response, {
@@ -181,23 +156,8 @@ function parseTaskLimit(text: string): number | undefined {
   return limit !== undefined && limit <= MAX_TASKS ? limit : undefined;
 }
 
-/** The content of `next_after`: a task, and its end in microseconds unless it was listed as live. */
-const POSITION = /^(\d{1,16} )?(task_\w{26})$/;
-
-export function formatAfter({ endedAt, taskId }: MyTasksCursor): string {
-  return Buffer.from(endedAt === undefined ? taskId : `${endedAt} ${taskId}`, 'latin1').toString('base64url');
-}
-
-export function parseAfter(text: string): MyTasksCursor | undefined {
-  const bytes = decodeCanonical(text);
-  const [, end, id = ''] = (bytes && POSITION.exec(Buffer.from(bytes).toString('latin1'))) ?? [];
-  const taskId = parseTaskId(id);
-  const micros = end === undefined ? undefined : Number(end);
-  if (taskId === undefined || (micros !== undefined && !Number.isSafeInteger(micros))) return undefined;
-  return { taskId, endedAt: micros === undefined ? undefined : instantFromMicros(micros) };
-}
-
-function presentTask({ presentsPurposes }: MeSurface, task: MyTask): Record<string, unknown> {
+function presentTask(surface: MeSurface, task: MyTask): Record<string, unknown> {
+  const { presentsPurposes } = surface;
   const { purpose } = task;
   return {
     task_id: task.taskId,
@@ -212,6 +172,7 @@ function presentTask({ presentsPurposes }: MeSurface, task: MyTask): Record<stri
     reason: task.reason ?? null,
     renewals: task.renewals,
     ...((purpose !== undefined || presentsPurposes) && { purpose: purpose ?? null }),
+    ...presentAuthorization(surface, task),
   };
 }
 
@@ -280,10 +241,9 @@ async function resume({ surface, person }: Asked, _request: Request, response: R
 
 async function listRecords({ surface, person }: Asked, request: Request, response: Response): Promise<void> {
   const query = readQuery(request.originalUrl, ['limit', CURSOR]);
-  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseCursor, 'Must be the next_cursor of a page.');
+  const page = readPage(query, parseCursor);
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
-  answerRecords(response, await surface.records(person, { limit, cursor }));
+  answerRecords(response, await surface.records(person, page));
 }
 
 async function proof({ surface, person }: Asked, request: Request<{ seq: string }>, response: Response): Promise<void> {

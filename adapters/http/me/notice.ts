@@ -1,64 +1,90 @@
-/** Answers with a page of one message, and a link to what the person can do next. */
+/**
+ * The message about what the person has just done, with the name of what it was. The cookie of the message has an id at most
+ * (adapters/http/browser/flash.ts). The words come from the database, compared with the ledger as on every page, and only those
+ * of the person's own approvals and tasks.
+ */
 
-import type { IncomingMessage } from 'node:http';
-import type { ErrorRequestHandler, Response } from 'express';
-import type { Log } from '../../../application/ports/telemetry.ts';
-import { trimOws } from '../../../domain/trim-ows.ts';
-import { answerFaultsWithPages } from '../browser/faults.ts';
-import { PAGE_HEADERS, wantsPage } from '../browser/page-headers.ts';
-import { discardRest } from '../message/body.ts';
-import { renderMessage } from './message-page.ts';
-import type { MessageKind } from './texts/texts.ts';
-import { type Language, languages } from './view.ts';
+import type { MyAgent } from '../../../application/me/my-agents.ts';
+import type { TaskApproval } from '../../../application/ports/approvals.ts';
+import type { ApprovalState } from '../../../domain/approvals/approval.ts';
+import { parseApprovalId, parseTaskId } from '../../../domain/identifiers.ts';
+import { secondsBetween } from '../../../domain/instant.ts';
+import type { MePerson } from '../../../domain/sponsors/me-person.ts';
+import type { Insert } from '../browser/html.ts';
+import type { Language } from '../browser/language.ts';
+import { atMost } from '../browser/times.ts';
+import { named } from '../browser/words.ts';
+import { agentName } from './agent-name.ts';
+import type { PageSurface } from './surface.ts';
+import type { Texts } from './texts/en.ts';
+import type { Notice, NoticeFlash, PersonView } from './view.ts';
 
-export interface Notice {
-  readonly status: number;
-  readonly kind: MessageKind;
-  /** The path of the issuer. */
-  readonly base: string;
-  /** Where the link leads: a path after the issuer's, or an address of the identity provider. The default is the page `/me`. */
-  readonly to?: string;
+/** The states in which an approval can be after each answer. In another one, the cookie is no message about this approval. */
+const STATES_AFTER: Readonly<Record<'approved' | 'declined' | 'signed_in', readonly ApprovalState[]>> = {
+  approved: ['granted', 'used', 'expired', 'withdrawn'],
+  declined: ['refused'],
+  signed_in: ['pending'],
+};
+
+/** `undefined` if there is nothing to say: the question to which a sign-in led does not wait any more. */
+export async function findNotice(
+  surface: Pick<PageSurface, 'approvals' | 'tasksById'>,
+  person: MePerson,
+  flash: NoticeFlash,
+): Promise<Notice | undefined> {
+  const { kind, amount, about = '' } = flash;
+  switch (kind) {
+    case 'approved':
+    case 'declined': {
+      return { kind, amount, approval: await findAnswered(surface, person, about, kind) };
+    }
+    case 'signed_in':
+      return (await findAnswered(surface, person, about, kind)) && { kind, amount };
+    case 'stopped':
+      return { kind, amount, agent: await findAgent(surface, person, about) };
+    case 'paused':
+    case 'resumed':
+      return { kind, amount };
+  }
 }
 
-/** Returns `false` for a program, which has no answer yet. */
-export type AnswerBrowser = (response: Response, notice: Pick<Notice, 'status' | 'kind'>) => boolean;
-
-export function answerNotice(response: Response, notice: Notice): void {
-  const { status, kind, base, to } = notice;
-  response.reason = kind;
-  // RFC 9110 §15.5.2 requires it. A browser shows no dialog for this scheme.
-  if (status === 401) response.set('WWW-Authenticate', 'Bearer');
-  response
-    .status(status)
-    .set(PAGE_HEADERS)
-    .send(renderMessage(kind, languageOf(response.req), base, to));
+async function findAnswered(
+  { approvals }: Pick<PageSurface, 'approvals'>,
+  person: MePerson,
+  about: string,
+  kind: keyof typeof STATES_AFTER,
+): Promise<TaskApproval | undefined> {
+  const approvalId = parseApprovalId(about);
+  const found = approvalId && (await approvals?.find(person, approvalId));
+  if (found === undefined || found === 'altered') return undefined;
+  const wasAnswered = kind === 'signed_in' || found.decidedAt !== undefined;
+  return wasAnswered && STATES_AFTER[kind].includes(found.state) ? found : undefined;
 }
 
-/** @param base the path of the issuer */
-export function answerBrowser(base: string): AnswerBrowser {
-  return (response, notice) => {
-    if (!wantsPage(response.req)) return false;
-    discardRest(response.req);
-    answerNotice(response, { ...notice, base });
-    return true;
-  };
+async function findAgent(
+  surface: Pick<PageSurface, 'tasksById'>,
+  person: MePerson,
+  about: string,
+): Promise<Pick<MyAgent, 'agentId' | 'displayName'> | undefined> {
+  const taskId = parseTaskId(about);
+  return taskId && (await surface.tasksById(person, [taskId])).get(taskId);
 }
 
-/** Answers a browser with a page. For a program it calls the next handler, which sends problem details. */
-export function answerFaults(log: Log, base: string): ErrorRequestHandler {
-  const pages = answerFaultsWithPages(log, (response, notice) => answerNotice(response, { ...notice, base }));
-  return (error, request, response, next) => {
-    if (wantsPage(request)) pages(error, request, response, next);
-    else next(error);
-  };
-}
-
-/** The first language of the browser's list that the page has. Browsers list the preferred language first. */
-export function languageOf({ headers }: IncomingMessage): Language {
-  const wanted = (headers['accept-language'] ?? '').split(',').map((range) => trimOws(range).slice(0, 2).toLowerCase());
-  return languages.find((language) => wanted.find(isLanguage) === language) ?? 'en';
-}
-
-function isLanguage(text: string): boolean {
-  return languages.some((language) => language === text);
+export function noticeText(
+  { now, holds }: Pick<PersonView, 'now' | 'holds'>,
+  { kind, amount, agent, approval }: Notice,
+  words: Texts,
+  language: Language,
+): Insert {
+  // No moment: the script would count it down, and a screen reader would say the message again each time.
+  const within = (seconds: number) => atMost(language, Math.max(seconds, 1));
+  const left = approval?.state === 'granted' ? within(secondsBetween(now, approval.expiresAt)) : undefined;
+  return words.notice({
+    kind,
+    amount,
+    agent: agent && agentName(agent, words),
+    action: approval && words.actionOf(named(approval.title), agentName(approval, words)),
+    left,
+    noHolds: holds && within(holds.no),
+  });
 }

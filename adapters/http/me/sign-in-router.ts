@@ -2,18 +2,19 @@
 
 import type { Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
+import { type SignInMessage, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
 import {
   approvalAddress,
   approvalOf,
-  type FreshPlace,
   isFreshPlace,
+  type MePlace,
   meCookies,
   meCookiesWithApprovals,
+  noticeCookie,
 } from './cookies.ts';
-import { answerFaults, answerNotice } from './notice.ts';
-import type { MessageKind } from './texts/texts.ts';
+import { answerFaults, answerMessage } from './message.ts';
+import type { MessageKind } from './texts/en.ts';
 
 export interface MeSignIn extends SignInSurface {
   readonly log: Log;
@@ -24,19 +25,17 @@ export interface MeSignIn extends SignInSurface {
 export function meSignInRouter(surface: MeSignIn): Router {
   const { maxAuthAge } = surface;
   const base = issuerPath(surface.origin);
-  const pages = { home: 'me', base, mount: '/me', faults: answerFaults(surface.log, base) } as const;
-  if (maxAuthAge === undefined) {
-    return signInRouter(surface, {
-      ...pages,
-      cookies: meCookies,
-      say: (response, notice) => answerNotice(response, { ...notice, base }),
-    });
-  }
-  return signInRouter(surface, {
-    ...pages,
-    cookies: meCookiesWithApprovals(maxAuthAge),
-    say: (response, notice, place = 'me') =>
-      answerNotice(response, { ...notice, ...(isFreshPlace(place) && ofApprover(notice.kind, place)), base }),
+  return signInRouter<MePlace, never>(surface, {
+    home: 'me',
+    base,
+    mount: '/me',
+    cookies: maxAuthAge === undefined ? meCookies : meCookiesWithApprovals(maxAuthAge),
+    say: (response, message, place) =>
+      answerMessage(response, { ...message, ...ofApprover(message.kind, place), base }),
+    greet(response, place) {
+      if (isFreshPlace(place)) noticeCookie.give(response, { kind: 'signed_in', amount: 0, about: approvalOf(place) });
+    },
+    faults: answerFaults(surface.log, base),
   });
 }
 
@@ -45,9 +44,10 @@ export function meSignInRouter(surface: MeSignIn): Router {
  * no use: the link leads back to the question, because a no is still possible.
  */
 function ofApprover(
-  kind: SignInNotice<never>,
-  place: FreshPlace,
+  kind: SignInMessage<never>,
+  place: MePlace | undefined,
 ): { readonly kind?: MessageKind; readonly to?: string } {
+  if (place === undefined || !isFreshPlace(place)) return {};
   if (kind === 'sign_in_undated') return { kind: 'approver_undated', to: approvalAddress(approvalOf(place)) };
   return kind === 'sign_in_too_old' ? { kind: 'approver_not_fresh' } : {};
 }

@@ -1,20 +1,26 @@
 /** How a page shows a task, its agent and its scopes. */
 
-import type { MyAgent } from '../../../application/me/my-agents.ts';
 import type { MyTask } from '../../../application/me/my-tasks.ts';
+import { redirectHost } from '../../../domain/agents/redirect-uri.ts';
+import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
+import type { TaskAuthorization } from '../../../domain/tasks/task-authorization.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
-import { isolated, named, placeOf, statedByAgent } from '../browser/words.ts';
+import type { Language } from '../browser/language.ts';
+import { fillPath } from '../browser/paths.ts';
+import { scopeInWords } from '../browser/scope-words.ts';
+import { named, placeOf, statedByAgent } from '../browser/words.ts';
+import { agentName } from './agent-name.ts';
 import { form } from './frame.ts';
-import type { Texts } from './texts/texts.ts';
+import type { Texts } from './texts/en.ts';
 import { moment } from './times.ts';
-import type { Language, PersonView } from './view.ts';
+import type { PersonView } from './view.ts';
 
 /** The field of a form that stops one agent. Its address names no agent, because servers and browsers keep addresses. */
 export const AGENT_FIELD = 'agent_id';
-
-export function agentName({ displayName, agentId }: Pick<MyAgent, 'displayName' | 'agentId'>, words: Texts): Html {
-  return displayName === undefined ? html`${named(agentId)} (${words.removedAgent})` : named(displayName);
-}
+/** Beside it, a task of that agent, by which the message afterwards names the agent. */
+export const OF_AGENT_FIELD = 'of_task';
+export const STOP_AGENT_PATH = '/me/agents/stop';
+export const STOP_TASK_PATH = '/me/tasks/:taskId/stop';
 
 /** @param fields more fields of the form that stops the task */
 export function liveTask(view: PersonView, task: MyTask, words: Texts, language: Language, fields?: Html): Html {
@@ -27,20 +33,23 @@ ${
   (task.purpose !== undefined || isAltered(task)) &&
   html`<dt>${words.purpose}</dt><dd>${purposeOf(task, words)}</dd>
 `
-}<dt>${words.since}</dt><dd>${moment(language, task.startedAt, view.now)}</dd>
+}${startedByPerson(task, words)}<dt>${words.since}</dt><dd>${moment(language, task.startedAt, view.now)}</dd>
 <dt>${words.until}</dt><dd>${moment(language, task.expiresAt, view.now)}</dd>
 <dt>${words.renewed}</dt><dd>${task.renewedAt === undefined ? words.neverRenewed : moment(language, task.renewedAt, view.now)}</dd>
 </dl>
-${form(view, `/me/tasks/${encodeURIComponent(task.taskId)}/stop`, html`${fields}<button class="stop" id="stop-${task.taskId}">${words.stop}<span class="hidden">: ${words.stopWhat(agentName(task, words), where)}</span></button>`)}
+${form(view, fillPath(STOP_TASK_PATH, { taskId: task.taskId }), html`${fields}<button class="stop" id="stop-${task.taskId}">${words.stop}<span class="hidden">: ${words.stopWhat(agentName(task, words), where)}</span></button>`)}
 </div>`;
 }
 
-export function stopAgent(view: PersonView, agent: Pick<MyAgent, 'agentId'>, label: Html): Html {
-  const { agentId } = agent;
+export function stopAgent(
+  view: PersonView,
+  { agentId, task }: { readonly agentId: AgentId; readonly task: TaskId },
+  label: Html,
+): Html {
   return form(
     view,
-    '/me/agents/stop',
-    html`<button class="stop" id="agent-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${label}</button>`,
+    STOP_AGENT_PATH,
+    html`<input type="hidden" name="${OF_AGENT_FIELD}" value="${task}"><button class="stop" id="agent-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${label}</button>`,
   );
 }
 
@@ -51,9 +60,29 @@ export function endedTasks(view: PersonView, tasks: readonly MyTask[], words: Te
 <p><strong>${agentName(task, words)}</strong> <span class="quiet">${named(placeOf(task.audience))}</span></p>
 <p>${(task.reason && words.ended[task.reason]) ?? words.endedOtherwise}${task.endedAt !== undefined && html` · ${moment(language, task.endedAt, view.now)}`}</p>
 <p class="quiet">${scopes(view, task, language).map((scope, at): Insert => [at > 0 && ' · ', scope])}</p>
-${purposeOf(task, words)}</li>`,
+${task.authorization !== undefined && html`<p class="quiet">${words.startedByYou}. ${answerWent(task.authorization, words)}</p>`}${quotedPurpose(task, words)}</li>`,
   );
-  return html`<ul class="history">${items}</ul>`;
+  // Once for all of them: many tasks may have ended with the same words.
+  const note = tasks.some(({ purpose }) => purpose !== undefined) && html`<p class="quiet">${words.statedByAgents}</p>`;
+  return html`${note}<ul class="history">${items}</ul>`;
+}
+
+/** Where the person started the task themselves: what they allowed it to. */
+function startedByPerson({ authorization }: MyTask, words: Texts): Insert {
+  if (authorization === undefined) return undefined;
+  return html`<dt>${words.startedByYou}</dt><dd>${answerWent(authorization, words)}</dd>
+`;
+}
+
+function answerWent({ redirectUri, isRotating }: TaskAuthorization, words: Texts): Html {
+  const to = redirectHost(redirectUri);
+  const place =
+    to.kind === 'host'
+      ? named(to.host)
+      : to.kind === 'scheme'
+        ? words.onDevice(named(`${to.scheme}:`))
+        : words.onComputer;
+  return html`${words.answerWent(place)}${isRotating && html` <strong>${words.cannotProveName}</strong>`}`;
 }
 
 /** Not an archived record: its purpose could not be compared, and is left out. */
@@ -61,16 +90,19 @@ function isAltered({ purposeDiffers }: MyTask): boolean {
   return purposeDiffers !== undefined && purposeDiffers.how !== 'archived';
 }
 
-function purposeOf(task: MyTask, words: Texts): Insert {
-  if (isAltered(task)) return html`<p class="warned">${words.purposeDiffers}</p>`;
-  return task.purpose !== undefined && html`${statedByAgent(task.purpose)}<p class="quiet">${words.statedByAgent}</p>`;
+/** Empty if the agent stated none. */
+export function purposeOf(task: MyTask, words: Texts): Insert {
+  const isQuoted = task.purpose !== undefined && !isAltered(task);
+  return isQuoted
+    ? html`${quotedPurpose(task, words)}<p class="quiet">${words.statedByAgent}</p>`
+    : quotedPurpose(task, words);
 }
 
-/** A browser may translate the operator's sentence for a scope, but not the name of a scope without one. */
+function quotedPurpose(task: MyTask, words: Texts): Insert {
+  if (isAltered(task)) return html`<p class="warned">${words.purposeDiffers}</p>`;
+  return task.purpose !== undefined && statedByAgent(task.purpose);
+}
+
 function scopes({ scopeWords }: PersonView, { scope }: MyTask, language: Language): readonly Html[] {
-  return scope.map((name) => {
-    const known = scopeWords.get(name);
-    const words = typeof known === 'string' ? known : (known?.[language] ?? known?.en);
-    return words === undefined ? named(name) : isolated(words);
-  });
+  return scope.map((name) => scopeInWords(scopeWords, name, language));
 }

@@ -2,8 +2,8 @@
 
 import { type Instant, secondsBetween, toMillisecondText } from '../../../domain/instant.ts';
 import { type Html, html } from '../browser/html.ts';
+import type { Language } from '../browser/language.ts';
 import { relative } from '../browser/times.ts';
-import type { Language } from './view.ts';
 
 /**
  * The distance from now, and the time of day with its date unless that is today's. The time is in UTC: only the script knows

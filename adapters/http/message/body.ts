@@ -2,7 +2,9 @@
 
 import { isAscii } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { isCoded } from '../../../domain/content-coding.ts';
 import { type Json, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../../domain/tokens/strict-utf8.ts';
 import type { BodyOutcome, ServedRequest } from '../server/message-classes.ts';
 import { hasMediaType } from './head.ts';
 
@@ -22,8 +24,7 @@ export async function readBodyAhead(request: ServedRequest): Promise<boolean> {
 
 export function readBody(request: ServedRequest, limit: number = MAX_BODY_BYTES): Promise<BodyOutcome> {
   if (request.readAhead !== undefined) return Promise.resolve(request.readAhead);
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  if (isCoded(request.headers['content-encoding'])) {
     discardRest(request);
     return Promise.resolve({ kind: 'unsupported_encoding' });
   }
@@ -99,15 +100,10 @@ export function withoutLineBreak(token: string): string {
   return token.replace(/\r?\n$/, '');
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** Returns `undefined` if the bytes are not JSON in UTF-8, or are JSON that parsers could read differently. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
-  try {
-    return parseStrictJson(utf8.decode(bytes));
-  } catch {
-    return undefined;
-  }
+  const text = readUtf8(bytes);
+  return text === undefined ? undefined : parseStrictJson(text);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Pages of records and proofs, as `/audit` and `/me` answer them. */
 
 import type { Request, Response } from 'express';
-import type { ProofOutcome } from '../../../application/ledger/prove.ts';
+import type { InclusionProof, ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer } from '../../../application/ledger/query.ts';
 import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
 import { toShortText } from '../../../domain/instant.ts';
@@ -63,12 +63,10 @@ export function answerProof(
       return;
     }
     case 'proof':
-      response.json({
-        seq: outcome.proof.seq,
-        checkpoint: presentCheckpoint(outcome.proof.checkpoint),
-        leaf_index: outcome.proof.leafIndex,
-        audit_path: outcome.proof.auditPath,
-        ...more,
-      });
+      response.json({ ...presentProof(outcome.proof), ...more });
   }
+}
+
+export function presentProof({ seq, checkpoint, leafIndex, auditPath }: InclusionProof): Record<string, unknown> {
+  return { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index: leafIndex, audit_path: auditPath };
 }

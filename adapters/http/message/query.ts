@@ -60,6 +60,12 @@ export function answerForeignCursor(response: Response): void {
   answerInvalid(response, fieldErrors(CURSOR, FOREIGN_CURSOR_SENTENCE));
 }
 
+/** The size of a page, and where it continues. */
+export function readPage<Cursor>(query: QueryReader, parseCursor: (text: string) => Cursor | undefined) {
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  return { limit, cursor: query.read(CURSOR, parseCursor, CURSOR_SENTENCE) };
+}
+
 /** The maximum length of a person's `sub`, and of a sponsor key. */
 const MAX_SUBJECT_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;

@@ -10,7 +10,6 @@ import { toShortText } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import { CAPACITY_RETRY_AFTER, DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import type { ServedResponse } from '../server/message-classes.ts';
-import { ACCESS_TOKEN_TYPE } from './requests.ts';
 
 const STATUS: Partial<Record<OAuthError, number>> = {
   invalid_client: 401,
@@ -19,9 +18,13 @@ const STATUS: Partial<Record<OAuthError, number>> = {
 };
 /** Only these errors also have a `reason`: clients must distinguish them (supplement "Token endpoint"). */
 const TELLS_REASON: OAuthError = 'access_denied';
+/** The error that makes the client of a person ask the person again. It then has a `reason` too. */
+const ASKS_AGAIN: OAuthError = 'invalid_grant';
 
 export function answerDenial(response: ServedResponse, denial: Denial): void {
-  const { error, sentence } = describeDenial(denial.reason);
+  const { error: usual, sentence } = describeDenial(denial.reason);
+  const error = denial.isOfPersonsStart && usual === TELLS_REASON ? ASKS_AGAIN : usual;
+  const tellsReason = error === TELLS_REASON || (denial.isOfPersonsStart && error === ASKS_AGAIN);
   response.reason = denial.reason;
   // RFC 6749 §5.2: only a client that sent an Authorization header gets a WWW-Authenticate challenge.
   const authorization = response.req.headers.authorization;
@@ -35,7 +38,7 @@ export function answerDenial(response: ServedResponse, denial: Denial): void {
   sendJson(response, statusOf(error), {
     error,
     error_description: denial.detail ?? sentence,
-    ...(error === TELLS_REASON ? { reason: denial.reason } : {}),
+    ...(tellsReason ? { reason: denial.reason } : {}),
   });
 }
 
@@ -49,7 +52,7 @@ export function neverCached(response: ServedResponse): void {
   response.setHeader('Pragma', 'no-cache');
 }
 
-function sendJson(response: ServedResponse, status: number, body: Record<string, unknown>): void {
+export function sendJson(response: ServedResponse, status: number, body: Record<string, unknown>): void {
   const text = JSON.stringify(body);
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -63,10 +66,11 @@ export function answerNothing(response: ServedResponse, reason: string): void {
   response.end();
 }
 
-export function answerIssued(response: ServedResponse, token: IssuedToken): void {
+/** @param issuedType `issued_token_type` (RFC 8693 §2.2.1) */
+export function answerIssued(response: ServedResponse, token: IssuedToken, issuedType: string): void {
   sendJson(response, 200, {
     access_token: token.accessToken,
-    issued_token_type: ACCESS_TOKEN_TYPE,
+    issued_token_type: issuedType,
     token_type: 'Bearer',
     expires_in: token.expiresIn,
     scope: formatScope(token.scope),

@@ -7,18 +7,19 @@
 
 import type { RequestListener } from 'node:http';
 import type { ApprovalQuestion, AskedApproval } from '../../../application/approvals/ask.ts';
-import { denied, type Outcome } from '../../../application/outcome.ts';
+import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
 import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';
+import type { CodeRequest } from '../../../application/token/redeem.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest, RevocationResult } from '../../../application/token/revoke.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
-import { APPROVAL_PATH } from '../routes.ts';
+import { ASKED, type OptionalPath } from '../routes.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import {
   answerApproval,
@@ -31,22 +32,27 @@ import {
   answerUnavailable,
   neverCached,
 } from './answers.ts';
-import { type Form, GONE, readFormRequest } from './form.ts';
-import { addedParameters, type OptionalParameters } from './optional-parameters.ts';
-import { parseApproval, parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
-import { secondAuthentication } from './second-authentication.ts';
+import { GONE, readFormRequest } from './form.ts';
+import { addedParameters, type OAuthForm, type OptionalParameters } from './optional-parameters.ts';
+import {
+  parseApproval,
+  parseIntrospection,
+  parseRevocation,
+  parseTokenRequest,
+  type TokenRequest,
+} from './requests.ts';
+import { secondAuthentication, withoutUnprovedName } from './second-authentication.ts';
 import { namingParameter } from './target.ts';
 
 export interface OAuthSurface {
   exchange(request: ExchangeRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
   refresh(request: RefreshRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
+  redeem(request: CodeRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
   introspect(token: string): Promise<IntrospectedToken>;
   revoke(request: RevocationRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<RevocationResult>>;
   /** Records a refusal before it is answered. Every request that may be refused passes through here. */
   record<T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>>;
   readonly optionalParameters: OptionalParameters;
-  /** `undefined` without `Service:Approvals:Enabled`: the path is then unknown. */
-  readonly approvals: ApprovalSurface | undefined;
   readonly log: Log;
 }
 
@@ -57,37 +63,62 @@ export interface ApprovalSurface {
 
 /** The handler of each path. */
 export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
-  const { approvals } = surface;
   return new Map([
     ['/oauth2/token', endpoint(surface, tokenEndpoint)],
     ['/oauth2/introspect', endpoint(surface, introspectionEndpoint)],
     ['/oauth2/revoke', endpoint(surface, revocationEndpoint)],
-    ...(approvals === undefined
-      ? []
-      : ([[APPROVAL_PATH, endpoint(surface, approvalEndpoint(approvals), ['request'])]] as const)),
   ]);
+}
+
+/** With `Service:Approvals:Enabled`. */
+export function approvalPath(surface: OAuthSurface, approvals: ApprovalSurface): OptionalPath {
+  return {
+    path: '/oauth2/approval',
+    isExact: true,
+    route: { ...ASKED, metric: 'approval' },
+    serve: endpoint(surface, approvalEndpoint(approvals), ['request']),
+  };
 }
 
 type FormHandler = (
   surface: OAuthSurface,
-  form: Form,
+  form: OAuthForm,
   response: ServedResponse,
   from: Pick<ServedRequest, 'trace' | 'permit'>,
 ) => Promise<void>;
 
 const tokenEndpoint: FormHandler = async (surface, form, response, { trace, permit }) => {
   const { optionalParameters } = surface;
-  const twice = secondAuthentication(form, response.req.headers.authorization, ['client_assertion', 'actor_token']);
-  const parsed = twice ?? parseTokenRequest(form, optionalParameters);
-  const decide = async (): Promise<Outcome<IssuedToken>> => {
+  const { authorization } = response.req.headers;
+  const twice = secondAuthentication(form, authorization, ['client_assertion', 'actor_token']);
+  const named = withoutUnprovedName(form, authorization, optionalParameters);
+  const parsed = twice ?? parseTokenRequest(named, optionalParameters);
+  const decide = async () => {
     if (parsed.kind === 'denied') return parsed;
-    const { kind, request } = parsed.value;
-    return kind === 'exchange' ? surface.exchange(request, trace, permit) : surface.refresh(request, trace, permit);
+    const issued = await startOrRenew(surface, parsed.value, trace, permit);
+    const { issuedType } = parsed.value;
+    return issued.kind === 'denied' ? issued : allowed({ token: issued.value, issuedType });
   };
   const outcome = await surface.record(decide, trace);
   if (outcome.kind === 'denied') answerDenial(response, namingParameter(outcome.denial, form, optionalParameters));
-  else answerIssued(response, outcome.value);
+  else answerIssued(response, outcome.value.token, outcome.value.issuedType);
 };
+
+function startOrRenew(
+  surface: OAuthSurface,
+  asked: TokenRequest,
+  trace: Trace | undefined,
+  permit: HeldPermit,
+): Promise<Outcome<IssuedToken>> {
+  switch (asked.kind) {
+    case 'exchange':
+      return surface.exchange(asked.request, trace, permit);
+    case 'refresh':
+      return surface.refresh(asked.request, trace, permit);
+    case 'code':
+      return surface.redeem(asked.request, trace, permit);
+  }
+}
 
 const introspectionEndpoint: FormHandler = async (surface, form, response, { trace }) => {
   const parsed = parseIntrospection(form);
@@ -97,8 +128,10 @@ const introspectionEndpoint: FormHandler = async (surface, form, response, { tra
 };
 
 const revocationEndpoint: FormHandler = async (surface, form, response, { trace, permit }) => {
-  const twice = secondAuthentication(form, response.req.headers.authorization, ['client_assertion']);
-  const parsed = twice ?? parseRevocation(form);
+  const { authorization } = response.req.headers;
+  const twice = secondAuthentication(form, authorization, ['client_assertion']);
+  const named = withoutUnprovedName(form, authorization, surface.optionalParameters);
+  const parsed = twice ?? parseRevocation(named, surface.optionalParameters);
   const decide = async () => (parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value, trace, permit));
   const outcome = await surface.record(decide, trace);
   if (outcome.kind === 'denied' && outcome.denial.reason !== 'revocation_not_owner') {
@@ -127,7 +160,7 @@ const approvalEndpoint =
  */
 function endpoint(surface: OAuthSurface, handle: FormHandler, more: readonly string[] = []): RequestListener {
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
-  const added = new Set([...addedParameters(surface.optionalParameters), ...more]);
+  const added = [...addedParameters(surface.optionalParameters), ...more];
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
     if (request.method !== 'POST') {

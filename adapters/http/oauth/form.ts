@@ -2,11 +2,12 @@
 
 import type { IncomingMessage } from 'node:http';
 import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
+import { readUtf8 } from '../../../domain/tokens/strict-utf8.ts';
 import { readTypedBody } from '../message/body.ts';
 import { decodeParameter } from '../message/head.ts';
 
 /** Parameters with a value. A parameter without a value counts as omitted (RFC 6749 §3.2). */
-export type Form = ReadonlyMap<string, string>;
+type Form = ReadonlyMap<string, string>;
 
 type FormOutcome =
   | { readonly kind: 'read'; readonly form: Form }
@@ -16,31 +17,27 @@ type FormOutcome =
 
 export const FORM_TYPES = ['application/x-www-form-urlencoded'];
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 export function readForm(bytes: Uint8Array): FormOutcome {
   const form = new Map<string, string>();
   const seen = new Set<string>();
-  try {
-    for (const pair of utf8.decode(bytes).split('&')) {
-      if (pair === '') continue;
-      const equals = pair.indexOf('=');
-      const name = decodeParameter(equals === -1 ? pair : pair.slice(0, equals));
-      const value = equals === -1 ? '' : decodeParameter(pair.slice(equals + 1));
-      if (name === undefined || value === undefined) return { kind: 'malformed', name };
-      // RFC 6749 §3.2: parameters must not be included more than once, with a value or without.
-      if (seen.has(name)) return { kind: 'repeated', name };
-      seen.add(name);
-      if (value !== '') form.set(name, value);
-    }
-  } catch {
-    return { kind: 'malformed', name: undefined };
+  const text = readUtf8(bytes);
+  if (text === undefined) return { kind: 'malformed', name: undefined };
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decodeParameter(equals === -1 ? pair : pair.slice(0, equals));
+    const value = equals === -1 ? '' : decodeParameter(pair.slice(equals + 1));
+    if (name === undefined || value === undefined) return { kind: 'malformed', name };
+    // RFC 6749 §3.2: parameters must not be included more than once, with a value or without.
+    if (seen.has(name)) return { kind: 'repeated', name };
+    seen.add(name);
+    if (value !== '') form.set(name, value);
   }
   return { kind: 'read', form };
 }
 
 /** Every parameter that an endpoint always reads. A refusal repeats no other parameter's name. */
-const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
+const KNOWN_PARAMETERS = [
   'grant_type',
   'subject_token',
   'subject_token_type',
@@ -55,9 +52,8 @@ const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'client_id',
   'token',
   'token_type_hint',
-]);
-
-const NONE: ReadonlySet<string> = new Set();
+] as const;
+export type KnownParameter = (typeof KNOWN_PARAMETERS)[number];
 
 /** The client disconnected before it sent the whole request. No answer is possible. */
 export const GONE = 'gone';
@@ -70,7 +66,7 @@ export const GONE = 'gone';
  */
 export async function readFormRequest(
   request: IncomingMessage,
-  added: ReadonlySet<string> = NONE,
+  added: readonly string[] = [],
 ): Promise<Outcome<Form> | typeof GONE> {
   const body = await readTypedBody(
     request,
@@ -85,16 +81,15 @@ export async function readFormRequest(
     case 'malformed':
       return denied('invalid_request', {
         detail:
-          outcome.name !== undefined && added.has(outcome.name)
+          outcome.name !== undefined && added.includes(outcome.name)
             ? `The parameter ${outcome.name} is not well-formed in UTF-8.`
             : 'The body is not a well-formed form in UTF-8.',
       });
     case 'repeated':
       return denied('invalid_request', {
-        detail:
-          KNOWN_PARAMETERS.has(outcome.name) || added.has(outcome.name)
-            ? `The parameter ${outcome.name} is repeated.`
-            : 'A parameter is repeated.',
+        detail: [...KNOWN_PARAMETERS, ...added].includes(outcome.name)
+          ? `The parameter ${outcome.name} is repeated.`
+          : 'A parameter is repeated.',
       });
     case 'read':
       return allowed(outcome.form);

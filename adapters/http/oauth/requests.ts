@@ -7,17 +7,18 @@
 import type { ApprovalQuestion } from '../../../application/approvals/ask.ts';
 import { allowed, type Denied, denied, type Outcome } from '../../../application/outcome.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
+import type { CodeRequest } from '../../../application/token/redeem.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest } from '../../../application/token/revoke.ts';
+import { MAX_URL_LENGTH } from '../../../domain/address.ts';
 import { parseScope, type Scope } from '../../../domain/scope.ts';
-import type { Form } from './form.ts';
-import type { OptionalParameters } from './optional-parameters.ts';
+import { type OAuthForm, type OptionalParameters, readOptional } from './optional-parameters.ts';
 import { missing, mustBe, tooLong } from './parameter-faults.ts';
-import { readPurpose } from './purpose-parameter.ts';
 import { readTarget, type Target, targetFault } from './target.ts';
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const REFRESH_TOKEN = 'refresh_token';
+export const AUTHORIZATION_CODE = 'authorization_code';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -29,12 +30,21 @@ const MAX_ASSERTION = 8 * 1024;
 const MAX_SCOPE = 8192;
 /** Twice the maximum length of an agent_id (128). A slightly longer one is refused as unknown, not as too long. */
 const MAX_CLIENT_ID = 256;
+/** Longer than every code of this service. */
+const MAX_CODE = 256;
 
-type TokenRequest =
+const CODE_GRANTS = 'The grant type must be authorization_code, token exchange or refresh_token.';
+
+export type TokenRequest = {
+  /** `issued_token_type` of the answer. A task token is an access token and a JWT: the name that the request asks for. */
+  readonly issuedType: string;
+} & (
   | { readonly kind: 'exchange'; readonly request: ExchangeRequest }
-  | { readonly kind: 'refresh'; readonly request: RefreshRequest };
+  | { readonly kind: 'refresh'; readonly request: RefreshRequest }
+  | { readonly kind: 'code'; readonly request: CodeRequest }
+);
 
-export function parseTokenRequest(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
+export function parseTokenRequest(form: OAuthForm, optional: OptionalParameters): Outcome<TokenRequest> {
   const grantType = form.get('grant_type');
   if (grantType === undefined) return missing('grant_type');
   switch (grantType) {
@@ -42,27 +52,28 @@ export function parseTokenRequest(form: Form, optional: OptionalParameters): Out
       return parseExchange(form, optional);
     case REFRESH_TOKEN:
       return parseRefresh(form, optional);
+    case AUTHORIZATION_CODE:
+      return optional.authorizationCode ? parseCode(form, optional) : denied('unsupported_grant_type');
     default:
-      return denied('unsupported_grant_type');
+      return denied('unsupported_grant_type', optional.authorizationCode ? { detail: CODE_GRANTS } : {});
   }
 }
 
-function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
+function parseExchange(form: OAuthForm, optional: OptionalParameters): Outcome<TokenRequest> {
   const subjectToken = form.get('subject_token');
   const scopeText = form.get('scope');
   // Some libraries always send a client_assertion. Without the setting, only an actor_token authenticates an exchange.
   const clientIsActor = form.has('client_assertion') && !form.has('actor_token');
   if (clientIsActor && !optional.clientIsActor) return missing('actor_token');
   if (subjectToken === undefined) return missing('subject_token');
-  if (form.get('subject_token_type') !== ACCESS_TOKEN_TYPE) return mustBe('subject_token_type', ACCESS_TOKEN_TYPE);
+  const types = tokenTypes(optional);
+  if (!types.includes(form.get('subject_token_type') ?? '')) return mustBe('subject_token_type', types.join(' or '));
   const actorType = form.get('actor_token_type');
   if (form.has('actor_token') ? actorType !== JWT_TYPE : actorType !== undefined && actorType !== JWT_TYPE) {
     return mustBe('actor_token_type', JWT_TYPE);
   }
-  const requestedType = form.get('requested_token_type');
-  if (requestedType !== undefined && requestedType !== ACCESS_TOKEN_TYPE) {
-    return mustBe('requested_token_type', ACCESS_TOKEN_TYPE);
-  }
+  const issuedType = form.get('requested_token_type') ?? ACCESS_TOKEN_TYPE;
+  if (!types.includes(issuedType)) return mustBe('requested_token_type', types.join(' or '));
   const target = readTarget(form, optional);
   if (target.kind === 'denied') return target;
   if (target.value === undefined) return missing('resource');
@@ -72,13 +83,14 @@ function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenR
     tooLong('subject_token', subjectToken, MAX_SUBJECT_TOKEN) ??
     tooLong('actor_token', form.get('actor_token'), MAX_ASSERTION) ??
     clientFault(form) ??
-    commonFault(form, target.value);
+    commonFault(form, target.value, optional);
   if (fault !== undefined) return fault;
   if (scope === undefined) return badScope();
-  const purpose = readPurpose(form, optional.purpose);
-  if (purpose.kind === 'denied') return purpose;
+  const added = readOptional(form, optional);
+  if (added.kind === 'denied') return added;
   return allowed({
     kind: 'exchange',
+    issuedType,
     request: {
       subjectToken,
       actorToken: form.get(clientIsActor ? 'client_assertion' : 'actor_token'),
@@ -86,28 +98,36 @@ function parseExchange(form: Form, optional: OptionalParameters): Outcome<TokenR
       clientId: form.get('client_id'),
       resource: target.value.value,
       scope,
-      purpose: purpose.value,
+      ...added.value,
     },
   });
 }
 
-function parseRefresh(form: Form, optional: OptionalParameters): Outcome<TokenRequest> {
+/** RFC 8693 §3: an access token that is a JWT has two names. Ordinary libraries, such as Spring's, send the second one. */
+function tokenTypes({ clientIsActor }: OptionalParameters): readonly string[] {
+  return clientIsActor ? [ACCESS_TOKEN_TYPE, JWT_TYPE] : [ACCESS_TOKEN_TYPE];
+}
+
+function parseRefresh(form: OAuthForm, optional: OptionalParameters): Outcome<TokenRequest> {
   const refreshToken = form.get('refresh_token');
   const scopeText = form.get('scope');
   if (refreshToken === undefined) return missing('refresh_token');
   const target = readTarget(form, optional);
   if (target.kind === 'denied') return target;
-  // A library's own refresh names no resource: then the task's is meant.
-  if (target.value === undefined && !optional.audienceParameter) return missing('resource');
-  const fault = clientFault(form) ?? commonFault(form, target.value);
+  // A library's own refresh names no resource: then the task's is meant. Only the task says whether its person started it.
+  const mayLackResource = optional.audienceParameter || optional.authorizationCode;
+  if (target.value === undefined && !mayLackResource) return missing('resource');
+  const fault = clientFault(form) ?? commonFault(form, target.value, optional);
   if (fault !== undefined) return fault;
   const scope = scopeText === undefined ? undefined : readScope(scopeText);
   if (scopeText !== undefined && scope === undefined) return badScope();
   return allowed({
     kind: 'refresh',
+    issuedType: ACCESS_TOKEN_TYPE,
     request: {
       refreshToken,
       resource: target.value?.value,
+      ...(target.value === undefined && !optional.audienceParameter && { needsResource: true }),
       scope,
       clientAssertion: form.get('client_assertion'),
       clientId: form.get('client_id'),
@@ -115,37 +135,60 @@ function parseRefresh(form: Form, optional: OptionalParameters): Outcome<TokenRe
   });
 }
 
-export function parseIntrospection(form: Form): Outcome<string> {
+/** RFC 6749 §4.1.3 and RFC 7636 §4.5. The form of the verifier is judged with the code's challenge. */
+function parseCode(form: OAuthForm, optional: OptionalParameters): Outcome<TokenRequest> {
+  const [code, verifier] = [form.get('code'), form.get('code_verifier')];
+  if (code === undefined) return missing('code');
+  if (verifier === undefined) return missing('code_verifier');
+  const target = readTarget(form, optional);
+  if (target.kind === 'denied') return target;
+  const fault = tooLong('code', code, MAX_CODE) ?? clientFault(form) ?? commonFault(form, target.value, optional);
+  if (fault !== undefined) return fault;
+  return allowed({
+    kind: 'code',
+    issuedType: ACCESS_TOKEN_TYPE,
+    request: {
+      code,
+      verifier,
+      redirectUri: form.get('redirect_uri'),
+      resource: target.value?.value,
+      clientAssertion: form.get('client_assertion'),
+      clientId: form.get('client_id'),
+    },
+  });
+}
+
+export function parseIntrospection(form: OAuthForm): Outcome<string> {
   const token = form.get('token');
   return token === undefined ? missing('token') : allowed(token);
 }
 
 /** The request object is not examined here: all that is wrong with it has one sentence. */
-export function parseApproval(form: Form): Outcome<ApprovalQuestion> {
+export function parseApproval(form: OAuthForm): Outcome<ApprovalQuestion> {
   const [token, request] = [form.get('token'), form.get('request')];
   if (token === undefined) return missing('token');
   return request === undefined ? missing('request') : allowed({ token, request });
 }
 
-export function parseRevocation(form: Form): Outcome<RevocationRequest> {
+export function parseRevocation(form: OAuthForm, optional: OptionalParameters): Outcome<RevocationRequest> {
   const token = form.get('token');
   const hint = form.get('token_type_hint');
   if (token === undefined) return missing('token');
   if (hint !== undefined && hint !== 'access_token' && hint !== 'refresh_token')
     return denied('unsupported_token_type');
-  const fault = clientFault(form) ?? tooLong('client_id', form.get('client_id'), MAX_CLIENT_ID);
+  const fault = clientFault(form) ?? clientIdFault(form, optional);
   if (fault !== undefined) return fault;
   return allowed({ token, clientAssertion: form.get('client_assertion'), clientId: form.get('client_id') });
 }
 
 /** Parses the scope names. `undefined` if the text is too long or empty, or a name is no scope-token (RFC 6749 §3.3). */
-function readScope(text: string): Scope | undefined {
+export function readScope(text: string): Scope | undefined {
   if (text.length > MAX_SCOPE) return undefined;
   const scope = parseScope(text);
   return scope === undefined || scope.length === 0 ? undefined : scope;
 }
 
-function clientFault(form: Form): Denied | undefined {
+function clientFault(form: OAuthForm): Denied | undefined {
   const type = form.get('client_assertion_type');
   if (form.has('client_assertion') ? type !== JWT_BEARER : type !== undefined && type !== JWT_BEARER) {
     return mustBe('client_assertion_type', JWT_BEARER);
@@ -153,12 +196,23 @@ function clientFault(form: Form): Denied | undefined {
   return tooLong('client_assertion', form.get('client_assertion'), MAX_ASSERTION);
 }
 
-function commonFault(form: Form, target: Target | undefined): Denied | undefined {
+function commonFault(
+  form: OAuthForm,
+  target: Target | undefined,
+  optional: Pick<OptionalParameters, 'authorizationCode'>,
+): Denied | undefined {
   const fault = target === undefined ? undefined : targetFault(target);
-  return fault ?? tooLong('client_id', form.get('client_id'), MAX_CLIENT_ID);
+  return fault ?? clientIdFault(form, optional);
 }
 
-function badScope(): Denied {
+function clientIdFault(
+  form: OAuthForm,
+  { authorizationCode }: Pick<OptionalParameters, 'authorizationCode'>,
+): Denied | undefined {
+  return tooLong('client_id', form.get('client_id'), authorizationCode ? MAX_URL_LENGTH : MAX_CLIENT_ID);
+}
+
+export function badScope(): Denied {
   return denied('invalid_request', {
     detail: `The parameter scope must be 1 to ${MAX_SCOPE} characters of scope names separated by spaces.`,
   });

@@ -6,8 +6,7 @@
 
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../../../application/outcome.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
-import type { Form } from './form.ts';
-import type { OptionalParameters } from './optional-parameters.ts';
+import type { OAuthForm, OptionalParameters } from './optional-parameters.ts';
 import { tooLong } from './parameter-faults.ts';
 
 export interface Target {
@@ -22,7 +21,7 @@ const RESOURCE = /^[^\s\p{Cc}]+$/u;
 
 /** `undefined` if the request names no resource. */
 export function readTarget(
-  form: Form,
+  form: OAuthForm,
   { audienceParameter }: Pick<OptionalParameters, 'audienceParameter'>,
 ): Outcome<Target | undefined> {
   const resource = form.get('resource');
@@ -50,7 +49,7 @@ const AUDIENCE_SENTENCES: Partial<Record<DenialReason, string>> = {
 };
 
 /** The denial, with a sentence that names the parameter which the client sent. */
-export function namingParameter(denial: Denial, form: Form, optional: OptionalParameters): Denial {
+export function namingParameter(denial: Denial, form: OAuthForm, optional: OptionalParameters): Denial {
   const target = readTarget(form, optional);
   if (target.kind === 'denied' || target.value?.parameter !== 'audience') return denial;
   const detail = AUDIENCE_SENTENCES[denial.reason];

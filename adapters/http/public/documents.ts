@@ -11,9 +11,9 @@ import type { SigningKeys } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
-import { STATUS_LIST_PATH } from '../../../domain/tasks/status-list.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
-import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
+import { AUTHORIZATION_CODE, REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
+import type { OptionalPath } from '../routes.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
 export const REVOCATION_PATH = '/oauth2/revoke';
@@ -21,15 +21,16 @@ export const REVOCATION_PATH = '/oauth2/revoke';
 export function discoveryRouter(surface: {
   readonly issuer: string;
   readonly signingKeys: SigningKeys;
-  readonly statusLists: object | undefined;
+  readonly optional: readonly OptionalPath[];
+  /** With `Service:Authorize:ClientId`. */
+  readonly authorizing: { readonly publicClients: boolean } | undefined;
 }): Router {
   const { issuer } = surface;
   const router = express.Router({ caseSensitive: true, strict: true });
-  const metadata = {
-    ...authorizationServerMetadata(issuer),
-    // draft-ietf-oauth-status-list-20 §9.1.
-    ...(surface.statusLists && { status_list_aggregation_endpoint: `${issuer}${STATUS_LIST_PATH}` }),
-  };
+  const metadata = { ...authorizationServerMetadata(issuer), ...authorizationCode(surface.authorizing) };
+  for (const row of surface.optional) {
+    if (row.advertisedAs !== undefined) metadata[row.advertisedAs] = `${issuer}${row.path}`;
+  }
   const sendMetadata: RequestHandler = (_request, response) => answerPublicDocument(response, metadata);
   const documents: readonly (readonly [path: string, send: RequestHandler])[] = [
     ['/.well-known/openid-configuration', sendMetadata],
@@ -61,6 +62,22 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
     introspection_endpoint_auth_methods_supported: ['none'],
     id_token_signing_alg_values_supported: ['ES256'],
     subject_types_supported: ['public'],
+  };
+}
+
+/** What a client must know that sends a person here (RFC 8414 §2, RFC 9207 §3, draft-ietf-oauth-client-id-metadata-document §6). */
+function authorizationCode(authorizing: { readonly publicClients: boolean } | undefined): Record<string, unknown> {
+  if (authorizing === undefined) return {};
+  const methods = ['private_key_jwt', ...(authorizing.publicClients ? ['none'] : [])];
+  return {
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: [TOKEN_EXCHANGE, REFRESH_TOKEN, AUTHORIZATION_CODE],
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
   };
 }
 

@@ -33,7 +33,7 @@ export function healthRouter(checks: readonly ReadinessCheck[]): Router {
 }
 
 /** The `Allow` of a listener. For `*`: every method that some path of it answers (RFC 9110 §9.3.7). */
-export interface AllowedMethods {
+interface AllowedMethods {
   readonly '*': string;
   readonly '/': string;
 }

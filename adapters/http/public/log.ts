@@ -1,4 +1,4 @@
-/** The transparency log for its readers (C2SP tlog-tiles). Mount it at `/log`. */
+/** The transparency log for its readers (C2SP tlog-tiles), at `/log`. */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { LogReader } from '../../../application/log/read-log.ts';
@@ -6,11 +6,12 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import type { LogKey } from '../../../domain/log/log-key.ts';
 import { parseTilePath, TILE_WIDTH } from '../../../domain/log/tiles.ts';
+import { type AdminAccess, requireAdminKey } from '../admin/operator-router.ts';
 import { requireOperator } from '../admin/operators.ts';
-import { type AdminAccess, requireAdminKey } from '../admin/requests.ts';
 import type { AdminRoute } from '../admin/roles.ts';
 import { neverStored } from '../message/head.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
+import { type OptionalPath, OTHER } from '../routes.ts';
 
 export interface LogSurface extends AdminAccess {
   readonly reader: LogReader;
@@ -27,7 +28,12 @@ const FOR_EVER = 'max-age=31536000, immutable';
 const A_MINUTE = 'max-age=60';
 const A_SECOND = 'max-age=1';
 
-export function logRouter(surface: LogSurface): Router {
+/** With `Service:Audit:Log:Key`. */
+export function logPath(surface: LogSurface): OptionalPath {
+  return { path: '/log', route: { ...OTHER, metric: 'log' }, router: logRouter(surface) };
+}
+
+function logRouter(surface: LogSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   // An error may not last: a tile that is missing now is there soon.
   router.use(neverStored);

@@ -1,6 +1,5 @@
-/** Status lists for tool servers (draft-ietf-oauth-status-list-20 §8.1, §9.3). Mount it at `/status`. */
+/** Status lists for tool servers (draft-ietf-oauth-status-list-20 §8.1, §9.3), at `/status`. */
 
-import type { RequestListener } from 'node:http';
 import express, { type Request, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { PublishedStatusList } from '../../../application/token/status-list.ts';
@@ -13,7 +12,7 @@ import {
 import { faultAnswer } from '../message/faults.ts';
 import { isNotModified } from '../message/head.ts';
 import { answerProblem, methodNotAllowed, problemFaults, unknownPath } from '../message/problem-details.ts';
-import { pathOf } from '../routes.ts';
+import { type FrontHandler, type OptionalPath, OTHER, pathOf } from '../routes.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
 
 export interface StatusListSurface {
@@ -32,13 +31,22 @@ const READ_ONLY = methodNotAllowed('GET, HEAD');
 const LIST_PREFIX = `${STATUS_LIST_PATH}/`;
 const LIST_ROUTE = `${LIST_PREFIX}:listId`;
 
-/**
- * A handler in front of Express, which would take much of a poll's CPU time: `undefined` for a request that the router
- * answers.
- */
-export function statusListEndpoint(surface: StatusListSurface, log: Log) {
+/** With `Service:StatusLists:Enabled`. A tool server asks for a list instead of introspecting. */
+export function statusListPath(surface: StatusListSurface, log: Log): OptionalPath {
+  return {
+    path: STATUS_LIST_PATH,
+    route: { ...OTHER, bucket: 'introspection', work: 'introspection', metric: 'status_lists' },
+    router: statusListRouter(surface),
+    inFront: statusListEndpoint(surface, log),
+    // draft-ietf-oauth-status-list-20 §9.1.
+    advertisedAs: 'status_list_aggregation_endpoint',
+  };
+}
+
+/** In front of Express, which would take much of a poll's CPU time. */
+function statusListEndpoint(surface: StatusListSurface, log: Log) {
   const answerError = faultAnswer(log, problemFaults);
-  return ({ method, url = '' }: ServedRequest): { route: string; serve: RequestListener } | undefined => {
+  return ({ method, url = '' }: ServedRequest): FrontHandler | undefined => {
     if (!url.startsWith(LIST_PREFIX) || (method !== 'GET' && method !== 'HEAD')) return undefined;
     const listId = pathOf(url).slice(LIST_PREFIX.length);
     if (!isStatusListId(listId)) return undefined;
@@ -52,7 +60,7 @@ export function statusListEndpoint(surface: StatusListSurface, log: Log) {
   };
 }
 
-export function statusListRouter(surface: StatusListSurface): Router {
+function statusListRouter(surface: StatusListSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router
     .route('/')

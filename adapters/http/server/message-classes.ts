@@ -9,6 +9,8 @@ import type { Permit } from '../../../domain/concurrency-limiter.ts';
 import type { Operator } from '../../../domain/operators/operator.ts';
 import type { RequestedAct } from '../../../domain/operators/operator-act.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import type { RequestMarks } from './connection.ts';
+import type { MessageClasses } from './server.ts';
 
 export type BodyOutcome =
   | { readonly kind: 'read'; readonly bytes: Buffer }
@@ -20,11 +22,7 @@ export type BodyOutcome =
 
 export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 
-interface RequestState {
-  /** Sends `100 Continue` if the client waits for it before it sends the body (RFC 9110 §10.1.1). */
-  invite?: (() => void) | undefined;
-  /** It arrived when the server only finished running requests before its end. */
-  isTooLate?: boolean;
+interface RequestState extends RequestMarks {
   /** The body, if admission control has already read it. */
   readAhead?: BodyOutcome | undefined;
   /** The trace that the request is part of. */
@@ -58,11 +56,6 @@ declare global {
     interface Request extends RequestState {}
     interface Response extends ResponseState {}
   }
-}
-
-export interface MessageClasses {
-  readonly IncomingMessage: typeof IncomingMessage;
-  readonly ServerResponse: typeof ServerResponse;
 }
 
 /**

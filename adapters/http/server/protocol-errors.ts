@@ -9,20 +9,23 @@ import { problemDocument } from './problem-document.ts';
 type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
 
 /** RFC 9110 §4.1 asks for at least 8000. The longest useful target, an audit query, has about 6000. */
-const MAX_TARGET_LENGTH = 8192;
+export const MAX_TARGET_LENGTH = 8192;
 /** About ten headers are usual, and proxies add a few. */
 const MAX_HEADERS = 100;
 
+/** @param isOwnTarget whether the target is one of this server: otherwise it is not checked */
 export function shapeFault(
   request: Pick<IncomingMessage, 'rawHeaders' | 'method' | 'url' | 'httpVersion'>,
+  isOwnTarget = true,
 ): ShapeFault | undefined {
   const { rawHeaders, method, url = '', httpVersion } = request;
   // Node's parser also accepts 0.9, which has no headers, and 2.0, which is a binary protocol.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'version';
   if (rawHeaders.length / 2 > MAX_HEADERS) return 'too_many_headers';
-  if (url.length > MAX_TARGET_LENGTH) return 'target_too_long';
+  if (isOwnTarget && url.length > MAX_TARGET_LENGTH) return 'target_too_long';
   // RFC 9112 §3.2.4: `*` is a target of OPTIONS only.
-  if (url === '*' ? method !== 'OPTIONS' : !ORIGIN_FORM.test(url) || hasDotSegment(url)) return 'target';
+  if (isOwnTarget && (url === '*' ? method !== 'OPTIONS' : !ORIGIN_FORM.test(url) || hasDotSegment(url)))
+    return 'target';
   let hosts = 0;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = [rawHeaders[at], rawHeaders[at + 1]];
@@ -114,8 +117,17 @@ const RESPONSES = Object.fromEntries(
 
 /** The error that Node's parser found. `undefined` if the connection failed, so that no response can be sent. */
 export function parserError(error: Error): ConnectionError | undefined {
-  const code = 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   return BY_CODE.get(code) ?? (code.startsWith('HPE_') ? 'malformed' : undefined);
+}
+
+/** Whether Node's parser found that the client closed its side in the middle of a request. */
+export function isCutOff(error: Error): boolean {
+  return codeOf(error) === 'HPE_INVALID_EOF_STATE';
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : '';
 }
 
 const BY_CODE: ReadonlyMap<string, ConnectionError> = new Map([

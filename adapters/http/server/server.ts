@@ -3,9 +3,9 @@
  * protocol ends its connection. The requests of one connection are served one after another. A shutdown finishes
  * running requests. A proxy must limit the connections of each client (docs/deploying.md).
  *
- * A request is created with the classes of message-classes.ts, which carry what later steps find out about it.
- * protocol-errors.ts checks its head, and answers protocol errors. Any other request goes to the listener of
- * `../app.ts`. throttled-log.ts limits the log lines that clients can cause.
+ * connection.ts has the requests of one connection. protocol-errors.ts checks the head of each, and answers protocol errors.
+ * Any other request goes to the listener. throttled-log.ts limits the log lines that clients can cause. The service and the
+ * guard (`composition/guard`) listen with it. It imports nothing of the application, because the guard's package has it too.
  */
 
 import { once } from 'node:events';
@@ -13,10 +13,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import type { Log } from '../../../application/ports/telemetry.ts';
-import type { MessageClasses, ServedRequest } from './message-classes.ts';
-import { type ConnectionError, connectionErrorResponse, parserError, shapeFault } from './protocol-errors.ts';
-import { throttledLog } from './throttled-log.ts';
+import { type Connection, fail, isHalfRead, type MarkedRequest, type Serving, take } from './connection.ts';
+import { type ConnectionError, isCutOff, parserError } from './protocol-errors.ts';
+import { type CountingLog, throttledLog } from './throttled-log.ts';
 
 interface Address {
   readonly host: string;
@@ -24,19 +23,25 @@ interface Address {
   readonly port: number;
 }
 
-/** Limits in milliseconds. */
-export interface TimeLimits {
+/** Limits in milliseconds, and of sizes. */
+export interface ServerLimits {
   /** Limits the wait for the first byte on a connection, and then for each complete head. */
   readonly headMs: number;
-  /** Limits the time for a request's head and body together. */
+  /** Limits the time for a request's head and body together; 0 for no limit. */
   readonly requestMs: number;
   /** How long a socket may be idle during a request, because its client does not read the response. */
   readonly idleMs: number;
   /** How often Node checks `headMs` and `requestMs`. */
   readonly checkMs: number;
+  /** How long running requests may take to finish during shutdown. */
+  readonly drainMs: number;
+  readonly headBytes: number;
+  /** After this time without bytes, TCP probes whether the connection is still open (keep-alive); 0 for never. */
+  readonly probeMs: number;
 }
 
-const TIME_LIMITS: TimeLimits = {
+/** Those of the service. */
+const LIMITS: ServerLimits = {
   // An accepted head fits into a few packets. One that arrives more slowly only occupies a socket.
   headMs: 10_000,
   // Even a slow network transfers 64 KiB within this time.
@@ -44,27 +49,40 @@ const TIME_LIMITS: TimeLimits = {
   // The same time for a client to read the response: a request keeps its permit until the response is sent.
   idleMs: 30_000,
   checkMs: 2_000,
+  drainMs: 10_000,
+  // Enough for an audit query or a credential, and the headers that proxies add.
+  headBytes: 16 * 1024,
+  // No response is silent for so long.
+  probeMs: 0,
 };
 
 /** Longer than the minute for which load balancers keep idle connections, so that they close them first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Enough for an audit query or a credential, and the headers that proxies add. */
-const MAX_HEAD_BYTES = 16 * 1024;
 /** Each connection takes a file descriptor and some kilobytes. Services may usually open far more descriptors. */
 const MAX_CONNECTIONS = 10_000;
-/** How many requests may wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
-const MAX_PIPELINED = 100;
-/** After the last response, read and discard for at most this long: closing at once would reset the connection. */
-const LINGER_MS = 2_000;
-/** How long running requests may take to finish during shutdown. */
-const DRAIN_MS = 10_000;
 const POLL_MS = 25;
+
+export interface MessageClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse: typeof ServerResponse;
+}
 
 export interface HttpServerOptions {
   readonly listener: RequestListener;
-  readonly classes: MessageClasses;
-  readonly log: Log;
-  readonly limits?: TimeLimits;
+  readonly log: ServerLog;
+  /** Of each request and response; by default Node's. */
+  readonly classes?: MessageClasses;
+  /** Those that differ from the service's. */
+  readonly limits?: Partial<ServerLimits>;
+  /**
+   * Of a guard, whose requests are for another server: answers a request with a malformed head, in place of a fixed response.
+   * The connection ends with that answer. The target is not checked.
+   */
+  readonly refuse?: RequestListener;
+}
+
+export interface ServerLog extends CountingLog {
+  error(message: string, cause: unknown): void;
 }
 
 export interface HttpServer {
@@ -78,48 +96,16 @@ export interface HttpServer {
   stop(lingerMs: number): Promise<void>;
 }
 
-interface Exchange {
-  readonly request: ServedRequest;
-  readonly response: ServerResponse;
-}
-
-/** One client connection, from the first byte to the last response. */
-interface Connection {
-  readonly socket: Socket;
-  /** The request that is being served, with its response. */
-  current: Exchange | undefined;
-  /** A request that was answered before all of it was received. */
-  unread: IncomingMessage | undefined;
-  /** Requests that wait for `current`. */
-  readonly pipelined: Exchange[];
-  /** Whether no later request on this connection is served (RFC 9112 §9.6). */
-  isLast: boolean;
-  /** The number of requests that arrived after the last one that is served. */
-  ignored: number;
-  /** How the client broke the protocol. The error is sent after the responses to earlier requests. */
-  error: ConnectionError | undefined;
-}
-
-/** What all connections of one server share. */
-interface Serving {
-  readonly listener: RequestListener;
-  readonly connections: Map<Duplex, Connection>;
-  readonly logError: (fields: { readonly reason: ConnectionError }) => void;
-  /** Each connection ends after its next response. */
-  isStopping: boolean;
-  /** Later requests are too late. */
-  refusesRequests: boolean;
-  /** How many connections were accepted so far. */
-  accepted: number;
-}
-
 /** @throws the system's error if it cannot listen on the address */
 export async function startHttpServer(at: Address, options: HttpServerOptions): Promise<HttpServer> {
-  const { listener, classes, log, limits = TIME_LIMITS } = options;
+  const { listener, classes, log, refuse } = options;
+  const limits: ServerLimits = { ...LIMITS, ...options.limits };
   const serving: Serving = {
     listener,
+    refuse,
     connections: new Map(),
     logError: throttledLog<{ reason: ConnectionError }>(log, 'a client broke the protocol'),
+    drainMs: limits.drainMs,
     isStopping: false,
     refusesRequests: false,
     accepted: 0,
@@ -142,14 +128,16 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
   };
 }
 
-function createLimitedServer(classes: MessageClasses, limits: TimeLimits): Server {
+function createLimitedServer(classes: MessageClasses | undefined, limits: ServerLimits): Server {
   const server = createServer({
     ...classes,
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: limits.checkMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    maxHeaderSize: MAX_HEAD_BYTES,
+    maxHeaderSize: limits.headBytes,
+    keepAlive: limits.probeMs > 0,
+    keepAliveInitialDelay: limits.probeMs,
     // Node's flag --insecure-http-parser must not change this.
     insecureHTTPParser: false,
     // protocol-errors.ts requires the header. Node's own refusal would leave the connection open for more requests.
@@ -178,18 +166,20 @@ function attach(server: Server, serving: Serving): void {
     socket.once('close', () => connections.delete(socket));
   });
 
-  server.on('request', (request, response) => take(serving, { request, response }));
+  server.on('request', (request, response) => take(serving, request, response));
   // The reader of the body sends `100 Continue`. So a client without a credential is refused before it sends the body.
-  server.on('checkContinue', (request: ServedRequest, response) => {
+  server.on('checkContinue', (request: MarkedRequest, response) => {
     request.invite = () => response.writeContinue();
-    take(serving, { request, response });
+    take(serving, request, response);
   });
   // Replaces Node's own 417, after which the connection would serve its next request.
-  server.on('checkExpectation', (request, response) => take(serving, { request, response }));
+  server.on('checkExpectation', (request, response) => take(serving, request, response));
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
     // Node has removed its own listeners from this socket.
     socket.on('timeout', () => endIdle(socket as Socket));
+    // Node reads no more from it, and would not notice that the client leaves.
+    socket.on('end', () => endLeft(socket)).resume();
     const connection = connections.get(socket);
     if (connection !== undefined) fail(serving, connection, 'tunnel');
   });
@@ -198,88 +188,30 @@ function attach(server: Server, serving: Serving): void {
     const reason = parserError(error);
     if (connection === undefined || reason === undefined) socket.destroy();
     else fail(serving, connection, reason);
+    if (isCutOff(error)) endLeft(socket);
   });
   // The event also marks the keep-alive timeout. A running request may take longer, but a client must read its response.
   const endIdle = (socket: Socket): void => {
-    if (connections.get(socket)?.current === undefined || socket.writableLength > 0) socket.destroy();
+    const connection = connections.get(socket);
+    if (connection?.current === undefined || socket.writableLength > 0 || isHalfRead(connection)) socket.destroy();
   };
   server.on('timeout', endIdle);
 }
 
-/** Serves a request now or after the responses to earlier ones, or ends its connection. */
-function take(serving: Serving, exchange: Exchange): void {
-  const { request } = exchange;
-  const connection = serving.connections.get(request.socket);
-  if (connection === undefined) return;
-  if (connection.isLast) {
-    connection.ignored += 1;
-    // Node keeps each ignored request in memory until the connection ends.
-    if (connection.ignored > MAX_PIPELINED) request.socket.destroy();
-    request.resume();
-    return;
-  }
-  const fault = requestFault(request);
-  if (fault !== undefined) {
-    fail(serving, connection, fault);
-    request.resume();
-  } else if (connection.current === undefined) serve(serving, connection, exchange);
-  else if (connection.pipelined.length < MAX_PIPELINED) connection.pipelined.push(exchange);
-  else request.socket.destroy();
-}
-
-function serve(serving: Serving, connection: Connection, exchange: Exchange): void {
-  const { request, response } = exchange;
-  const { socket } = request;
-  connection.current = exchange;
-  response.once('close', () => {
-    connection.current = undefined;
-    connection.unread = request.complete ? undefined : request;
-    const next = connection.pipelined.shift();
-    if (!socket.writable) connection.isLast = true;
-    else if (next !== undefined) serve(serving, connection, next);
-    else if (connection.error !== undefined) sendError(connection, connection.error);
-  });
-  if (serving.isStopping) {
-    connection.isLast = true;
-    connection.pipelined.length = 0;
-    response.setHeader('Connection', 'close');
-    request.isTooLate = serving.refusesRequests;
-  }
-  serving.listener(request, response);
-}
-
-/** The client broke the protocol. Nothing later on its connection is served. */
-function fail({ logError }: Serving, connection: Connection, error: ConnectionError): void {
-  if (connection.isLast) return;
-  connection.isLast = true;
-  logError({ reason: error });
-  const { current, pipelined } = connection;
-  // The rest of this pipelined request will not arrive, so the error is its response.
-  if (pipelined.at(-1)?.request.complete === false) pipelined.pop()?.request.resume();
-  // The rest of the current request will not arrive, so its handler would wait until the connection ends.
-  const isIncomplete = current !== undefined && !current.request.complete && !current.response.headersSent;
-  if (current === undefined || isIncomplete) sendError(connection, error);
-  else connection.error = error;
-}
-
-function sendError({ socket, unread }: Connection, error: ConnectionError): void {
-  // The client is still sending a request that was answered. It would take this response for that of its next.
-  if (unread?.complete === false || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.end(connectionErrorResponse(error));
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+/** A client that closes its side in the middle of a request has left, unless it gets the error. So an earlier response ends. */
+function endLeft(socket: Duplex): void {
+  if (!socket.writableEnded) socket.destroy();
 }
 
 async function stop(server: Server, serving: Serving, lingerMs: number): Promise<void> {
-  const { connections } = serving;
+  const { connections, drainMs } = serving;
   serving.isStopping = true;
-  await until(() => connections.size === 0, lingerMs);
-  const deadline = performance.now() + DRAIN_MS;
+  // Some gateways open a connection for each request to a guard. That none is open does not mean that none will follow.
+  await until(() => connections.size === 0 && serving.refuse === undefined, lingerMs);
+  const deadline = performance.now() + drainMs;
   serving.refusesRequests = true;
   const isServing = ({ current }: Connection) => current !== undefined && current.request.isTooLate !== true;
-  await until(() => ![...connections.values()].some(isServing), DRAIN_MS);
+  await until(() => ![...connections.values()].some(isServing), drainMs);
   // Node accepts one connection per event loop turn. Closing now would reset those that still wait to be accepted.
   for (let before = -1; before !== serving.accepted && performance.now() < deadline; ) {
     before = serving.accepted;
@@ -296,17 +228,6 @@ async function stop(server: Server, serving: Serving, lingerMs: number): Promise
   }, deadline - performance.now());
   for (const socket of connections.keys()) socket.destroy();
   await closed;
-}
-
-/**
- * Why the head of the request is refused; `undefined` if it is not. An `Expect` other than `100-continue` is a reason, too
- * (RFC 9110 §10.1.1).
- */
-function requestFault(request: IncomingMessage): ConnectionError | undefined {
-  const { expect } = request.headers;
-  const fault = shapeFault(request);
-  if (fault !== undefined || expect === undefined) return fault;
-  return expect.toLowerCase() === '100-continue' ? undefined : 'expectation';
 }
 
 /** Resolves once `isDone` returns true, or after `limitMs`. */

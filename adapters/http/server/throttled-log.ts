@@ -3,8 +3,6 @@
  * would cost more than the refusal that it reports, and would fill a disk.
  */
 
-import type { Log } from '../../../application/ports/telemetry.ts';
-
 const LINE_EVERY_MS = 1000;
 export const MINUTE_MS = 60_000;
 
@@ -22,9 +20,14 @@ export function linesPerMinute(most: number): () => boolean {
   };
 }
 
+/** A part of the log of `application/ports`. */
+export interface CountingLog {
+  warn(message: string, fields: Readonly<Record<string, string | number>>): void;
+}
+
 /** @returns a function that counts an event. The values of its kind are fixed words, so the number of kinds is bounded */
 export function throttledLog<Kind extends Readonly<Record<string, string>>>(
-  log: Log,
+  log: CountingLog,
   message: string,
   everyMs = LINE_EVERY_MS,
 ): (kind: Kind) => void {

@@ -1,10 +1,12 @@
 /** The HTTP interface of a witness (C2SP tlog-witness v1.0.0): `mandate witness serve`, not a part of the service. */
 
-import express, { type Request, type Response } from 'express';
+import type { Request, Response } from 'express';
 import type { Cosigned, CosignOutcome, RefusedHead } from '../../../application/log/cosign-checkpoint.ts';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { encodeBase64 } from '../../../domain/log/verifier-key.ts';
+import { readUtf8 } from '../../../domain/tokens/strict-utf8.ts';
+import { expressApp } from '../express-app.ts';
 import { readBody } from '../message/body.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 import { healthRouter, withOptions } from '../public/health.ts';
@@ -12,7 +14,7 @@ import { messageClasses } from '../server/message-classes.ts';
 import type { HttpServerOptions } from '../server/server.ts';
 import { linesPerMinute, MINUTE_MS, throttledLog } from '../server/throttled-log.ts';
 
-export interface WitnessSurface {
+interface WitnessSurface {
   cosign(body: string): Promise<CosignOutcome>;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
@@ -40,12 +42,7 @@ const REFUSALS: Readonly<Record<Refusal, { readonly status: number; readonly det
 const ALLOWED = { '*': 'GET, HEAD, POST, OPTIONS', '/': 'OPTIONS' };
 
 export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'listener' | 'classes'> {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('query parser', false);
-  app.set('case sensitive routing', true);
-  app.set('strict routing', true);
+  const app = expressApp();
   app.use(healthRouter(surface.readiness));
   const logRefusal = refusalLog(surface.log);
   const logCosigned = cosignedLog(surface.log);
@@ -73,7 +70,8 @@ async function addCheckpoint(
 ): Promise<void> {
   const body = await readBody(request);
   if (body.kind === 'aborted') return;
-  const text = body.kind === 'read' ? decodeUtf8(body.bytes) : undefined;
+  // Replacing bytes that are not UTF-8 would cosign another text than the one that was sent.
+  const text = body.kind === 'read' ? readUtf8(body.bytes) : undefined;
   const outcome: CosignOutcome = text === undefined ? { kind: 'malformed' } : await cosign(text);
   response.set('Cache-Control', 'no-store');
   switch (outcome.kind) {
@@ -89,17 +87,6 @@ async function addCheckpoint(
     default:
       logRefusal(outcome);
       answerProblem(response, { ...REFUSALS[outcome.kind], reason: outcome.kind });
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** `undefined` for bytes that are not UTF-8: replacing them would cosign another text than the one that was sent. */
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
   }
 }
 

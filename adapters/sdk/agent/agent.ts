@@ -75,7 +75,20 @@ const START: Checks<StartTask> = {
   approvalTimeoutMs: optional(duration),
 };
 
-/** @throws TypeError that lists every wrong option. The message holds no part of the key */
+/**
+ * @throws TypeError that lists every wrong option. The message holds no part of the key
+ *
+ * @example
+ * ```ts
+ * import { createAgent } from '@mandate/agent';
+ *
+ * const agent = createAgent({ issuer, agentId, key: { pem } });
+ * const task = await agent.startTask({ subjectToken, resource, scope: ['jira:read'] });
+ * const answer = await task.fetch(`${resource}/issues/OPS-7`);
+ * console.log(answer.status, await answer.text());
+ * await task.end();
+ * ```
+ */
 export function createAgent(given: AgentOptions): Agent {
   const options = checkAgentOptions(given);
   const plane = controlPlane(options, assertionSigner(given.key));

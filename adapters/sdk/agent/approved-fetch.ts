@@ -5,6 +5,7 @@
 
 import { isApprovalUri } from '../../../domain/approvals/approval.ts';
 import { isJsonObject, parseStrictJson, textMember } from '../../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../../domain/tokens/strict-utf8.ts';
 import { withTimeout } from '../http-answer.ts';
 import { retryAfterMs } from './control-plane.ts';
 import { ApprovalRequired } from './errors.ts';
@@ -27,7 +28,7 @@ const SENT_ONCE =
 
 /**
  * Repeats the call until it is not refused for the lack of an approval. Once it waits for the person, it also outlasts a
- * control plane that is away.
+ * control plane that is away, and too many calls that wait.
  *
  * @throws ApprovalRequired without `onApproval`, after the time limit, or if the body of the call can be sent only once
  */
@@ -67,7 +68,7 @@ export async function approvedFetch(
 /**
  * Reads a copy of the answer, so that the caller can read every other answer.
  *
- * @returns the address of the approval; without one, the tool server could not ask the control plane
+ * @returns the address of the approval; without one, the tool server could not ask the control plane, or too many calls wait
  */
 async function lackOfApproval(
   { issuer, clock, timeoutMs }: CheckedAgentOptions,
@@ -81,22 +82,26 @@ async function lackOfApproval(
   const body = parseStrictJson(await withTimeout(timeoutMs, reading, late).catch(() => ''));
   if (!isJsonObject(body) || textMember(body, 'reason') !== reason) return undefined;
   const waitMs = retryAfterMs(answer.headers.get('retry-after'), clock.now());
-  if (reason === 'approval_unavailable') return { uri: undefined, waitMs };
+  if (reason !== 'approval_required') return { uri: undefined, waitMs };
   const uri = textMember(body, 'approval_uri');
   // Only the control plane's page is shown to a person: a tool server could name any other.
   return uri !== undefined && isApprovalUri(issuer, uri) ? { uri, waitMs } : undefined;
 }
 
-const REASONS: Readonly<Record<number, string>> = { 403: 'approval_required', 503: 'approval_unavailable' };
+const REASONS: Readonly<Record<number, string>> = {
+  403: 'approval_required',
+  429: 'too_many_pending',
+  503: 'approval_unavailable',
+};
 
-/** The text of the answer; the empty text if it is longer than a refusal. */
+/** The text of the answer; the empty text if it is longer than a refusal, or not UTF-8. */
 async function shortText(copy: Response): Promise<string> {
   const reader = copy.body?.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true };
-    if (done || value === undefined) return Buffer.concat(chunks).toString();
+    if (done || value === undefined) return readUtf8(Buffer.concat(chunks)) ?? '';
     length += value.length;
     if (length > MAX_LENGTH) break;
     chunks.push(value);

@@ -33,7 +33,21 @@ const REFUSED = optionsOf({
 
 const APPROVAL_REQUIRED = optionsOf({ approvalUri: text, retryAfterMs: milliseconds, remark: optional(text) });
 
-/** The task is over for the agent: the library does not renew it again. */
+/**
+ * The task is over for the agent: the library does not renew it again.
+ *
+ * @example
+ * ```ts
+ * import { TaskOver } from '@mandate/agent';
+ *
+ * try {
+ *   await task.token();
+ * } catch (error) {
+ *   if (!(error instanceof TaskOver)) throw error;
+ *   console.log(`Stop: ${error.reason}`);
+ * }
+ * ```
+ */
 export class TaskOver extends Error {
   override readonly name = 'TaskOver';
   readonly reason: TaskEnd;
@@ -45,7 +59,21 @@ export class TaskOver extends Error {
   }
 }
 
-/** The control plane is temporarily unavailable: it did not decide, or its decision did not arrive. */
+/**
+ * The control plane is temporarily unavailable: it did not decide, or its decision did not arrive.
+ *
+ * @example
+ * ```ts
+ * import { NotNow } from '@mandate/agent';
+ *
+ * try {
+ *   await agent.startTask({ subjectToken, resource, scope: ['jira:read'] });
+ * } catch (error) {
+ *   if (!(error instanceof NotNow)) throw error;
+ *   console.log(`Try again in ${error.retryAfterMs} ms.`);
+ * }
+ * ```
+ */
 export class NotNow extends Error {
   override readonly name = 'NotNow';
   /** Milliseconds to wait before a retry. */
@@ -58,7 +86,21 @@ export class NotNow extends Error {
   }
 }
 
-/** A person has to approve the call. After that, the same call goes through once. */
+/**
+ * A person has to approve the call. After that, the same call goes through once.
+ *
+ * @example
+ * ```ts
+ * import { ApprovalRequired } from '@mandate/agent';
+ *
+ * try {
+ *   await task.fetch(`${resource}/issues/OPS-7`, { method: 'DELETE' });
+ * } catch (error) {
+ *   if (!(error instanceof ApprovalRequired)) throw error;
+ *   console.log(`Approve it, then the call can be repeated: ${error.approvalUri}`);
+ * }
+ * ```
+ */
 export class ApprovalRequired extends Error {
   override readonly name = 'ApprovalRequired';
   /** The control plane's page where the person approves or refuses the call. Show it to the person. */
@@ -78,7 +120,21 @@ export class ApprovalRequired extends Error {
 /** Why the library refuses a successful answer: it does not fit the request. */
 export type Unacceptable = 'scope_wider_than_asked' | 'another_task' | 'outlives_its_task';
 
-/** The request is refused. Another scope, resource, person or key may be accepted. */
+/**
+ * The request is refused. Another scope, resource, person or key may be accepted.
+ *
+ * @example
+ * ```ts
+ * import { Refused } from '@mandate/agent';
+ *
+ * try {
+ *   await agent.startTask({ subjectToken, resource, scope: ['jira:everything'] });
+ * } catch (error) {
+ *   if (!(error instanceof Refused)) throw error;
+ *   console.log(error.error, error.errorDescription);
+ * }
+ * ```
+ */
 export class Refused extends Error {
   override readonly name = 'Refused';
   /**
@@ -89,6 +145,7 @@ export class Refused extends Error {
   /**
    * With `access_denied`: the control plane's reason, for example `sponsor_disabled`. With `unexpected_answer`: an
    * Unacceptable. `scope_given_up`: the caller of `narrow` named a scope that the task has given up. No request was sent.
+   * `no_scope_named`: a tool server of MCP refused a call, and more scopes would not help. No scopes were requested.
    */
   readonly reason: string | undefined;
 
@@ -124,5 +181,6 @@ function clockSentence(aheadSeconds = 0): string {
 
 function sentenceOf(error: string, reason: string | undefined): string {
   if (error === 'unexpected_answer') return 'The answer of the control plane was not accepted';
+  if (reason === 'no_scope_named') return 'The tool server refused, and names no scope that the task lacks';
   return reason === 'scope_given_up' ? 'The task has given up this scope' : 'The control plane refused';
 }

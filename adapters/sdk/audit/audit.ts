@@ -160,6 +160,15 @@ interface BelievedKeys {
  * public EC keys on P-256 with a `kid`, and keys for another use
  * @param recordedKeys also believed, if given. By default no key that comes from the ledger is
  * @throws TypeError if no key is usable, or a record of `recordedKeys` is unreadable, names no key, or is not proved
+ *
+ * @example
+ * ```ts
+ * import { createAuditor } from '@mandate/audit';
+ *
+ * const auditor = createAuditor({ keys });
+ * const verdict = auditor.verifyCheckpoints(checkpoints, { marks });
+ * console.log(verdict.verified ? `${verdict.checkpoints} checkpoints are intact` : verdict.message);
+ * ```
  */
 export function createAuditor(given: AuditorOptions): Auditor {
   checkArguments('createAuditor', given, optionsOf(OPTIONS));

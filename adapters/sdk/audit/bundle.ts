@@ -5,6 +5,7 @@ import { type EcKey, presentCompleteness, presentSelection } from '../../../doma
 import type { BundleFault, BundleFaultKind } from '../../../domain/log/bundle-fault.ts';
 import type { BelievedKey } from '../../../domain/log/bundle-log.ts';
 import { type BundlePolicy, parseBundlePolicy, policyFault } from '../../../domain/log/bundle-policy.ts';
+import type { BundleQuestion } from '../../../domain/log/bundle-questions.ts';
 import { type BundleVerdict, CONSISTENT } from '../../../domain/log/bundle-verdict.ts';
 import { bundleVerifier, MAX_LINE_CHARACTERS } from '../../../domain/log/bundle-verification.ts';
 import { type Checks, checkArguments, must, optional, optionsOf } from '../arguments.ts';
@@ -22,7 +23,7 @@ export interface BundleDemands {
   readonly quorum?: number;
 }
 
-export type { BelievedKey, BundleFaultKind, BundleVerdict };
+export type { BelievedKey, BundleFaultKind, BundleQuestion, BundleVerdict };
 
 export interface BundleOptions {
   /** The content or the text of a policy file. */
@@ -48,6 +49,15 @@ const BUNDLE = optionsOf({
  *
  * @param text the whole text, or its parts one after the other, such as a read stream with an encoding
  * @throws TypeError if the policy is malformed
+ *
+ * @example
+ * ```ts
+ * import { createReadStream } from 'node:fs';
+ * import { verifyBundle } from '@mandate/audit';
+ *
+ * const verdict = await verifyBundle(createReadStream(file, 'utf8'), { policy: { checkpoint_keys: thumbprints } });
+ * console.log(verdict.verified, verdict.message);
+ * ```
  */
 export async function verifyBundle(
   text: string | Iterable<string> | AsyncIterable<string>,

@@ -7,9 +7,9 @@ import { DETAIL_OF_ROW } from '../rows/approval-row.ts';
 import { entryColumns, entryValues } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Statement } from './connections.ts';
+import type { Statement } from './pool/pool.ts';
 
-/** What `append_records` tells of the newest record, for the process to remember once it is committed (`connections.ts`). */
+/** What `append_records` tells of the newest record, for the process to remember once it is committed (`pool/transactions.ts`). */
 const APPENDED = 'newest_number, newest_at, newest_hash';
 
 /** The text names `pg_catalog`, because the owner runs it too (`archives.ts`). */

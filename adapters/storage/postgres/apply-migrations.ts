@@ -4,21 +4,19 @@
  */
 
 import createKnex, { type Knex } from 'knex';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Instant } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { applyMigrations, silentKnex } from '../rows/migrations.ts';
 import { type SchemaItem, schemaDiffers } from '../rows/schema-items.ts';
 import { bindInstant } from './column-types.ts';
-import { COMMIT_SETTINGS, expectUnwarned, watchCommits } from './commits.ts';
 import { asUnavailable } from './errors.ts';
-import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { migrationsIn } from './migrate.ts';
+import { COMMIT_SETTINGS, expectUnwarned, primaryOf, refuseSharedSessions, watchCommits } from './pool/pool.ts';
 import { postgresDifferences, schemaItemsQuery } from './schema-items.ts';
 import { closingBefore, grantToServingRole, identifier, literal } from './serving-role.ts';
-import { refuseSharedSessions } from './shared-sessions.ts';
 
 export interface MigrationOptions {
   /** Connects as the role that will own the schema. */
@@ -35,38 +33,27 @@ const OLDEST_SERVER = 150_000;
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
   const connectionString = await primaryOf(options.connectionString, 'migrating');
   await refuseSharedSessions(connectionString, 'migrating');
-  let connection: pg.Client | undefined;
-  const knex = createKnex({
-    client: 'pg',
-    connection: {
-      connectionString,
-      application_name: 'mandate migrate',
-      connectionTimeoutMillis: SERVING_LIMITS.acquire,
-    },
-    acquireConnectionTimeout: SERVING_LIMITS.acquire,
-    pool: {
-      min: 0,
-      max: 1,
-      afterCreate(client: pg.Client, done: (error: unknown, client: pg.Client) => void) {
-        connection = client;
-        watchCommits(client);
-        client.query(COMMIT_SETTINGS).then(
-          () => done(undefined, client),
-          (error) => done(error, client),
-        );
-      },
-    },
-    log: silentKnex,
+  // Not a connection of Knex: it asks a new one for `version()`, and leaves it open where the answer to a first query is an error.
+  const connection = new pg.Client({
+    connectionString,
+    application_name: 'mandate migrate',
+    connectionTimeoutMillis: SERVING_LIMITS.acquire,
   });
+  // A query in progress rejects with the same error.
+  connection.on('error', () => undefined);
+  watchCommits(connection);
+  const knex = createKnex({ client: 'pg', version: String(OLDEST_SERVER / 10_000), log: silentKnex });
   try {
-    const applied = await knex.transaction((transaction) => migrateIn(transaction, options));
+    await connection.connect();
+    await connection.query(COMMIT_SETTINGS);
+    const applied = await knex.transaction((transaction) => migrateIn(transaction, options), { connection });
     // A warning of any of its statements counts: a migration can be run again.
-    if (connection !== undefined) expectUnwarned(connection);
+    expectUnwarned(connection);
     return applied;
   } catch (error) {
     throw asUnavailable(error, connectionString);
   } finally {
-    await knex.destroy();
+    await Promise.all([connection.end(), knex.destroy()]);
   }
 }
 

@@ -12,20 +12,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Archives, Departure, Exported, HeldMonth } from '../../../application/ports/archives.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import type { SchemaStatus } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { monthOfPartition } from '../../../domain/ledger/archived-part.ts';
 import { type Month, nextMonth, startOfMonth } from '../../../domain/ledger/time-range.ts';
-import type { SchemaStatus } from '../storage.ts';
 import { appendEntries } from './append.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { bindInstant } from './column-types.ts';
-import { type Connections, openConnections, type Prepared, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
-import { isLockTimeout, orRefusal } from './errors.ts';
-import { primaryOf } from './find-primary.ts';
-import { AUDITING_LIMITS } from './limits.ts';
+import { hasCode, LOCK_NOT_AVAILABLE, orRefusal } from './errors.ts';
 import { LOCK } from './locks.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
+import { type Connections, openAuditing, type Prepared, type Run } from './pool/pool.ts';
 
 /** A request waits up to two seconds for a lock. This limit is shorter, so that no request fails because of it. */
 const LOCK_LIMIT_MS = 1_000;
@@ -172,7 +170,7 @@ async function attempt(transact: Connections['transact'], departure: Departure):
     return 'removed';
   } catch (error) {
     if (error instanceof RolledBack) return error.outcome;
-    if (isLockTimeout(error)) return 'locked';
+    if (hasCode(error, LOCK_NOT_AVAILABLE)) return 'locked';
     throw error;
   }
 }
@@ -228,8 +226,7 @@ const ownsLedger = {
 
 /** @param uri of the role that owns the ledger @throws DatabaseRefusal, StorageUnavailable */
 export async function openPostgresArchives(uri: string, log: Log): Promise<OpenedArchives> {
-  const connectionString = await primaryOf(uri, 'migrating');
-  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
+  const connections = await openAuditing(uri, 'migrating', POOL_SIZE, log);
   return {
     archives: postgresArchives(connections),
     checkpoints: postgresCheckpoints(connections),

@@ -3,8 +3,8 @@
 import { byKeys, postgres, type Values } from '../dialect.ts';
 import type { Ask, Change } from '../queries/query.ts';
 import { answer, perform } from './answer.ts';
-import type { Connections } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
+import type { Connections } from './pool/pool.ts';
 import { setReader } from './set-reader.ts';
 
 /** A bitmap scan loses the order of its index. */

@@ -6,7 +6,7 @@ import { type CheckpointRow, checkpointColumns, checkpointValues, toCheckpoint }
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
 import { postgresAsk } from './ask.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './pool/pool.ts';
 import { usedTwice } from './used-twice.ts';
 
 /** Without a previous checkpoint its columns are null. */

@@ -5,36 +5,29 @@
 
 import type { LogoutTimes } from '../../../application/decisions/fact.ts';
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
-import type { Numbering, SealingCondition, StorageCondition } from '../../../application/ports/storage.ts';
+import type { Numbering, StorageCondition } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { monthOfPartition } from '../../../domain/ledger/archived-part.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
-import { listAgents } from '../queries/agents.ts';
-import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
-import { besideLedger } from '../queries/beside-ledger.ts';
-import { listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
-import { logoutEndedNothing } from '../queries/ledger.ts';
-import { listProblems, logState } from '../queries/log.ts';
-import { findBlocks } from '../queries/sponsors.ts';
-import { statusListUsage } from '../queries/status-lists.ts';
+import { queriedCondition } from '../queries/condition.ts';
+import { queryPorts } from '../queries/ports.ts';
 import { MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { SchemaItem } from '../rows/schema-items.ts';
-import { postgresAsk } from './ask.ts';
+import { appendOnlyTables } from '../tables.ts';
+import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
-import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
-import { primaryOf } from './find-primary.ts';
 import { guardCondition } from './guard-condition.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { linkCondition } from './link-condition.ts';
 import { readSchemaStatus } from './migrate.ts';
+import { failoverCondition, openConnections, primaryOf, type Run, refuseSharedSessions } from './pool/pool.ts';
 import { isBeyond, isSetBack } from './readiness.ts';
 import { roleCondition } from './role-condition.ts';
 import { postgresDifferences, schemaItemsQuery } from './schema-items.ts';
-import { refuseSharedSessions } from './shared-sessions.ts';
 import { writingCondition } from './writing-condition.ts';
 
 /** `mandate doctor` runs its checks concurrently. */
@@ -55,6 +48,8 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
   const { run } = connections;
   const ask = postgresAsk(connections);
   return {
+    ...queryPorts(ask, postgresChange(connections)),
+    ...queriedCondition(ask),
     async server() {
       await primary;
       await refuseSharedSessions(connectionString, 'serving');
@@ -78,23 +73,11 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       return 'ok';
     },
     writing: () => writingCondition(connections),
-    async sealing(): Promise<SealingCondition> {
-      const backlog = await sealingBacklog(ask);
-      return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
-    },
-    listedExports: () => ask(listExports, undefined),
-    outbox: () => ask(outboxBacklog, undefined),
-    log: () => ask(logState, undefined),
-    witnessProblems: () => ask(listProblems, undefined),
-    statusLists: () => ask(statusListUsage, undefined),
-    findBlocks: (sponsorKey) => ask(findBlocks, sponsorKey),
-    listAgents: (page) => ask(listAgents, page),
+    failover: () => failoverCondition(run),
     async isLoggedOut(token, at) {
       const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
       return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);
     },
-    logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
-    besideLedger: (question) => besideLedger(ask, question),
     checkpoints: postgresCheckpoints(connections),
     close: () => connections.close(),
   };
@@ -111,7 +94,7 @@ const schemaItems = {
 };
 
 /** The tables that `foreign` looks at, beside the months. */
-const WATCHED: readonly string[] = ['ledger', 'ledger_archives', 'checkpoints', 'tasks'];
+const WATCHED: readonly string[] = [...appendOnlyTables, 'tasks'];
 
 /** Without what the guards compare. */
 async function differencesIn(run: Run): Promise<readonly string[]> {

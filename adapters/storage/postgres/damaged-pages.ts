@@ -6,7 +6,7 @@
 
 import type { PageDamage } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 
 /** The readiness says for this long that a page was damaged when it was last read. */
 const RECENT = "interval '1 hour'";

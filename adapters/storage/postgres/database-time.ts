@@ -1,7 +1,7 @@
 /** The clock of the Postgres server (supplement "Clocks"). */
 
 import type { Instant } from '../../../domain/instant.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 
 const time = { name: 'database_time', text: 'select clock_timestamp() as now' };
 

@@ -3,8 +3,8 @@
  * statements of each step begin after the step before. Under READ COMMITTED they see every commit that a lock waited for.
  */
 
-import type { TransactionUse } from '../../../application/decisions/decision.ts';
-import type { Effect } from '../../../application/decisions/effect.ts';
+import type { Decision, TransactionUse } from '../../../application/decisions/decision.ts';
+import { change, type Effect } from '../../../application/decisions/effect.ts';
 import type { Answer, AssertionName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -12,7 +12,6 @@ import type { Clock } from '../../../application/ports/runtime.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import { type Collector, type CollectorOptions, collector, type Use } from '../collector.ts';
 import type { DecisionOutcomes } from '../decision-outcomes.ts';
-import type { Connections, Run, Statement } from './connections.ts';
 import { statementsOf } from './effects.ts';
 import { databaseClosed, losesDecision } from './errors.ts';
 import { readFacts, readFactsOfBatch } from './facts.ts';
@@ -31,19 +30,23 @@ import {
   SERVING_LIMITS,
 } from './limits.ts';
 import { lockStatements, tryLocks } from './locks.ts';
+import type { Connections, Run, Statement, Transactions } from './pool/pool.ts';
 
-export interface PostgresDecisions extends Decisions {
+interface PostgresDecisions extends Decisions {
   /** Refuses waiting and later decisions. Resolves when no batch waits and no decision is under way. */
   close(): Promise<void>;
 }
 
-export type Transactions = Pick<Connections, 'transact'>;
-
-export type BatchTransactions = Pick<Connections, 'transact' | 'readThenWrite'>;
+type BatchTransactions = Pick<Connections, 'transact' | 'readThenWrite'>;
 
 /** One set of connections for each use (`TransactionUse`). */
 export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {
   readonly own: BatchTransactions;
+  /**
+   * Writes to the WAL and to no table. Only the commit of a transaction that wrote waits for the synchronous standby, so an
+   * old primary cannot answer a switch with "nothing found" (docs/decisions/0027-a-switch-that-finds-nothing.md).
+   */
+  writeMessage(run: Run): Promise<void>;
 }
 
 /** A decision that waits to run, with its input and the promise of its caller. */
@@ -87,7 +90,9 @@ export function postgresDecisions(
         waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting, databaseClock)));
       } else {
         waiting.resolve(
-          await connections[use].transact((run) => decideStepByStep(beforeDeadline(run), waiting, databaseClock)),
+          await connections[use].transact((run) =>
+            decideStepByStep(beforeDeadline(run), waiting, databaseClock, connections.writeMessage),
+          ),
         );
       }
     } catch (error) {
@@ -139,7 +144,9 @@ export function postgresDecisions(
   );
   const stopsOf = (use: 'operator' | 'person', underWay: number) =>
     batchesOf({ underWay }, (batch) =>
-      connections[use].transact((run) => decideBatchStepByStep(beforeDeadline(run), batch, databaseClock)),
+      connections[use].transact((run) =>
+        decideBatchStepByStep(beforeDeadline(run), batch, databaseClock, connections.writeMessage),
+      ),
     );
   /** Stops of one task. They use the connections of switches, so they never wait for those of requests. */
   const stops = {
@@ -151,27 +158,7 @@ export function postgresDecisions(
     decide: (decision, input) =>
       new Promise((resolve, reject) => {
         if (isClosed) throw databaseClosed();
-        let hasEffects = false;
-        const waiting: Waiting = {
-          since: performance.now(),
-          use: decision.transaction,
-          mayShare: decision.mayShare?.(input) === true,
-          locks: decision.locks(input),
-          asks: decision.asks(input),
-          judge(facts) {
-            const judgement = decision.judge(input, facts);
-            hasEffects = judgement.effects.length > 0;
-            return judgement;
-          },
-          resolve(verdict) {
-            if (hasEffects) outcomes?.committed();
-            resolve(verdict as Parameters<typeof resolve>[0]);
-          },
-          reject(error) {
-            outcomes?.failed(error);
-            reject(error);
-          },
-        };
+        const waiting = waitingFor(decision, input, { resolve, reject }, outcomes);
         const { use, mayShare } = waiting;
         if (use === 'shared') batches.submit(waiting);
         else if (mayShare && (use === 'operator' || use === 'person')) stops[use].submit(waiting);
@@ -183,6 +170,36 @@ export function postgresDecisions(
       // A batch that is under way may still start decisions alone.
       await Promise.all([batches, stops.operator, stops.person].map(({ drained }) => drained()));
       await Promise.all(underWay);
+    },
+  };
+}
+
+/** @param caller the promise of the caller @param outcomes gets the outcome of the decision */
+function waitingFor<Input, Verdict>(
+  decision: Decision<Input, Verdict>,
+  input: Input,
+  caller: { resolve(verdict: Verdict): void; reject(error: unknown): void },
+  outcomes: Pick<DecisionOutcomes, 'committed' | 'failed'> | undefined,
+): Waiting {
+  let hasEffects = false;
+  return {
+    since: performance.now(),
+    use: decision.transaction,
+    mayShare: decision.mayShare?.(input) === true,
+    locks: decision.locks(input),
+    asks: decision.asks(input),
+    judge(facts) {
+      const judgement = decision.judge(input, facts);
+      hasEffects = change(judgement.effects);
+      return judgement;
+    },
+    resolve(verdict) {
+      if (hasEffects) outcomes?.committed();
+      caller.resolve(verdict as Verdict);
+    },
+    reject(error) {
+      outcomes?.failed(error);
+      caller.reject(error);
     },
   };
 }
@@ -239,36 +256,36 @@ function beforeDeadline(run: Run): Run {
 }
 
 /** Runs one decision on connections without pipeline mode. Waits for each statement. */
-async function decideStepByStep(run: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
+async function decideStepByStep(
+  run: Run,
+  decision: Waiting,
+  databaseClock: Clock | undefined,
+  writeNothing: DecidingConnections['writeMessage'],
+): Promise<unknown> {
   for (const { query, values } of locksToWaitFor(decision)) await run(query, values);
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects)) await run(query, values);
-  if (effects.length === 0) await run(writeNothing);
+  if (!change(effects)) await writeNothing(run);
   return verdict;
 }
-
-/**
- * Writes to the WAL and to no table. Only the commit of a transaction that wrote waits for the synchronous standby, so an
- * old primary cannot answer a switch with "nothing found" (docs/decisions/0027-a-switch-that-finds-nothing.md).
- */
-const writeNothing = { name: 'write_nothing', text: "select pg_logical_emit_message(true, 'mandate', '')" };
 
 /** Runs a batch on connections without pipeline mode. A decision without others to share with waits for its locks. */
 async function decideBatchStepByStep(
   run: Run,
   batch: readonly Waiting[],
   databaseClock: Clock | undefined,
+  writeNothing: DecidingConnections['writeMessage'],
 ): Promise<DecidedBatch> {
   const [first, ...others] = batch;
   if (first !== undefined && others.length === 0) {
-    return { verdicts: [await decideStepByStep(run, first, databaseClock)], refused: new Set() };
+    return { verdicts: [await decideStepByStep(run, first, databaseClock, writeNothing)], refused: new Set() };
   }
   const read = await lockAndRead(oneByOne(run), batch, databaseClock);
   const statements: Statement[] = [];
   const decided = judgeAndWrite((statement) => statements.push(statement), batch, read);
   for (const { query, values } of statements) await run(query, values);
-  if (statements.length === 0) await run(writeNothing);
+  if (statements.length === 0) await writeNothing(run);
   return decided;
 }
 

@@ -1,9 +1,9 @@
 /** Reads the approvals whose time is up, and locks them and the rows of their tasks until the transaction ends. */
 
 import type { About, Answer } from '../../../application/decisions/fact.ts';
-import { DUE_COLUMNS, type DueApprovalRow, toDueApproval } from '../rows/approval-row.ts';
+import { DUE_COLUMNS, type DueApprovalRow, IS_OPEN, toDueApproval } from '../rows/approval-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 
 /**
  * It waits for no lock: a row that another transaction holds is left to the next pass. The lock of the approval's row makes
@@ -14,7 +14,7 @@ const dueApprovals = {
   name: 'due_approvals',
   text: `with due as materialized (
       select approval_id, task_id, digest, commitment, decided_at, expires_at from approvals
-        where state in ('pending', 'granted') and closed_at is null and expires_at <= $1
+        where ${IS_OPEN} and closed_at is null and expires_at <= $1
         order by expires_at limit $2 for update skip locked
     )
     select ${DUE_COLUMNS} from due v cross join lateral (

@@ -12,15 +12,27 @@ import {
   type EndedTasks,
 } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { formatScope } from '../../../domain/scope.ts';
 import { compile, inOrder, postgres } from '../dialect.ts';
+import { voidAuthorizations } from '../queries/authorizations.ts';
+import {
+  deletionsOfTasks,
+  expireTasks,
+  given,
+  revokeGrants,
+  revokeTasks,
+  withdrawApprovals,
+} from '../queries/ended-tasks.ts';
 import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
-import { type Bound, scopeColumn } from '../rows/column.ts';
+import { IS_OPEN } from '../rows/approval-row.ts';
+import type { Bound } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
-import { POSTGRES_TYPES, tables } from '../tables.ts';
+import { POSTGRES_TYPES, tables, typeOf } from '../tables.ts';
+import { statementOf } from './answer.ts';
 import { appendEnds, appendEntries, appendOperatorAct } from './append.ts';
 import { bindInstant } from './column-types.ts';
-import type { Statement } from './connections.ts';
 import { ENDED_AT_ONCE, FEW_ENDED } from './limits.ts';
+import type { Statement } from './pool/pool.ts';
 
 type Statements = {
   readonly [Name in EffectName]: (effects: readonly Effects[Name][]) => Iterable<Statement>;
@@ -39,7 +51,7 @@ const insertTasks = {
   name: 'insert_tasks',
   text: `with opened as materialized (
       select * from json_to_recordset($1::json) as q (
-        grant_hash text, ${insertedTaskColumns.map((column) => `${column} ${POSTGRES_TYPES[tables.tasks.columns[column]]}`).join(', ')}
+        grant_hash text, ${insertedTaskColumns.map((column) => `${column} ${POSTGRES_TYPES[typeOf(tables.tasks, column)]}`).join(', ')}
       )
     ), tasks_inserted as (
       insert into tasks (${insertedTaskColumns.join(', ')}) select ${insertedTaskColumns.join(', ')} from opened
@@ -63,17 +75,6 @@ const updateGrants = {
     ) where grant_hash = any (array(select value ->> 'grant_hash' from json_array_elements($1::json)))`,
 };
 
-/** `$1` is a JSON array of task ids. */
-const GIVEN = 'where task_id = any (array(select json_array_elements_text($1::json)))';
-const revokeGrants = { name: 'revoke_grants', text: `update task_grants set revoked_at = $2 ${GIVEN}` };
-const updateToRevoked = {
-  name: 'revoke_tasks',
-  text: `update tasks set state = 'revoked', ended_at = $2, end_reason = $3 ${GIVEN}`,
-};
-const updateToExpired = {
-  name: 'expire_tasks',
-  text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
-};
 /** Ends tasks at different times and with different ends, revokes their grants and withdraws their approvals. `$1` is a JSON array of rows. */
 const endFewTasks = {
   name: 'end_few_tasks',
@@ -84,25 +85,13 @@ const endFewTasks = {
         where task_id = any (array(select task_id from ended))
     ), approvals_withdrawn as (
       update approvals v set state = 'withdrawn', closed_at = (select q.at from ended q where q.task_id = v.task_id)
-        where task_id = any (array(select task_id from ended)) and state in ('pending', 'granted')
+        where task_id = any (array(select task_id from ended)) and ${IS_OPEN}
     )
     update tasks t set (state, ended_at, end_reason) = (
         select q.state, case q.state when 'expired' then t.expires_at else q.at end, q.reason
           from ended q where q.task_id = t.task_id
       ) where task_id = any (array(select task_id from ended))`,
 };
-const withdrawApprovals = {
-  name: 'withdraw_approvals',
-  text: `update approvals set state = 'withdrawn', closed_at = $2 ${GIVEN} and state in ('pending', 'granted')`,
-};
-const deleteNotices = {
-  name: 'delete_notices',
-  text: `delete from approval_notices where approval_id = any (array(select approval_id from approvals ${GIVEN}))`,
-};
-const deleteApprovals = { name: 'delete_approvals', text: `delete from approvals ${GIVEN}` };
-const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
-const deletePurposes = { name: 'delete_purposes', text: `delete from task_purposes ${GIVEN}` };
-const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 /** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
 function rowStatements<Of>(name: string, effect: RowEffect<Of>): (effects: readonly Of[]) => Iterable<Statement> {
   const { table, inserts } = effect;
@@ -141,7 +130,7 @@ const statements: Statements = {
       values: [
         rows(effects, ({ grantHash, scope, renewals, unrecorded, renewedAt }) => ({
           grant_hash: grantHash,
-          scope: scopeColumn(scope),
+          scope: formatScope(scope),
           renewals,
           unrecorded,
           renewed_at: bindInstant(renewedAt),
@@ -169,26 +158,20 @@ const statements: Statements = {
     for (const { tasks, at } of effects) {
       for (const some of portions(tasks, ENDED_AT_ONCE)) {
         for (const [end, taskIds] of byEnd(some)) {
-          const ended = JSON.stringify(taskIds);
-          yield { query: revokeGrants, values: [ended, bindInstant(at)] };
-          yield { query: withdrawApprovals, values: [ended, bindInstant(at)] };
-          if (end.state === 'expired') yield { query: updateToExpired, values: [ended] };
-          else yield { query: updateToRevoked, values: [ended, bindInstant(at), end.record.reason] };
+          const ended = { taskIds: given(taskIds), at, reason: end.record.reason };
+          yield statementOf(revokeGrants, ended);
+          yield statementOf(withdrawApprovals, ended);
+          yield statementOf(end.state === 'expired' ? expireTasks : revokeTasks, ended);
         }
       }
     }
   },
 
+  void_authorizations: (effects) => effects.map((effect) => statementOf(voidAuthorizations, effect)),
+
   delete_tasks(effects) {
-    const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The tasks last, because foreign keys of the others refer to them.
-    return [
-      { query: deletePurposes, values },
-      { query: deleteNotices, values },
-      { query: deleteApprovals, values },
-      { query: deleteGrants, values },
-      { query: deleteTasks, values },
-    ];
+    const taskIds = given(effects.flatMap((effect) => effect.taskIds));
+    return deletionsOfTasks.map((deletion) => statementOf(deletion, { taskIds }));
   },
 
   revoke_token: (effects) => [

@@ -13,6 +13,7 @@ import {
   isLostConnection,
   isNumberTaken,
   isPoolerFull,
+  isSetBackNumber,
   MISSING_PARTITION,
   NO_ANSWER,
   NO_CONNECTION,
@@ -44,7 +45,7 @@ export class WentBack extends StorageUnavailable {
   }
 }
 
-/** Postgres answered a commit with a warning (`commits.ts`): whether it stays committed is unknown. */
+/** Postgres answered a commit with a warning (`pool/commits.ts`): whether it stays committed is unknown. */
 export class CommitWarned extends StorageUnavailable {
   constructor() {
     super('Postgres answered a commit with a warning', { fault: WARNED });
@@ -56,11 +57,9 @@ export function databaseClosed(): StorageUnavailable {
   return new StorageUnavailable('The Postgres database is closed');
 }
 
-/** The functions of `schema.sql` raise it if the ledger's sequence was set back: "object not in prerequisite state". */
-export const SET_BACK = '55000';
-
 /** The server is read-only: a standby, or a server that is shutting down. */
 export const READ_ONLY = '25006';
+/** The call reached the time limit of a lock. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 const TOO_MANY_CONNECTIONS = '53300';
 const ROLLED_BACK = new Set(['40001', '40P01']);
@@ -98,18 +97,14 @@ export function isTooManyConnections(error: unknown): boolean {
   return refused !== undefined && (refused.code === TOO_MANY_CONNECTIONS || isPoolerFull(refused));
 }
 
-/** Whether the call changed nothing, because it reached the time limit of a lock. */
-export function isLockTimeout(error: unknown): boolean {
-  return hasCode(error, LOCK_NOT_AVAILABLE);
+/** The SQLSTATE with which the server refused the call; `undefined` if it did not refuse it. */
+export function serverCode(error: unknown): string | undefined {
+  return ofServer(error)?.code;
 }
 
-/** Whether the call changed nothing, because the server is read-only. */
-export function isReadOnly(error: unknown): boolean {
-  return hasCode(error, READ_ONLY);
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return ofServer(error)?.code === code;
+/** Whether the server refused the call with this code. */
+export function hasCode(error: unknown, code: string): boolean {
+  return serverCode(error) === code;
 }
 
 /** The error as the server, or a pooler, sent it. */
@@ -121,7 +116,7 @@ function ofServer(error: unknown): pg.DatabaseError | undefined {
 /** Whether nothing was recorded, because the ledger's sequence returned a number that is taken. */
 export function isSetBack(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
-  return error.code === SET_BACK || isNumberTaken(error);
+  return isSetBackNumber(error) || isNumberTaken(error);
 }
 
 /** Whether nothing was recorded, because the ledger has no partition for the month. */

@@ -10,7 +10,6 @@ import { type Bound, storable } from '../rows/column.ts';
 import { POSTGRES_TYPES } from '../tables.ts';
 import { answer } from './answer.ts';
 import { bindInstant, readInstant } from './column-types.ts';
-import type { Prepared, Run } from './connections.ts';
 import { readDueApprovals } from './due-approvals.ts';
 import {
   type LiveTaskRow,
@@ -22,6 +21,7 @@ import {
   toLiveTasks,
 } from './live-tasks.ts';
 import { LOCK } from './locks.ts';
+import type { Prepared, Run } from './pool/pool.ts';
 
 type Key = Readonly<Record<string, Bound | undefined | readonly number[]>>;
 

@@ -104,7 +104,10 @@ export const STATES: Readonly<Record<string, Words>> = {
       'Postgres reached a limit of its own: mostly, it assigns no transaction numbers any more, to prevent a wraparound',
     act: "See the server's log. Against a wraparound end old transactions, prepared transactions and replication slots, then run VACUUM in the database that the log names, as its superuser.",
   },
-  '55000': TAKEN,
+  '55000': {
+    meaning: 'Postgres cannot run this statement in its present state',
+    act: "See the server's log for the statement and the reason.",
+  },
   '55006': { meaning: 'the ledger did not store a record', act: MIGRATED },
   '55P03': {
     meaning: 'another session holds a lock',
@@ -164,8 +167,13 @@ const NUMBER_BEYOND: DatabaseFault = {
   meaning: 'the number of the next record is beyond 2^53 - 1',
   act: 'See docs/operating.md ("The ledger is not intact").',
 };
+/** "Object not in prerequisite state": Postgres uses it for statements of its own, too. */
+const WRONG_STATE = '55000';
+/** As `schema.sql` raises it, in no other language. */
+const SET_BACK = /^ledger_seq was set back /;
+export const NUMBERS_SET_BACK: DatabaseFault = { code: WRONG_STATE, ...TAKEN };
 const NOT_ACCEPTING: DatabaseFault = {
-  code: '55000',
+  code: WRONG_STATE,
   meaning: 'the database accepts no connections',
   act: 'See allow_connections of the database.',
 };
@@ -251,6 +259,7 @@ const SESSION_DISK: Words = {
 export const FURTHER_FAULTS: readonly DatabaseFault[] = [
   INDEX_CONFLICT,
   NUMBER_TAKEN,
+  NUMBERS_SET_BACK,
   MISSING_PARTITION,
   NUMBER_BEYOND,
   NOT_ACCEPTING,
@@ -320,7 +329,8 @@ function faultOfServer(error: pg.DatabaseError): DatabaseFault | undefined {
   if (isBeyond(error)) return NUMBER_BEYOND;
   if (isIndexTaken(error)) return INDEX_CONFLICT;
   if (isNumberTaken(error)) return NUMBER_TAKEN;
-  if (code === '55000' && error.severity === 'FATAL') return NOT_ACCEPTING;
+  if (isSetBackNumber(error)) return NUMBERS_SET_BACK;
+  if (code === WRONG_STATE && error.severity === 'FATAL') return NOT_ACCEPTING;
   if (code === INTERNAL_ERROR && SESSION_FILE.test(error.message)) return { code, ...SESSION_DISK };
   const words = poolerWords(error) ?? STATES[code] ?? STATES[code.slice(0, 2)];
   return words && { code, ...words };
@@ -347,6 +357,11 @@ export function isIndexTaken(error: unknown): boolean {
 /** Whether the ledger's sequence returned a number that a record or the outbox has. */
 export function isNumberTaken(error: pg.DatabaseError): boolean {
   return error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? '');
+}
+
+/** Whether a function of `schema.sql` found that the sequence was set back. */
+export function isSetBackNumber({ code, message }: pg.DatabaseError): boolean {
+  return code === WRONG_STATE && SET_BACK.test(message);
 }
 
 /** Whether the ledger has no partition for the month: Postgres then reports a check violation that names no constraint. */

@@ -2,9 +2,12 @@
 
 import type { GuardCondition, MissingGuard } from '../../../application/ports/storage.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
-import type { Run } from './connections.ts';
+import { appendOnlyTables } from '../tables.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
+import type { Run } from './pool/pool.ts';
 import { ourFunctions } from './serving-role.ts';
+
+const APPEND_ONLY = appendOnlyTables.map((name) => `'${name}'::regclass`).join(', ');
 
 /**
  * Lists the guards that keep the ledger from being changed (`schema.sql`), on its tables and every partition. A trigger
@@ -19,7 +22,7 @@ const guards = {
     ), guarded as (
       select oid, relname::text as name, relacl, relowner, oid = 'ledger'::regclass or oid in (table partitions) as by_row
         from pg_class
-        where oid in ('ledger'::regclass, 'ledger_archives'::regclass, 'checkpoints'::regclass) or oid in (table partitions)
+        where oid in (${APPEND_ONLY}) or oid in (table partitions)
     ), active as (
       select tgrelid, tgtype from pg_trigger
         where tgfoid = (select f.oid from ${ourFunctions('ledger')} where f.proname = 'refuse_ledger_change' and f.pronargs = 0)
@@ -43,7 +46,7 @@ const foreign = {
   text: `
     with ours as (
       select oid, relname::text as name, relkind, relrowsecurity or relforcerowsecurity as hides from pg_class
-        where oid in ('ledger'::regclass, 'ledger_archives'::regclass, 'checkpoints'::regclass, 'tasks'::regclass)
+        where oid in (${APPEND_ONLY}, 'tasks'::regclass)
           or oid in (select inhrelid from pg_inherits where inhparent = 'ledger'::regclass)
     )
     select name, 'row-level security' as what from ours where hides

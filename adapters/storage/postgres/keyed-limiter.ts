@@ -12,7 +12,7 @@ import {
 } from '../../../domain/concurrency-limiter.ts';
 import { databaseClosed } from './errors.ts';
 
-export interface KeyedLimiter {
+interface KeyedLimiter {
   /** @throws StorageUnavailable if it refuses the call: the call has waited too long, or the limiter is closed */
   run<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer>;
   /** Refuses the waiting calls and all later ones. Calls under way continue. */

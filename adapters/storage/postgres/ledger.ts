@@ -6,9 +6,9 @@ import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.t
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import { countDenials, endOfPage, numberBefore, pageQuery, toPage } from '../queries/ledger.ts';
 import { postgresAsk } from './ask.ts';
-import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
+import type { Connections, Run } from './pool/pool.ts';
 
 export function postgresLedger(connections: Pick<Connections, 'run' | 'readTogether'>): Ledger {
   const { run } = connections;

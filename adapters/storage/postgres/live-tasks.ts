@@ -7,7 +7,7 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { Bound } from '../rows/column.ts';
 import { selectedBy } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Prepared, Run } from './connections.ts';
+import type { Prepared, Run } from './pool/pool.ts';
 
 /**
  * A task counts as live if it expires after this time, the earlier of two clocks. So a kill misses no task because the

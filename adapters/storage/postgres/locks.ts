@@ -2,7 +2,7 @@
 
 import { LOCK_ORDER, type Lock, type LockClass } from '../../../application/decisions/lock.ts';
 import { storable } from '../rows/column.ts';
-import type { Run, Statement } from './connections.ts';
+import type { Run, Statement } from './pool/pool.ts';
 
 /**
  * An advisory lock of Postgres has two keys. These are the first keys, one for each kind of lock. The second key is the
@@ -21,6 +21,7 @@ export const LOCK = {
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
+  authorizing: 1_296_105_521,
   approver: 1_296_105_518,
   /**
    * Held on an index of a status list, from the read that finds it free to the end of the transaction. No other transaction
@@ -40,7 +41,7 @@ export const LOCK = {
 } as const;
 
 /** A lock, and the index in the batch of the decision that needs it. */
-export interface WantedLock extends Lock {
+interface WantedLock extends Lock {
   readonly nth: number;
 }
 
@@ -78,7 +79,13 @@ const parents = { on: 'task', mode: 'shared', ...lockRows('tasks', 'task_id', 's
 const changed = { on: 'task', mode: 'exclusive', ...lockRows('tasks', 'task_id', 'update') } as const;
 const grants = { on: 'grant', mode: 'exclusive', ...lockRows('task_grants', 'grant_hash', 'update') } as const;
 
-const ROWS = [parents, changed, grants];
+const requests = {
+  on: 'authorization',
+  mode: 'exclusive',
+  ...lockRows('authorizations', 'request_id', 'update'),
+} as const;
+
+const ROWS = [parents, changed, requests, grants];
 
 type RowLocks = (typeof ROWS)[number];
 
@@ -123,7 +130,7 @@ type RowLock = RowLocks['on'];
 type AdvisoryLock = WantedLock & { readonly on: Exclude<LockClass, RowLock> };
 
 function isAdvisory(lock: WantedLock): lock is AdvisoryLock {
-  return lock.on !== 'task' && lock.on !== 'grant';
+  return !ROWS.some(({ on }) => on === lock.on);
 }
 
 function isOf({ on, mode }: RowLocks, lock: WantedLock): boolean {

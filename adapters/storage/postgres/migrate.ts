@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
+import type { SchemaStatus } from '../../../application/ports/storage.ts';
 import { type Instant, toMillisecondText } from '../../../domain/instant.ts';
 import { compareSchema, MIGRATIONS_TABLE, type Migration } from '../rows/migrations.ts';
-import type { SchemaStatus } from '../storage.ts';
 import { bindInstant } from './column-types.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 
 /** Migrations in the order in which they are applied. In their files, @schema@ stands for the name of the schema. */
 const migrations = [{ name: '0001-schema', file: '../postgres/schema.sql' }] as const;

@@ -1,17 +1,14 @@
 /** Opens the ledger in a Postgres database read-only, for example for an auditor. */
 
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { approvals } from '../queries/approvals.ts';
-import { transparencyLog } from '../queries/log.ts';
+import { queryPorts } from '../queries/ports.ts';
 import type { LedgerReading } from '../storage.ts';
 import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
-import { openConnections } from './connections.ts';
 import { orRefusal } from './errors.ts';
-import { primaryOf } from './find-primary.ts';
 import { postgresLedger } from './ledger.ts';
-import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
+import { openAuditing } from './pool/pool.ts';
 
 /** Three at once: a page of records, the next page, and checkpoints. */
 const POOL_SIZE = 3;
@@ -21,14 +18,11 @@ const POOL_SIZE = 3;
  * @throws DatabaseRefusal, StorageUnavailable
  */
 export async function openPostgresLedger(uri: string, log: Log): Promise<LedgerReading> {
-  const connectionString = await primaryOf(uri, 'serving');
-  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
-  const ask = postgresAsk(connections);
+  const connections = await openAuditing(uri, 'serving', POOL_SIZE, log);
   return {
-    approvals: approvals(ask),
+    ...queryPorts(postgresAsk(connections), postgresChange(connections)),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
-    transparencyLog: transparencyLog(ask, postgresChange(connections)),
     schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections.run)),
     close: () => connections.close(),
   };

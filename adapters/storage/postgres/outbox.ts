@@ -17,7 +17,7 @@ import {
   type TakeDue,
 } from '../queries/outbox.ts';
 import { answer, perform } from './answer.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './pool/pool.ts';
 
 const takeDue: TakeDue<Due> = {
   name: 'take_due',

@@ -20,12 +20,11 @@ import { type DecisionOutcomes, describeFailing, READS_GO_ON } from '../decision
 import { WENT_BACK } from '../ledger-memory.ts';
 import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
-import type { Connections } from './connections.ts';
 import { pageDamage } from './damaged-pages.ts';
-import { isReadOnly, LOCK_NOT_AVAILABLE, NotThePrimary, READ_ONLY, SET_BACK, WentBack } from './errors.ts';
-import { CHECK_VIOLATION, IS_SET_BACK, SETVAL, UNIQUE_VIOLATION } from './faults.ts';
+import { hasCode, LOCK_NOT_AVAILABLE, NotThePrimary, READ_ONLY, WentBack } from './errors.ts';
+import { CHECK_VIOLATION, IS_SET_BACK, NUMBERS_SET_BACK, SETVAL, UNIQUE_VIOLATION } from './faults.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
-import type { KnownPrimary } from './primary.ts';
+import type { Connections, ServingPools } from './pool/pool.ts';
 import { awaitingStandby, doLocksStopIntrospection, lockHolders } from './waits.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
@@ -51,7 +50,7 @@ export const isSetBack = { name: 'is_set_back', text: `select ${IS_SET_BACK} as 
 
 export const isBeyond = { name: 'is_beyond', text: selectBeyond('select last_number()') };
 
-const NUMBERS_SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so records are refused, and nothing is sealed; as the owner, run \`${SETVAL}\`.`;
+const ARE_SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so records are refused, and nothing is sealed; as the owner, run \`${SETVAL}\`.`;
 
 const IS_READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 
@@ -59,12 +58,12 @@ const IS_READ_ONLY = 'Postgres is read-only: a standby, or told so by its operat
  * Causes for which recent decisions may have failed, but which the check has just ruled out: read-only, a sequence that
  * was set back, a missing partition.
  */
-const RULED_OUT = new Set([READ_ONLY, SET_BACK, UNIQUE_VIOLATION, CHECK_VIOLATION]);
+const RULED_OUT = new Set([READ_ONLY, UNIQUE_VIOLATION, CHECK_VIOLATION]);
 
 /** The check reads these without asking the server. */
 export interface Watched {
   readonly outcomes: Pick<DecisionOutcomes, 'failing'>;
-  readonly primary: Pick<KnownPrimary, 'wentBack'>;
+  readonly primary: ServingPools['primary'];
   /** Creates the partition of the month. */
   readonly makePartitions: () => void;
 }
@@ -92,9 +91,9 @@ export function postgresReadiness(
       const beyond = await connections.run<{ beyond: boolean }>(isBeyond);
       if (beyond.rows[0]?.beyond === true) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
-      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: NUMBERS_SET_BACK };
+      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: ARE_SET_BACK };
       const fault = outcomes.failing();
-      if (fault !== undefined && !RULED_OUT.has(fault.code)) return await explain(fault);
+      if (fault !== undefined && fault !== NUMBERS_SET_BACK && !RULED_OUT.has(fault.code)) return await explain(fault);
       const damage = await pageDamage(connections.run);
       return damage?.isRecent === true ? describeDamaged(damage) : schema;
     } catch (error) {
@@ -102,7 +101,7 @@ export function postgresReadiness(
       if (error instanceof NotThePrimary) {
         return { status: 'Unhealthy', detail: `${error.message}: ${error.fault?.meaning}.` };
       }
-      if (isReadOnly(error)) return { status: 'Unhealthy', detail: IS_READ_ONLY };
+      if (hasCode(error, READ_ONLY)) return { status: 'Unhealthy', detail: IS_READ_ONLY };
       const fault = error instanceof StorageUnavailable ? error.fault : undefined;
       return fault?.code === LOCK_NOT_AVAILABLE ? explain(fault).catch(unanswered) : unanswered(error);
     }

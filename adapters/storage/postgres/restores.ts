@@ -8,13 +8,12 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
+import { VOID_RESTORED } from '../queries/authorizations.ts';
 import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
 import { appendEntries } from './append.ts';
 import { bindInstant } from './column-types.ts';
-import { openConnections } from './connections.ts';
-import { primaryOf } from './find-primary.ts';
-import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
+import { openAuditing } from './pool/pool.ts';
 import { usedTwice } from './used-twice.ts';
 
 /** Every append holds it shared: none takes a number until this transaction ends. */
@@ -35,6 +34,7 @@ const refuseEarlier = {
     on conflict (agent_id, jti) do update set forget_at = greatest(s.forget_at, excluded.forget_at)`,
 };
 const expireUnused = { name: 'restore_expires', text: EXPIRE_UNUSED };
+const voidRestored = { name: 'restore_voids', text: VOID_RESTORED };
 
 /**
  * @param uri of the role that owns the schema
@@ -45,8 +45,7 @@ export async function afterRestore(
   { at, latest, above }: RestoreRequest,
   log: Log,
 ): Promise<RestoreOutcome> {
-  const connectionString = await primaryOf(uri, 'migrating');
-  const connections = openConnections({ connectionString, poolSize: 1, limits: AUDITING_LIMITS }, log);
+  const connections = await openAuditing(uri, 'migrating', 1, log);
   try {
     return await connections.transact(async (run): Promise<RestoreOutcome> => {
       await run(takeFence);
@@ -58,6 +57,7 @@ export async function afterRestore(
       await run(moveSequence, [to]);
       await run(refuseEarlier, [bindInstant(plusSeconds(latest, RESTORE_REFUSES_SECONDS))]);
       await run(expireUnused);
+      await run(voidRestored);
       const appended = appendEntries([restoredEntry(at, from, to)]);
       await run(appended.query, appended.values);
       return { kind: 'moved', from, to };

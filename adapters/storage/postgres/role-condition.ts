@@ -1,7 +1,7 @@
 /** Compares the privileges of the serving role with those that decisions need. */
 
 import type { RoleCondition } from '../../../application/ports/storage.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 
 const who = {

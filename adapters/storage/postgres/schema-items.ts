@@ -1,14 +1,48 @@
 /**
- * Describes the schema of a Postgres database, to compare it with the schema that the migrations make. That one is listed
- * in `schema-made.ts`: doctor connects as a role that may not create a second one to compare with.
+ * Describes the schema of a Postgres database, to compare it with the schema that the migrations make. That one is listed in
+ * `../tables.ts` and `schema-made.json`: doctor connects as a role that may not create a second one to compare with.
  */
 
-import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { monthOfPartition } from '../../../domain/ledger/archived-part.ts';
 import { evenlySpaced, MIGRATIONS_TABLE } from '../rows/migrations.ts';
-import { type SchemaItem, schemaDifferences } from '../rows/schema-items.ts';
-import { SCHEMA_MADE } from './schema-made.ts';
+import { sha256 } from '../rows/recorded.ts';
+import { keyOf, type SchemaItem, schemaDifferences } from '../rows/schema-items.ts';
+import { allTables, type ColumnType, POSTGRES_TYPES, typeOf } from '../tables.ts';
+import listed from './schema-made.json' with { type: 'json' };
+
+const DEFINITIONS: Readonly<Record<ColumnType, string>> = {
+  ...POSTGRES_TYPES,
+  key: 'text collate C',
+  instant: 'timestamp with time zone',
+};
+
+/** What the migrations make of the tables in `../tables.ts`, unless `schema-made.json` has another item of the same name. */
+export const tablesMade: readonly SchemaItem[] = allTables.flatMap((table) => {
+  const { name: of, key, columns } = table;
+  return [
+    { kind: 'table', of, name: '', is: 'a table' },
+    { kind: 'constraint', of, name: `${of}_pkey`, is: `PRIMARY KEY (${key.join(', ')})` },
+    ...Object.entries(columns).map(([name, column]) => ({
+      kind: 'column',
+      of,
+      name,
+      is: `${DEFINITIONS[typeOf(table, name)]}${column.endsWith('?') ? '' : ' not null'}`,
+    })),
+  ];
+});
+
+const namesListed = new Set(listed.map(keyOf));
+
+/**
+ * All items that the migrations make, in the order of `schemaItemsQuery`. `schema-made.json` has those that are no table,
+ * column or primary key of `../tables.ts`, or that are made otherwise. A test compares both with a fresh migration, and
+ * writes the file.
+ */
+export const schemaMade: readonly SchemaItem[] = [
+  ...tablesMade.filter((item) => !namesListed.has(keyOf(item))),
+  ...listed,
+].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 
 /** A partition of the ledger. */
 const MONTH = 'month';
@@ -99,10 +133,6 @@ export function withoutSchema(items: readonly SchemaItem[], schema: string): rea
   });
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
 /**
  * @param rows of `schemaItemsQuery`
  * @param schema its name, not quoted
@@ -115,10 +145,7 @@ export function postgresDifferences(
 ): readonly string[] {
   const all = withoutSchema(rows, schema);
   const months = all.filter(({ kind, of }) => kind === MONTH && monthOfPartition(of) !== undefined);
-  const made = [
-    ...SCHEMA_MADE.map(([kind, of, name, is]) => ({ kind, of, name, is })),
-    ...months.flatMap((month) => [month, ...itemsOf(month.of)]),
-  ].filter(isCompared);
+  const made = [...schemaMade, ...months.flatMap((month) => [month, ...itemsOf(month.of)])].filter(isCompared);
   const ours = new Set(made.map(({ of }) => of));
   return schemaDifferences(
     made,
@@ -130,10 +157,10 @@ export function postgresDifferences(
 function itemsOf(month: string): readonly SchemaItem[] {
   const name = `${month}_by_seq`;
   const index = `CREATE UNIQUE INDEX ${name} ON ${month} USING btree (seq)`;
-  const alike = SCHEMA_MADE.filter(([kind, of]) => of === 'ledger' && ['constraint', 'trigger'].includes(kind));
+  const alike = schemaMade.filter(({ kind, of }) => of === 'ledger' && ['constraint', 'trigger'].includes(kind));
   return [
     { kind: 'unique index', of: month, name, is: index },
-    ...alike.map(([kind, , named, is]) => ({
+    ...alike.map(({ kind, name: named, is }) => ({
       kind,
       of: month,
       name: named === 'ledger_pkey' ? `${month}_pkey` : named,

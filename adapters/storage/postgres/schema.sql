@@ -24,15 +24,25 @@ create table @schema@.agents (
   jwks json,
   -- How the identity provider names the agent in may_act: an array; null if only its id names it.
   may_act_names json,
+  -- What a client of /oauth2/authorize is: arrays of texts, whether PKCE alone authenticates it, and the URL of its document.
+  redirect_uris json,
+  public_client boolean not null,
+  client_id_document text collate "C",
+  client_names json,
   enabled boolean not null,
   revision bigint not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   -- The last change of jwks_uri or jwks.
   keys_since timestamptz not null,
-  constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
+  -- A client that PKCE or its document authenticates may have none.
+  constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1
+    or (num_nonnulls(jwks_uri, jwks) = 0 and (public_client or client_id_document is not null)))
 );
+create unique index agents_by_document on @schema@.agents (client_id_document) where client_id_document is not null;
 create index agents_disabled on @schema@.agents (agent_id) where not enabled;
+create index agents_public on @schema@.agents (agent_id) where public_client;
+create index agents_by_token_ttl on @schema@.agents (max_token_ttl, agent_id);
 
 -- Blocks, one for each person and source (specification "Sponsor block"). A row exists while its source blocks.
 create table @schema@.sponsor_blocks (
@@ -346,7 +356,7 @@ create table @schema@.task_purposes (
 );
 
 create table @schema@.task_grants (
-  -- SHA-256 of the grant, in lowercase hex.
+  -- SHA-256 of the grant, in lowercase hex; of a rotating one, without its rotation.
   grant_hash text collate "C" primary key,
   task_id text collate "C" not null references @schema@.tasks,
   scope text not null,
@@ -355,10 +365,87 @@ create table @schema@.task_grants (
   unrecorded integer not null default 0,
   -- The last renewal; null before the first.
   renewed_at timestamptz,
-  revoked_at timestamptz
+  revoked_at timestamptz,
+  -- SHA-256 of the newest refresh token, and of the one before it, if they rotate.
+  rotation_hash text,
+  previous_hash text
 ) with (fillfactor = 90);
 
 create index task_grants_by_task on @schema@.task_grants (task_id);
+
+-- What clients ask people for at /oauth2/authorize, from the person's return from the identity provider on, and what they
+-- answered (domain/authorization). A row from which a task came is deleted with it.
+create table @schema@.authorizations (
+  request_id text collate "C" primary key,
+  -- SHA-256 of the secret of the browser that asked.
+  browser_hash text not null,
+  agent_id text collate "C" not null,
+  client text not null check (client in ('key', 'public', 'document')),
+  redirect_uri text not null,
+  -- The client's parameter `state`.
+  client_state text,
+  challenge text not null,
+  audience text not null,
+  offered_scope text not null,
+  asked_scope text not null,
+  -- The scopes of the person's token.
+  held_scope text not null,
+  purpose text,
+  sponsor_key text collate "C" not null,
+  sponsor text collate "C" not null,
+  session_id text collate "C",
+  -- The times of the person's token and of their sign-in.
+  issued_at timestamptz,
+  authenticated_at timestamptz,
+  began_at timestamptz not null,
+  came_at timestamptz not null,
+  -- Until then the person may answer.
+  expires_at timestamptz not null,
+  state text collate "C" not null,
+  answered_at timestamptz,
+  void_reason text,
+  code_hash text collate "C" unique,
+  code_expires_at timestamptz,
+  chosen_scope text,
+  task_ends_at timestamptz,
+  -- The task that the code opens.
+  task_id text collate "C" unique,
+  -- From this time the row may be deleted. Null once a task came from it.
+  forget_at timestamptz,
+  constraint authorizations_state check (
+    state = 'open' and answered_at is null and void_reason is null and code_hash is null
+    or state = 'refused' and answered_at is not null and void_reason is null and code_hash is null
+    or state in ('allowed', 'spent') and answered_at is not null and void_reason is null and code_hash is not null
+    or state = 'void' and void_reason is not null
+  ),
+  constraint authorizations_code check (
+    (code_hash is null) = (code_expires_at is null)
+    and (code_hash is null) = (chosen_scope is null)
+    and (code_hash is null) = (task_ends_at is null)
+    and (code_hash is null) = (task_id is null)
+  ),
+  constraint authorizations_forgetting check (forget_at is not null or state = 'spent')
+);
+-- Of those that an end makes void. The conditions on the names keep the planner from an index of another name.
+create index authorizations_waiting_for_sponsor on @schema@.authorizations (sponsor_key, request_id) where state in ('open', 'allowed') and sponsor_key is not null;
+create index authorizations_waiting_for_subject on @schema@.authorizations (sponsor, session_id) where state in ('open', 'allowed') and sponsor is not null;
+create index authorizations_waiting_of_agent on @schema@.authorizations (agent_id, request_id) where state in ('open', 'allowed') and agent_id is not null;
+create index authorizations_waiting_of_session on @schema@.authorizations (session_id) where state in ('open', 'allowed') and session_id is not null;
+create index authorizations_by_forgetting on @schema@.authorizations (forget_at) where forget_at is not null;
+
+-- How often everything, or an agent, was ended. A request whose person is still at the identity provider keeps the counts of its
+-- beginning, and ends when the person comes back if they differ.
+create table @schema@.authorization_ends (
+  kind text collate "C" not null check (kind in ('everything', 'agent')),
+  -- The agent's id, or empty.
+  name text collate "C" not null,
+  ends integer not null,
+  -- Of the last one.
+  reason text not null,
+  forget_at timestamptz not null,
+  primary key (kind, name)
+);
+create index authorization_ends_by_forgetting on @schema@.authorization_ends (forget_at);
 
 -- Approvals: a person's yes or no to one action of a task (Service:Approvals). The ledger has only a hash of the words. They
 -- are deleted with the task.
@@ -393,6 +480,12 @@ create table @schema@.approvals (
 create index approvals_waiting on @schema@.approvals (sponsor_key, expires_at) where state = 'pending' and sponsor_key is not null;
 -- A query for one person does not say `closed_at is null`. So Postgres cannot take this index for it, with old statistics.
 create index approvals_open on @schema@.approvals (expires_at) where state in ('pending', 'granted') and closed_at is null;
+-- What a person answered or missed, by the time of that.
+create index approvals_settled on @schema@.approvals (
+  sponsor_key,
+  (coalesce(decided_at, case state when 'expired' then expires_at else closed_at end)),
+  approval_id
+) where coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) is not null;
 
 -- Notices of approvals that wait, which the receiver has not taken yet (Service:Approvals:Notify).
 create table @schema@.approval_notices (

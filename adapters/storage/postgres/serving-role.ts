@@ -7,41 +7,13 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { MIGRATIONS_TABLE } from '../rows/migrations.ts';
+import { allTables } from '../tables.ts';
 
 export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   [MIGRATIONS_TABLE]: 'select',
-  agents: 'select, insert, update, delete',
-  sponsor_blocks: 'select, insert, update, delete',
-  provisioned_users: 'select, insert, update, delete',
-  tasks: 'select, insert, update, delete',
-  task_purposes: 'select, insert, delete',
-  task_grants: 'select, insert, update, delete',
-  // The words of an approval never change.
-  approvals: 'select, insert, update (state, expires_at, decided_at, closed_at), delete',
-  approval_notices: 'select, insert, update (due_at, failures, is_sent), delete',
-  asked_questions: 'select, insert, update, delete',
-  status_lists: 'select, insert, update, delete',
-  revoked_tokens: 'select, insert, delete',
-  spent_assertions: 'select, insert, delete',
-  accepted_signals: 'select, insert, delete',
-  logouts: 'select, insert, update, delete',
-  sessions: 'select, insert, update, delete',
-  pending_unblocks: 'select, insert, update, delete',
-  // The row of an act stays. The role may erase only its reason.
-  operator_acts: 'select, insert, update (reason, salt)',
-  ledger: 'select',
   // For the check whether the sequence was set back. The role can neither advance nor set the sequence.
   ledger_seq: 'select',
-  ledger_archives: 'select',
-  checkpoints: 'select',
-  log_state: 'select, insert, update',
-  log_tiles: 'select, insert, update',
-  log_cosignatures: 'select, insert, update, delete',
-  log_problems: 'select, insert, update, delete',
-  log_keys: 'select, insert, update',
-  // The role may not set `seq`: an entry with a future number would make the append that takes this number fail.
-  outbox: 'select, update (due_at, failures), delete',
-  outbox_queueing: 'select, update (queueing)',
+  ...Object.fromEntries(allTables.map(({ name, privileges }) => [name, privileges])),
 };
 
 /**

@@ -3,11 +3,11 @@
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector } from '../collector.ts';
 import type { Values } from '../dialect.ts';
-import type { Run } from './connections.ts';
 import { losesDecision } from './errors.ts';
 import { lateness, type Waiting } from './late.ts';
+import type { Run } from './pool/pool.ts';
 
-export interface RowLookup {
+interface RowLookup {
   readonly name: string;
   /** The columns of a key with their types, as one row `q` per key. */
   readonly keys: string;

@@ -10,7 +10,7 @@
 
 import type { UsedTwice } from '../../../application/ports/checkpoints.ts';
 import { readUsedTwice, selectUsedTwice, type UsedTwiceRow } from '../rows/ledger-row.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 
 /** A partition that is being detached is not read with the ledger. A default partition that is alone has no constraint. */
 const partitions = {
@@ -37,7 +37,7 @@ interface Ends {
   readonly last: string | null;
 }
 
-/** @param run of a transaction that reads by index where it can (`PLANNING` in connections.ts) */
+/** @param run of a transaction that reads by index where it can (`PLANNING` in `pool/transactions.ts`) */
 export async function usedTwice(run: Run): Promise<UsedTwice | undefined> {
   const parts = (await run<Partition>(partitions)).rows;
   if (parts.length === 0) return undefined;

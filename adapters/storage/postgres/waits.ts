@@ -1,7 +1,7 @@
 /** Finds what keeps decisions waiting: locks of other sessions (a migration of another tool, an open transaction), a standby. */
 
 import type { LockHolder } from '../../../application/ports/storage.ts';
-import type { Run } from './connections.ts';
+import type { Run } from './pool/pool.ts';
 
 /**
  * The locks on our tables in modes that conflict with writes, also those that a session only waits for: later writes wait

@@ -3,8 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DatabaseFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { LockHolder, WritingCondition } from '../../../application/ports/storage.ts';
-import type { Connections, Run } from './connections.ts';
 import { pageDamage } from './damaged-pages.ts';
+import type { Connections, Run } from './pool/pool.ts';
 import { awaitingStandby, lockHolders } from './waits.ts';
 
 const standing = {

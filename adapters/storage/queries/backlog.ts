@@ -1,6 +1,6 @@
 /** Queries of what waits to be sealed, and of the outbox. They read indexes, and stop at `COUNTED`. */
 
-import type { OutboxBacklog, SealingBacklog } from '../../../application/ports/storage.ts';
+import type { Backlog, OutboxBacklog, SealingBacklog } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { newestCheckpoint } from './checkpoints.ts';
 import type { Ask, Query } from './query.ts';
@@ -45,6 +45,10 @@ export const outboxBacklog: Query<undefined, OutboxBacklog> = {
     oldestAt: row?.oldest ?? undefined,
   }),
 };
+
+export async function readBacklog(ask: Ask): Promise<Backlog> {
+  return { sealing: await sealingBacklog(ask), outbox: await ask(outboxBacklog, undefined) };
+}
 
 export async function sealingBacklog(ask: Ask): Promise<SealingBacklog> {
   const newest = await ask(newestCheckpoint, undefined);

@@ -2,13 +2,12 @@
 
 import type { BesideCondition } from '../../../application/ports/storage.ts';
 import { comparePerson } from '../../../domain/approvals/approval-records.ts';
-import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import { type Difference, differenceIn } from '../../../domain/ledger/compared.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import { type RecordedApprovalRow, toApproval } from '../rows/approval-row.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
 import { readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import type { TaskRow } from '../rows/task-row.ts';
 import { columnsOf, tables } from '../tables.ts';
 import type { Ask, Query } from './query.ts';
 
@@ -36,11 +35,7 @@ export const newestApprovals: Query<ApprovalsQuestion, Found> = {
     rows.map((row) => differenceIn(comparePerson(toApproval(row), keysAreSubjects))),
 };
 
-interface PurposeRow {
-  readonly task_id: TaskId;
-  readonly agent_id: AgentId;
-  readonly sponsor: string;
-  readonly created_at: Instant;
+interface PurposeRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'sponsor' | 'created_at'> {
   readonly purpose: string;
   readonly salt: string;
   readonly records: string | null;

@@ -1,6 +1,5 @@
 /** The audit query (specification "GET /audit"): all filters combined with AND, ordered by time and number. */
 
-import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
 import type {
   CountedDenials,
   DenialsQuestion,
@@ -8,7 +7,10 @@ import type {
   LedgerPosition,
   LedgerQuery,
 } from '../../../application/ports/ledger.ts';
+import type { StorageCondition } from '../../../application/ports/storage.ts';
+import type { AgentId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { WITHOUT_EFFECT } from '../../../domain/signals/without-effect.ts';
 import type { Dialect } from '../dialect.ts';
 import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from '../rows/ledger-row.ts';
 import type { Query } from './query.ts';
@@ -81,7 +83,7 @@ function where(conditions: readonly string[]): string {
 }
 
 /** A row of a page. If the query limits how many records are read, the last one of these is there even if it does not match. */
-export interface PageRow extends LedgerRow {
+interface PageRow extends LedgerRow {
   readonly matches?: boolean | number | null;
   readonly is_last_read?: boolean | number;
 }
@@ -116,31 +118,48 @@ export function pageQuery({ mostRead, newestFirst }: LedgerQuery): Query<LedgerQ
 
 export const limitedPageRows: Query<LedgerQuery, readonly PageRow[]> = { ...pageRows, plan: 'in_order' };
 
+/** Of a minute and a reason, or of an agent. */
 interface DenialsRow {
-  readonly minute: Instant;
+  readonly minute: Instant | null;
   readonly reason: string | null;
+  readonly agent_id: AgentId | null;
   readonly records: number;
   readonly denials: number;
 }
 
-/** Reads the newest denials first: where it ends early, only the oldest minute that it reached is incomplete. */
-export const countDenials: Query<DenialsQuestion, readonly CountedDenials[]> = {
+/**
+ * Reads the newest denials first, once for both counts: where it ends early, only the oldest minute that it reached is
+ * incomplete.
+ */
+export const countDenials: Query<DenialsQuestion, CountedDenials> = {
   plan: 'in_order',
   // A summary of denials (`count`) stands for so many.
-  text: ({ minuteOf }) => `select minute, reason, count(*) as records, sum(denials) as denials
-    from (
-      select ${minuteOf('ts')} as minute, reason, coalesce(count, 1) as denials from ledger
+  text: ({ minuteOf, among, texts }, { agents }) => `with counted as materialized (
+      select ${minuteOf('ts')} as minute, reason, agent_id, coalesce(count, 1) as denials from ledger
         where decision = 'deny' and ts >= :from order by ts desc, seq desc limit :most
-    ) counted
-    group by minute, reason`,
-  values: ({ from, most }, { instant }) => ({ from: instant(from), most }),
-  read: (rows: readonly DenialsRow[]) =>
-    rows.map(({ minute, reason, records, denials }) => ({
-      minute,
-      reason: reason ?? undefined,
-      records,
-      denials: Number(denials),
-    })),
+    )
+    select minute, reason, null as agent_id, count(*) as records, sum(denials) as denials
+      from counted group by minute, reason
+    union all
+    select null, null, agent_id, records, denials from (
+      select agent_id, count(*) as records, sum(denials) as denials from counted
+        where ${agents === undefined ? 'agent_id is not null' : `agent_id ${among(texts(':agents'))}`}
+        group by agent_id order by sum(denials) desc, agent_id limit :most_agents
+    ) agents`,
+  values: ({ from, most, agents, mostAgents }, { instant }) => ({
+    from: instant(from),
+    most,
+    agents: agents && JSON.stringify(agents),
+    most_agents: mostAgents,
+  }),
+  read: (rows: readonly DenialsRow[]) => ({
+    reasons: rows.flatMap(({ minute, reason, records, denials }) =>
+      minute === null ? [] : [{ minute, reason: reason ?? undefined, records, denials: Number(denials) }],
+    ),
+    agents: rows.flatMap(({ agent_id, denials }) =>
+      agent_id === null ? [] : [{ agentId: agent_id, denials: Number(denials) }],
+    ),
+  }),
 };
 
 /** The number of a record so many records before the end, in the order of numbers. 0 if there are fewer records. */
@@ -152,11 +171,11 @@ export const numberBefore: Query<number, number> = {
   read: ([row]: readonly { readonly seq: number }[]) => row?.seq ?? 0,
 };
 
-/** Whether a logout since then ended nothing (`ENDED_NOTHING`). */
-export const logoutEndedNothing: Query<Instant, boolean> = {
+/** Whether a signal of this source since then ended nothing (`WITHOUT_EFFECT`). */
+export const signalEndedNothing: Query<Parameters<StorageCondition['signalEndedNothing']>[0], boolean> = {
   name: 'condition_ended_nothing',
   text: `select 1 as found from ledger where event = 'sponsor.signal' and reason = :reason and ts >= :since limit 1`,
-  values: (since, { instant }) => ({ reason: ENDED_NOTHING, since: instant(since) }),
+  values: ({ source, since }, { instant }) => ({ reason: WITHOUT_EFFECT[source], since: instant(since) }),
   read: (rows: readonly unknown[]) => rows.length > 0,
 };
 

@@ -9,22 +9,14 @@ import type {
   TransparencyLog,
   WitnessProblem,
 } from '../../../application/ports/transparency-log.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import type { StoredTile } from '../../../domain/log/growing-tree.ts';
 import type { LogKey } from '../../../domain/log/log-key.ts';
-import { storable } from '../rows/column.ts';
+import { type ReadRow, storable } from '../rows/column.ts';
 import { type LogKeyRow, toLogKey } from '../rows/log-key-row.ts';
-import { columnsOf, tables } from '../tables.ts';
+import { columnsOf, type otherTables, tables } from '../tables.ts';
 import { type Ask, type Change, type Command, type Query, step } from './query.ts';
 
-interface LogStateRow {
-  readonly origin: string;
-  readonly size: number;
-  readonly root: string;
-  readonly note: string | null;
-  readonly published_size: number | null;
-  readonly published_note: string | null;
-  readonly halted: string | null;
+interface LogStateRow extends ReadRow<typeof otherTables.log_state> {
   readonly is_withheld: boolean | number;
 }
 
@@ -197,11 +189,8 @@ export const forgetProblem: Command<string> = {
 
 export const forgetProblems: Command<undefined> = { name: 'log_forget_problems', text: 'delete from log_problems' };
 
-interface ProblemRow {
-  readonly witness: string;
+interface ProblemRow extends ReadRow<typeof otherTables.log_problems> {
   readonly kind: WitnessProblem['kind'];
-  readonly detail: string | null;
-  readonly since: Instant;
 }
 
 export const listProblems: Query<undefined, readonly WitnessProblem[]> = {

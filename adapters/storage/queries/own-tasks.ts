@@ -5,29 +5,31 @@ import type {
   OwnLiveTasksQuestion,
   OwnTask,
   OwnTaskPosition,
+  OwnTasksById,
   OwnTasksQuestion,
 } from '../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
-import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
 import type { Dialect, Values } from '../dialect.ts';
+import { type TaskAuthorizationRow, toTaskAuthorization } from '../rows/authorization-row.ts';
 import { type BindInstant, LATEST, readScope, storable } from '../rows/column.ts';
 import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { LAST_TASK_ID, type TaskRow, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
-interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' | 'scope' | 'created_at'> {
-  readonly state: TaskState['kind'];
-  readonly expires_at: Instant;
-  readonly end_reason: RevocationReason | null;
+interface OwnTaskRow
+  extends TaskAuthorizationRow,
+    Pick<
+      TaskRow,
+      'task_id' | 'agent_id' | 'sponsor' | 'audience' | 'scope' | 'created_at' | 'expires_at' | 'state' | 'end_reason'
+    > {
   /** When the task ended, or its time was up; `null` for a live task. */
   readonly over_at: Instant | null;
   readonly display_name: string | null;
   readonly renewals: number | null;
   readonly renewed_at: Instant | null;
-  readonly sponsor: string;
   readonly purpose: string | null;
   readonly salt: string | null;
   readonly records: string | null;
@@ -42,7 +44,11 @@ const described = (dialect: Dialect, found: string) => `select ${COLUMNS}, over_
       (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
       (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
       (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-      (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+      (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+      (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+      (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+      (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+      (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
     from (
       ${found}
     ) found`;
@@ -141,6 +147,24 @@ export const ownEndedTasks: Query<OwnQuestion<OwnTasksQuestion>, readonly OwnTas
   read: (rows: readonly OwnTaskRow[]) => rows.map(toOwnTask),
 };
 
+/** Each task is looked up by its id. */
+export const ownTasksById: Query<OwnQuestion<OwnTasksById>, readonly OwnTask[]> = {
+  name: 'own_tasks_by_id',
+  plan: 'by_index',
+  text: (dialect) =>
+    described(
+      dialect,
+      `select ${COLUMNS}, case when state = 'live' and expires_at > :now then null else coalesce(ended_at, expires_at) end as over_at
+        from tasks where task_id ${dialect.among(dialect.texts(':task_ids'))} and sponsor_key || '' = :sponsor_key`,
+    ),
+  values: ({ sponsorKey, question: { taskIds, now } }, { instant }) => ({
+    sponsor_key: key(sponsorKey),
+    task_ids: JSON.stringify(taskIds),
+    now: instant(now),
+  }),
+  read: (rows: readonly OwnTaskRow[]) => rows.map(toOwnTask),
+};
+
 /** The position of an ended task. After a live one, or at the beginning, all ended tasks follow. */
 function endedBefore(after: OwnTaskPosition | undefined, instant: BindInstant): Values {
   return {
@@ -199,6 +223,7 @@ function toOwnTask(row: OwnTaskRow): OwnTask {
     renewals: row.renewals ?? 0,
     renewedAt: row.renewed_at ?? undefined,
     ...comparedPurpose(row),
+    ...toTaskAuthorization(row),
   };
 }
 

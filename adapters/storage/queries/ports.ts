@@ -1,8 +1,13 @@
-/** The ports whose methods are queries and single commands alone. */
+/**
+ * The ports that are the same on both engines: they only ask queries and run commands. This is their only list. An open database
+ * (`../storage.ts`), the openings for auditors and the doctor, the thread of SQLite and the spans take it from here.
+ */
 
 import { operatorActs } from './acts.ts';
 import { agents } from './agents.ts';
 import { approvalNotices, approvals } from './approvals.ts';
+import { authorizations } from './authorizations.ts';
+import { transparencyLog } from './log.ts';
 import type { Ask, Change } from './query.ts';
 import { sessions } from './sessions.ts';
 import { sponsors } from './sponsors.ts';
@@ -20,6 +25,10 @@ export function queryPorts(ask: Ask, change: Change) {
     provisionedUsers: provisionedUsers(ask),
     operatorActs: operatorActs(ask),
     approvals: approvals(ask),
+    authorizations: authorizations(ask),
     approvalNotices: approvalNotices(ask, change),
+    transparencyLog: transparencyLog(ask, change),
   };
 }
+
+export type QueryPorts = ReturnType<typeof queryPorts>;

@@ -1,7 +1,8 @@
 /** Queries of the status lists. */
 
 import type { StatusLists, StatusListUsage, StoredStatusList } from '../../../application/ports/status-lists.ts';
-import type { Instant } from '../../../domain/instant.ts';
+import type { ReadRow } from '../rows/column.ts';
+import type { tables } from '../tables.ts';
 import type { Ask, Query } from './query.ts';
 
 /** Lists of indices as JSON: a row for each of 100,000 would cost far more. */
@@ -54,12 +55,8 @@ export const listStatusLists: Query<undefined, readonly string[]> = {
   read: (rows: readonly { readonly list_id: string }[]) => rows.map((row) => row.list_id),
 };
 
-interface StatusListUsageRow {
-  readonly list_id: string;
-  readonly audience: string;
-  readonly entries: number;
+interface StatusListUsageRow extends Omit<ReadRow<typeof tables.status_lists>, 'closed_at'> {
   readonly held: number;
-  readonly created_at: Instant;
 }
 
 /** Reads one index: `tasks_status_index`. */

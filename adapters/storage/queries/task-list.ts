@@ -7,6 +7,7 @@ import { stateAt } from '../../../domain/tasks/lifetime.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import { differenceOfOrigin } from '../../../domain/tasks/scope-origin.ts';
 import type { Dialect } from '../dialect.ts';
+import { TASK_AUTHORIZATION, type TaskAuthorizationRow, toTaskAuthorization } from '../rows/authorization-row.ts';
 import { readScope, storable } from '../rows/column.ts';
 import { readRecords, recordsOfTask, sha256 } from '../rows/recorded.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from '../rows/task-row.ts';
@@ -19,7 +20,7 @@ interface ListedTaskRow extends TaskRow {
   readonly renewals: number | null;
 }
 
-interface ShownTaskRow extends ListedTaskRow {
+interface ShownTaskRow extends ListedTaskRow, TaskAuthorizationRow {
   readonly grant_scope: string;
   readonly renewed_at: Instant | null;
   readonly purpose: string | null;
@@ -135,8 +136,9 @@ export const findListedTask: Query<{ readonly taskId: TaskId; readonly now: Inst
   name: 'find_listed_task',
   plan: 'by_index',
   text: (dialect) => `select ${COLUMNS}, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt,
-      ${recordsOfTask(dialect, 't')}
+      ${TASK_AUTHORIZATION}, ${recordsOfTask(dialect, 't')}
     from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
+      left join authorizations z on z.task_id = t.task_id
     where t.task_id = :task_id`,
   values: ({ taskId }) => ({ task_id: taskId }),
   read: ([row]: readonly ShownTaskRow[], { now }) =>
@@ -158,6 +160,7 @@ function comparedTask(row: ShownTaskRow, now: Instant): ListedTask & Pick<ShownT
   return {
     ...task,
     ...(origin !== undefined && ofScope === undefined && { origin }),
+    ...toTaskAuthorization(row),
     purpose: ofPurpose === undefined ? stated : undefined,
     differences: [ofPurpose, ofScope].filter((difference) => difference !== undefined),
   };

@@ -5,6 +5,7 @@ import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/ident
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
+import { TASK_AUTHORIZATION, type TaskAuthorizationRow, toTaskAuthorization } from '../rows/authorization-row.ts';
 import { readScope, storable } from '../rows/column.ts';
 import {
   type TaskRow,
@@ -13,22 +14,25 @@ import {
   taskColumns,
   termsColumns,
   toRevocation,
+  toRotation,
   toTask,
   toTaskState,
   toTerms,
 } from '../rows/task-row.ts';
-import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks } from './own-tasks.ts';
+import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks, ownTasksById } from './own-tasks.ts';
 import type { Ask, Query } from './query.ts';
 import { findListedTask, listTasks } from './task-list.ts';
 
 /** A grant joined with its task. */
-interface GrantRow extends TaskRow {
+interface GrantRow extends TaskRow, TaskAuthorizationRow {
   readonly grant_scope: string;
+  readonly previous_hash: string | null;
   readonly renewals: number;
   readonly revoked_at: Instant | null;
 }
 
-const GRANT_COLUMNS = `${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.renewals, g.revoked_at`;
+const GRANT_COLUMNS = `${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.renewals, g.revoked_at,
+      g.previous_hash, ${TASK_AUTHORIZATION}`;
 
 interface GrantName {
   readonly agentId: AgentId;
@@ -39,16 +43,26 @@ export const findGrant: Query<GrantName, Grant | undefined> = {
   name: 'find_grants',
   key: { grant_hash: 'text', agent_id: 'text' },
   text: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
+    left join authorizations z on z.task_id = t.task_id
     where g.grant_hash = :grant_hash and t.agent_id = :agent_id`,
   values: ({ agentId, grantHash }) => ({ grant_hash: grantHash, agent_id: agentId }),
   read: ([row]: readonly GrantRow[]) =>
     row && {
-      task: toTask(row),
+      task: { ...toTask(row), ...toTaskAuthorization(row) },
       taskState: toTaskState(row),
       revokedAt: row.revoked_at ?? undefined,
       scope: readScope(row.grant_scope),
       renewals: row.renewals,
+      ...toRotation(row),
     },
+};
+
+export const rotates: Query<TaskId, boolean> = {
+  name: 'rotates',
+  plan: 'by_index',
+  text: 'select 1 from task_grants where task_id = :task_id and rotation_hash is not null',
+  values: (taskId) => ({ task_id: taskId }),
+  read: (rows) => rows.length > 0,
 };
 
 export const findSponsor: Query<TaskId, SponsorKey | undefined> = {
@@ -146,12 +160,14 @@ export const livePeople: Query<number, readonly SponsorKey[]> = {
 export function tasks(ask: Ask): Tasks {
   return {
     findGrant: (agentId, grantHash) => ask(findGrant, { agentId, grantHash }),
+    rotates: (taskId) => ask(rotates, taskId),
     findSponsor: (taskId) => ask(findSponsor, taskId),
     tokenFacts: (tokenId, taskId) => ask(tokenFacts, { tokenId, taskId }),
     ofSponsor: (sponsorKey, question) => ask(ownTasks, { sponsorKey, question }),
     agentsOfSponsor: (sponsorKey, now) => ask(ownAgents, { sponsorKey, now }),
     liveOfSponsor: (sponsorKey, question) => ask(ownLiveTasks, { sponsorKey, question }),
     endedOfSponsor: (sponsorKey, question) => ask(ownEndedTasks, { sponsorKey, question }),
+    ofSponsorById: (sponsorKey, question) => ask(ownTasksById, { sponsorKey, question }),
     list: (question) => ask(listTasks, question),
     findListed: (taskId, now) => ask(findListedTask, { taskId, now }),
     livePeople: (most) => ask(livePeople, most),

@@ -4,33 +4,14 @@ import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
 import { type MayActName, presentMayActName, readMayActNames } from '../../../domain/agents/may-act-name.ts';
 import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
+import { formatScope } from '../../../domain/scope.ts';
 import type { RowOf, tables } from '../tables.ts';
-import { readScope, scopeColumn, storable } from './column.ts';
+import { type ReadRow, readScope, storable } from './column.ts';
 
-export interface AgentRow {
+export interface AgentRow extends ReadRow<typeof tables.agents> {
   readonly agent_id: AgentId;
-  readonly display_name: string;
-  readonly allowed_scopes: string;
-  /** A list as JSON text. */
-  readonly allowed_audiences: string;
-  /** A list as JSON text. */
-  readonly high_risk_audiences: string;
-  /** In seconds. */
-  readonly max_task_ttl: number;
-  /** In seconds. */
-  readonly max_token_ttl: number;
-  readonly max_delegation_depth: number;
-  readonly jwks_uri: string | null;
   /** JSON text, because the members must keep their order. */
   readonly jwks: string | null;
-  /** A list as JSON text. */
-  readonly may_act_names: string | null;
-  readonly enabled: boolean | number;
-  readonly revision: number;
-  readonly created_at: Instant;
-  readonly updated_at: Instant;
-  readonly keys_since: Instant;
 }
 
 export function toAgent(row: AgentRow): Agent {
@@ -46,6 +27,10 @@ export function toAgent(row: AgentRow): Agent {
     maxDelegationDepth: row.max_delegation_depth,
     keys: readKeys(row),
     mayActNames: row.may_act_names === null ? undefined : readMayActNames(JSON.parse(row.may_act_names)),
+    redirectUris: row.redirect_uris === null ? undefined : JSON.parse(row.redirect_uris),
+    publicClient: Boolean(row.public_client),
+    clientIdDocument: row.client_id_document ?? undefined,
+    clientNames: row.client_names === null ? undefined : JSON.parse(row.client_names),
     enabled: Boolean(row.enabled),
     revision: row.revision,
     createdAt: row.created_at,
@@ -56,7 +41,7 @@ export function toAgent(row: AgentRow): Agent {
 
 function readKeys(row: AgentRow): AgentKeySource {
   if (row.jwks_uri !== null) return { kind: 'remote', uri: row.jwks_uri };
-  if (row.jwks === null) throw new Error('an agent is stored without keys');
+  if (row.jwks === null) return { kind: 'none' };
   const jwks: JwkSet = JSON.parse(row.jwks);
   return { kind: 'inline', jwks };
 }
@@ -65,7 +50,7 @@ export function agentRow(agent: Agent): RowOf<typeof tables.agents> {
   return {
     agent_id: agent.agentId,
     display_name: storable('display_name', agent.displayName),
-    allowed_scopes: scopeColumn(agent.allowedScopes),
+    allowed_scopes: formatScope(agent.allowedScopes),
     allowed_audiences: JSON.stringify(agent.allowedAudiences),
     high_risk_audiences: JSON.stringify(agent.highRiskAudiences),
     max_task_ttl: agent.maxTaskTtl,
@@ -74,6 +59,10 @@ export function agentRow(agent: Agent): RowOf<typeof tables.agents> {
     jwks_uri: agent.keys.kind === 'remote' ? storable('jwks_uri', agent.keys.uri) : null,
     jwks: agent.keys.kind === 'inline' ? JSON.stringify(agent.keys.jwks) : null,
     may_act_names: agent.mayActNames === undefined ? null : mayActNamesColumn(agent.mayActNames),
+    redirect_uris: agent.redirectUris === undefined ? null : JSON.stringify(agent.redirectUris),
+    public_client: agent.publicClient,
+    client_id_document: agent.clientIdDocument ?? null,
+    client_names: agent.clientNames === undefined ? null : JSON.stringify(agent.clientNames),
     enabled: agent.enabled,
     revision: agent.revision,
     created_at: agent.createdAt,

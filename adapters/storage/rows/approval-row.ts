@@ -7,31 +7,20 @@ import {
   type ApprovalLine,
   type ApprovalState,
   approvalDetail,
+  openStates,
 } from '../../../domain/approvals/approval.ts';
 import { type ApprovalOrigin, compareApproval } from '../../../domain/approvals/approval-records.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { RowOf, tables } from '../tables.ts';
-import { storable } from './column.ts';
+import { type ReadRow, storable } from './column.ts';
 import { readRecords, sha256 } from './recorded.ts';
 
-interface ApprovalRow {
+interface ApprovalRow extends ReadRow<typeof tables.approvals> {
   readonly approval_id: ApprovalId;
   readonly task_id: TaskId;
   readonly sponsor_key: SponsorKey;
-  readonly round: number;
-  readonly digest: string;
-  readonly commitment: string;
-  readonly salt: string;
-  readonly title: string;
-  /** JSON text. */
-  readonly lines: string;
   readonly state: ApprovalState;
-  readonly requested_at: Instant;
-  readonly expires_at: Instant;
-  readonly decided_at: Instant | null;
-  readonly closed_at: Instant | null;
 }
 
 /** With the records that name its id (`recordsOfApproval`). */
@@ -46,6 +35,12 @@ export interface TaskApprovalRow extends RecordedApprovalRow {
   readonly sponsor: string;
   readonly audience: string;
 }
+
+/** The condition of an open approval, as in the partial index `approvals_open`. SQLite compares the two word by word. */
+export const IS_OPEN = `state in (${openStates.map((state) => `'${state}'`).join(', ')})`;
+
+/** Sorts after every id. */
+export const LAST_APPROVAL_ID = '~';
 
 /** The `detail` of a record about the row `v`, as SQL. */
 export const DETAIL_OF_ROW = `'${approvalDetail({
@@ -114,14 +109,14 @@ export function toApproval(row: RecordedApprovalRow): Compared<Approval, Approva
 }
 
 /** The row of the task is compared too: the agent's name is read by it. */
-export function toTaskApproval(row: TaskApprovalRow): Compared<TaskApproval> {
+export function toTaskApproval(row: TaskApprovalRow): Compared<TaskApproval, ApprovalOrigin> {
   const compared = toApproval(row);
   const { agent_id: agentId, display_name: displayName, sponsor, audience } = row;
   const approval = { ...compared.row, agentId, displayName: displayName ?? undefined, sponsor, audience };
   if (compared.kind === 'differs') return { ...compared, row: approval };
   const { record } = compared;
   const isOfTask = record.agentId === agentId && record.sponsor === sponsor && record.audience === audience;
-  if (isOfTask && row.task_sponsor_key === row.sponsor_key) return { kind: 'same', row: approval, record: undefined };
+  if (isOfTask && row.task_sponsor_key === row.sponsor_key) return { kind: 'same', row: approval, record };
   return {
     kind: 'differs',
     row: approval,

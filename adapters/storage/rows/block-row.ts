@@ -1,14 +1,14 @@
 /** Converts rows of the `sponsor_blocks` table to blocks. */
 
 import type { SponsorKey } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import type { BlockKind, BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';
+import type { tables } from '../tables.ts';
+import type { ReadRow } from './column.ts';
 
-export interface BlockRow {
+export interface BlockRow extends Omit<ReadRow<typeof tables.sponsor_blocks>, 'stated_at'> {
   readonly sponsor_key: SponsorKey;
   readonly source: BlockSource;
   readonly kind: BlockKind;
-  readonly blocked_at: Instant;
 }
 
 export function toBlock(row: BlockRow): SponsorBlock {

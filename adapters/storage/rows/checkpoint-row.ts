@@ -1,33 +1,13 @@
 /** Converts between checkpoints (specification "Checkpoint") and rows of the `checkpoints` table. */
 
-import type { Instant } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
-import { type BindInstant, type Bound, storable } from './column.ts';
+import { columnsOf, otherTables } from '../tables.ts';
+import { type BindInstant, type Bound, type ReadRow, storable } from './column.ts';
 
-export interface CheckpointRow {
-  readonly checkpoint_id: number;
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly tree_size: number;
-  readonly root_hash: string;
-  readonly prev_checkpoint_hash: string | null;
-  readonly closed_at: Instant;
-  readonly kid: string;
-  readonly signature: string;
-}
+export type CheckpointRow = ReadRow<typeof otherTables.checkpoints>;
 
 /** Every column, in the order of the specification's table. */
-export const checkpointColumns = [
-  'checkpoint_id',
-  'first_seq',
-  'last_seq',
-  'tree_size',
-  'root_hash',
-  'prev_checkpoint_hash',
-  'closed_at',
-  'kid',
-  'signature',
-] as const satisfies readonly (keyof CheckpointRow)[];
+export const checkpointColumns = columnsOf(otherTables.checkpoints);
 
 /** The values of a checkpoint in the order of `checkpointColumns`. */
 export function checkpointValues(checkpoint: Checkpoint, instant: BindInstant): readonly Bound[] {

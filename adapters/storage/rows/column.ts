@@ -4,10 +4,29 @@
  */
 
 import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
-import { formatScope, type Scope } from '../../../domain/scope.ts';
+import type { Scope } from '../../../domain/scope.ts';
+import type { Column, ColumnType } from '../tables.ts';
 
 /** The value of a parameter. Both drivers accept these types. */
 export type Bound = string | number | boolean | null;
+
+/** SQLite has no booleans. */
+interface ReadValues extends Readonly<Record<ColumnType, unknown>> {
+  text: string;
+  key: string;
+  json: string;
+  integer: number;
+  bigint: number;
+  boolean: boolean | number;
+  instant: Instant;
+}
+
+/** A row of a table, as both engines read it. A type of this folder narrows the columns whose values the domain names. */
+export type ReadRow<Of extends { readonly columns: Readonly<Record<string, Column>> }> = {
+  readonly [Name in keyof Of['columns']]: Of['columns'][Name] extends `${infer Type extends ColumnType}?`
+    ? ReadValues[Type] | null
+    : ReadValues[Of['columns'][Name] & ColumnType];
+};
 
 /** Converts an instant to its stored form: text for Postgres's `timestamptz`, microseconds for SQLite. */
 export type BindInstant = (instant: Instant) => Bound;
@@ -15,11 +34,7 @@ export type BindInstant = (instant: Instant) => Bound;
 /** Later than every stored time, as the bound of the first page. */
 export const LATEST = instantFromMicros(Number.MAX_SAFE_INTEGER);
 
-/** Space-separated; a scope-token holds no space (RFC 6749 §3.3). */
-export function scopeColumn(scope: Scope): string {
-  return formatScope(scope);
-}
-
+/** Reads what `formatScope` writes; a scope-token holds no space (RFC 6749 §3.3). */
 export function readScope(column: string): Scope {
   return column === '' ? [] : column.split(' ');
 }

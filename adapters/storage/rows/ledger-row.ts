@@ -2,9 +2,9 @@
 
 import type { UsedTwice } from '../../../application/ports/checkpoints.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
-import { type BindInstant, type Bound, storableOrNull } from './column.ts';
+import type { otherTables } from '../tables.ts';
+import { type BindInstant, type Bound, type ReadRow, storableOrNull } from './column.ts';
 
 /** JSON has no exact larger number (schema.sql). */
 export const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -34,23 +34,10 @@ export function readUsedTwice([row]: readonly UsedTwiceRow[]): UsedTwice | undef
   return { seq: row.seq, isSealed: Boolean(row.is_sealed) };
 }
 
-export interface LedgerRow {
-  readonly seq: number;
+export interface LedgerRow extends ReadRow<typeof otherTables.ledger> {
   /** The checkpoint that seals the record. */
   readonly checkpoint: number | null;
-  readonly ts: Instant;
-  readonly event: string;
-  readonly task_id: string | null;
-  readonly agent_id: string | null;
-  readonly sponsor: string | null;
-  readonly audience: string | null;
-  readonly scope: string | null;
-  readonly jti: string | null;
-  readonly delegation_depth: number | null;
   readonly decision: LedgerDecision | null;
-  readonly reason: string | null;
-  readonly count: number | null;
-  readonly detail: string | null;
 }
 
 /** Every column of a record but `checkpoint`, in the order of the specification's table. */

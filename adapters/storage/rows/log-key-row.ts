@@ -1,17 +1,11 @@
 /** Converts between keys of the transparency log and rows of the `log_keys` table. */
 
-import type { Instant } from '../../../domain/instant.ts';
 import type { LogKey } from '../../../domain/log/log-key.ts';
 import type { RowOf, tables } from '../tables.ts';
-import { storable } from './column.ts';
+import { type ReadRow, storable } from './column.ts';
 
-export interface LogKeyRow {
+export interface LogKeyRow extends ReadRow<typeof tables.log_keys> {
   readonly use: LogKey['use'];
-  readonly kid: string;
-  readonly thumbprint: string;
-  readonly public_key: string;
-  readonly active_from: Instant;
-  readonly active_to: Instant | null;
 }
 
 export function toLogKey({ use, kid, thumbprint, public_key, active_from, active_to }: LogKeyRow): LogKey {

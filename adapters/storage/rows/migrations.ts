@@ -5,7 +5,7 @@
 
 import type { Knex } from 'knex';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
-import type { SchemaStatus } from '../storage.ts';
+import type { SchemaStatus } from '../../../application/ports/storage.ts';
 
 export interface Migration {
   /** Sorts after the names of all earlier migrations. A released name never changes. */

@@ -1,21 +1,12 @@
 /** Rows of `operator_acts`: how both engines write and read them. */
 
-import type { Instant } from '../../../domain/instant.ts';
 import type { Compared } from '../../../domain/ledger/compared.ts';
 import { comparedAct, namesOf, type OperatorAct, type StoredAct } from '../../../domain/operators/operator-act.ts';
-import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
+import type { otherTables } from '../tables.ts';
+import { type BindInstant, type Bound, type ReadRow, storable, storableOrNull } from './column.ts';
 import { sha256 } from './recorded.ts';
 
-export interface OperatorActRow {
-  readonly seq: number;
-  readonly explains: number | null;
-  readonly iss: string;
-  readonly sub: string;
-  readonly role: string;
-  readonly act: string;
-  readonly reason: string | null;
-  readonly salt: string | null;
-  readonly at: Instant;
+export interface OperatorActRow extends ReadRow<typeof otherTables.operator_acts> {
   /** The `detail` of its record. */
   readonly record: string | null;
 }

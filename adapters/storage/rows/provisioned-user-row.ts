@@ -1,32 +1,19 @@
 /** Converts between provisioned users and rows of the `provisioned_users` table. */
 
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
-import type { RowOf, tables } from '../tables.ts';
-import { storable, storableOrNull } from './column.ts';
+import { columnsOf, type RowOf, tables } from '../tables.ts';
+import { type ReadRow, storable, storableOrNull } from './column.ts';
 
-export interface ProvisionedUserRow {
+export interface ProvisionedUserRow extends Omit<ReadRow<typeof tables.provisioned_users>, 'user_name_key'> {
   readonly user_id: UserId;
-  readonly user_name: string;
-  readonly external_id: string | null;
-  readonly active: boolean | number;
   readonly sponsor_key: SponsorKey;
-  readonly revision: number;
-  readonly created_at: Instant;
-  readonly modified_at: Instant;
 }
 
-export const provisionedUserColumnNames = [
-  'user_id',
-  'user_name',
-  'external_id',
-  'active',
-  'sponsor_key',
-  'revision',
-  'created_at',
-  'modified_at',
-] as const satisfies readonly (keyof ProvisionedUserRow)[];
+/** Every column that is read: `user_name_key` only finds rows. */
+export const provisionedUserColumnNames = columnsOf(tables.provisioned_users).filter(
+  (name) => name !== 'user_name_key',
+);
 
 export function toProvisionedUser(row: ProvisionedUserRow): ProvisionedUser {
   return {

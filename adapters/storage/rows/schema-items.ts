@@ -53,7 +53,7 @@ function nameOf({ kind, of, name }: SchemaItem): string {
   return name === '' ? `the ${kind} ${of}` : `the ${kind} ${name} of the table ${of}`;
 }
 
-function keyOf({ kind, of, name }: SchemaItem): string {
+export function keyOf({ kind, of, name }: SchemaItem): string {
   return JSON.stringify([kind, of, name]);
 }
 

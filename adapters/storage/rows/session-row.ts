@@ -1,25 +1,15 @@
 /** Converts rows of the `sessions` table to sessions. */
 
-import type { Instant } from '../../../domain/instant.ts';
 import { operatorRoles } from '../../../domain/operators/operator.ts';
 import type { Session, SessionHash, SessionKind } from '../../../domain/sessions/session.ts';
 import type { RowOf, tables } from '../tables.ts';
-import { storable, storableOrNull } from './column.ts';
+import { type ReadRow, storable, storableOrNull } from './column.ts';
 
-export interface SessionRow {
+export interface SessionRow extends ReadRow<typeof tables.sessions> {
   readonly session_hash: SessionHash;
   readonly kind: SessionKind;
-  readonly iss: string;
-  readonly sub: string;
-  readonly sponsor_key: string | null;
   /** Words with spaces between them. */
   readonly roles: string;
-  readonly sid: string | null;
-  readonly authenticated_at: Instant | null;
-  readonly created_at: Instant;
-  readonly last_used_at: Instant;
-  readonly expires_at: Instant;
-  readonly sealed_id_token: string | null;
 }
 
 export function sessionRow(session: Session): RowOf<typeof tables.sessions> {

@@ -3,60 +3,30 @@
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { formatScope } from '../../../domain/scope.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
-import type { Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
+import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
 import type { TaskTerms } from '../../../domain/tasks/token-of-task.ts';
-import { type BindInstant, type Bound, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
+import { columnsOf, tables } from '../tables.ts';
+import { type BindInstant, type Bound, type ReadRow, readScope, storable, storableOrNull } from './column.ts';
 
-export interface TaskStateRow {
-  readonly state: TaskState['kind'];
-  readonly ended_at: Instant | null;
-  readonly end_reason: RevocationReason | null;
-}
-
-export interface TaskRow extends TaskStateRow {
+export interface TaskRow extends ReadRow<typeof tables.tasks> {
   readonly task_id: TaskId;
   readonly agent_id: AgentId;
   readonly sponsor_key: SponsorKey;
-  readonly sponsor: string;
-  readonly session_id: string | null;
   readonly parent_task_id: TaskId | null;
-  readonly audience: string;
-  readonly scope: string;
-  readonly held_scope: string | null;
-  readonly asked_scope: string | null;
-  readonly delegation_depth: number;
-  readonly created_at: Instant;
-  readonly expires_at: Instant;
-  readonly status_list: string | null;
-  readonly status_index: number | null;
+  readonly state: TaskState['kind'];
+  readonly end_reason: RevocationReason | null;
 }
 
-/** The columns that an exchange writes. The others are set when the task ends. */
-export const insertedTaskColumns = [
-  'task_id',
-  'agent_id',
-  'sponsor_key',
-  'sponsor',
-  'session_id',
-  'parent_task_id',
-  'audience',
-  'scope',
-  'held_scope',
-  'asked_scope',
-  'delegation_depth',
-  'created_at',
-  'expires_at',
-  'status_list',
-  'status_index',
-] as const satisfies readonly (keyof TaskRow)[];
+export type TaskStateRow = Pick<TaskRow, 'state' | 'ended_at' | 'end_reason'>;
 
-export const taskColumns = [
-  ...insertedTaskColumns,
-  'state',
-  'ended_at',
-  'end_reason',
-] as const satisfies readonly (keyof TaskRow)[];
+const endColumns: readonly (keyof TaskRow)[] = ['state', 'ended_at', 'end_reason'];
+
+/** The columns that an exchange writes. The others are set when the task ends. */
+export const insertedTaskColumns = columnsOf(tables.tasks).filter((column) => !endColumns.includes(column));
+
+export const taskColumns = [...insertedTaskColumns, ...endColumns];
 
 /** The columns that the tokens of a task repeat. */
 export const termsColumns = [
@@ -127,15 +97,23 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
     storableOrNull('session_id', task.sessionId),
     task.parentTaskId ?? null,
     storable('audience', task.audience),
-    scopeColumn(task.scope),
-    task.origin === undefined ? null : scopeColumn(task.origin.held),
-    task.origin === undefined ? null : scopeColumn(task.origin.asked),
+    formatScope(task.scope),
+    task.origin === undefined ? null : formatScope(task.origin.held),
+    task.origin === undefined ? null : formatScope(task.origin.asked),
     task.delegationDepth,
     instant(task.createdAt),
     instant(task.expiresAt),
     task.status?.listId ?? null,
     task.status?.index ?? null,
   ];
+}
+
+/** Nothing if the grant does not rotate. */
+export function toRotation({
+  rotation_hash: current,
+  previous_hash: previous,
+}: Pick<ReadRow<typeof tables.task_grants>, 'rotation_hash' | 'previous_hash'>): Pick<Grant, 'rotation'> {
+  return current === null ? {} : { rotation: { current, previous: previous ?? undefined } };
 }
 
 type SelectionColumn = 'task_id' | 'agent_id' | 'sponsor_key' | 'session_id' | 'sponsor';

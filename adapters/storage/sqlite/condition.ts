@@ -1,45 +1,25 @@
-/** Reads the condition of a SQLite database, and its backlogs. */
+/** Reads the condition of a SQLite database. */
 
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
-import type { Backlog, Numbering, StorageCondition } from '../../../application/ports/storage.ts';
-import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
-import { besideLedger } from '../queries/beside-ledger.ts';
-import { listCheckpointKeys, listExports } from '../queries/checkpoints.ts';
-import { logoutEndedNothing } from '../queries/ledger.ts';
+import type { Numbering, StorageCondition } from '../../../application/ports/storage.ts';
+import { queriedCondition } from '../queries/condition.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { DEFINITION, type SchemaItem } from '../rows/schema-items.ts';
+import { appendOnlyTables } from '../tables.ts';
 import { isBeyond } from './append.ts';
 import { sqliteAsk } from './ask.ts';
 import type { Connection } from './connection.ts';
 import { readFact } from './facts.ts';
 import { differencesIn, readSchemaStatus, schemaInMemory } from './migrate.ts';
 
-/** The ledger's tables. Their triggers keep them from being changed. */
-const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
-
 const selectVersion = 'select sqlite_version() as version';
 const selectGuards = "select type, name, tbl_name, sql from sqlite_schema where type in ('trigger', 'table')";
 
-/** The parts of the condition that queries answer. */
-export type SqliteCondition = Pick<
-  StorageCondition,
-  | 'server'
-  | 'schema'
-  | 'schemaDifferences'
-  | 'guards'
-  | 'numbering'
-  | 'sealing'
-  | 'listedExports'
-  | 'outbox'
-  | 'isLoggedOut'
-  | 'logoutEndedNothing'
-  | 'besideLedger'
->;
-
-export function sqliteCondition(connection: Connection): SqliteCondition {
+/** The parts of the condition that the file answers. open-ledger.ts adds the others. */
+export function sqliteCondition(connection: Connection) {
   const { read } = connection;
-  const ask = sqliteAsk(connection);
   return {
+    ...queriedCondition(sqliteAsk(connection)),
     server: () => read((run) => `SQLite ${run<{ version: string }>(selectVersion).rows[0]?.version ?? ''}`),
     schema: () => readSchemaStatus(connection),
     schemaDifferences: () => read((run) => differencesIn(run, (item) => !isOfGuards(item))),
@@ -51,7 +31,7 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
       const missing = made.filter((guard) => isGuard(guard, isCurrent) && !found.some((one) => isSame(guard, one)));
       const foreign = found.filter(({ type, name }) => type === 'trigger' && !made.some((one) => one.name === name));
       return {
-        tables: GUARDED.length,
+        tables: appendOnlyTables.length,
         missing: [
           ...missing.map(({ type, name, tbl_name: table }) => ({
             table,
@@ -66,25 +46,17 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
     },
     // AUTOINCREMENT never reuses a number.
     numbering: () => read((run): Numbering => (isBeyond(run) ? 'beyond' : 'ok')),
-    async sealing() {
-      const backlog = await sealingBacklog(ask);
-      return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
-    },
-    listedExports: () => ask(listExports, undefined),
-    outbox: () => ask(outboxBacklog, undefined),
     isLoggedOut: ({ issuedAt, ...who }, at) =>
       read((run) => {
         const answers = logoutQuestions(who).map((question) => question && readFact(run, question));
         return isLoggedOut(answers, issuedAt, at);
       }),
-    logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
-    besideLedger: (question) => besideLedger(ask, question),
-  };
+  } satisfies Partial<StorageCondition>;
 }
 
 /** `guards` compares these. */
 function isOfGuards({ kind, of }: SchemaItem): boolean {
-  return kind === 'trigger' || (kind === DEFINITION && GUARDED.some((table) => table === of));
+  return kind === 'trigger' || (kind === DEFINITION && appendOnlyTables.includes(of));
 }
 
 interface GuardRow {
@@ -106,7 +78,7 @@ function madeByMigrations(): readonly GuardRow[] {
 
 /** The ledger's triggers, and the tables that have them. */
 function isGuard({ type, tbl_name }: GuardRow, isCurrent: boolean): boolean {
-  return GUARDED.some((table) => table === tbl_name) && (type === 'trigger' || isCurrent);
+  return appendOnlyTables.includes(tbl_name) && (type === 'trigger' || isCurrent);
 }
 
 /**
@@ -119,9 +91,4 @@ function isSame(one: GuardRow, other: GuardRow): boolean {
     one.tbl_name === other.tbl_name &&
     evenlySpaced(one.sql ?? '') === evenlySpaced(other.sql ?? '')
   );
-}
-
-export async function readBacklog({ read }: Connection): Promise<Backlog> {
-  const ask = sqliteAsk({ read });
-  return { sealing: await sealingBacklog(ask), outbox: await ask(outboxBacklog, undefined) };
 }

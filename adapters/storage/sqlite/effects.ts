@@ -8,10 +8,20 @@ import {
   type Effects,
 } from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { formatScope } from '../../../domain/scope.ts';
 import { compile, inOrder, sqlite } from '../dialect.ts';
+import { voidAuthorizations } from '../queries/authorizations.ts';
+import {
+  deletionsOfTasks,
+  expireTasks,
+  given,
+  revokeGrants,
+  revokeTasks,
+  withdrawApprovals,
+} from '../queries/ended-tasks.ts';
 import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
-import { scopeColumn } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
+import { perform } from './answer.ts';
 import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './append.ts';
 import type { Run } from './handle.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
@@ -49,20 +59,6 @@ const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values
 const updateGrant =
   'update task_grants set scope = ?, renewals = ?, unrecorded = ?, renewed_at = ? where grant_hash = ?';
 
-/** The parameter is a JSON array of task ids. */
-const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';
-const updateToRevoked = `update tasks set state = 'revoked', ended_at = ?, end_reason = ? ${GIVEN_TASKS}`;
-const updateToExpired = `update tasks set state = 'expired', ended_at = expires_at ${GIVEN_TASKS}`;
-const revokeGrants = `update task_grants set revoked_at = ? ${GIVEN_TASKS}`;
-const withdrawApprovals = `update approvals set state = 'withdrawn', closed_at = ?
-  ${GIVEN_TASKS} and state in ('pending', 'granted')`;
-const deleteNotices = `delete from approval_notices
-  where approval_id in (select approval_id from approvals ${GIVEN_TASKS})`;
-const deleteApprovals = `delete from approvals ${GIVEN_TASKS}`;
-const deleteGrants = `delete from task_grants ${GIVEN_TASKS}`;
-const deletePurposes = `delete from task_purposes ${GIVEN_TASKS}`;
-const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
-
 const insertToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at, status_list)
   values (?, ?, ?, ?, ?, (select status_list from tasks where task_id = ?))`;
 
@@ -80,33 +76,30 @@ const appliers: Appliers = {
 
   insert_task: (run, { task, grantHash }) => {
     run(insertTask, taskValues(task, sqlite.instant));
-    run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
+    run(insertGrant, [grantHash, task.taskId, formatScope(task.scope)]);
   },
 
   update_grant: (run, { grantHash, scope, renewals, unrecorded, renewedAt }) =>
-    run(updateGrant, [scopeColumn(scope), renewals, unrecorded, renewedAt, grantHash]),
+    run(updateGrant, [formatScope(scope), renewals, unrecorded, renewedAt, grantHash]),
 
   end_tasks: (run, { tasks, at }, { deadline }) =>
     inPortions(tasks, ENDED_AT_ONCE, deadline, (some) => {
       for (const [end, taskIds] of byEnd(some)) {
-        const ended = JSON.stringify(taskIds);
-        if (end.state === 'revoked') run(updateToRevoked, [at, end.record.reason, ended]);
-        else run(updateToExpired, [ended]);
-        run(revokeGrants, [at, ended]);
-        run(withdrawApprovals, [at, ended]);
+        const ended = { taskIds: given(taskIds), at, reason: end.record.reason };
+        perform(run, end.state === 'expired' ? expireTasks : revokeTasks, ended);
+        perform(run, revokeGrants, ended);
+        perform(run, withdrawApprovals, ended);
       }
     }),
 
-  delete_tasks: (run, { taskIds }) => {
-    const deleted = JSON.stringify(taskIds);
-    // The tasks last, because foreign keys of the others refer to them.
-    overwritingFreePages(run, () => {
-      run(deletePurposes, [deleted]);
-      run(deleteNotices, [deleted]);
-      run(deleteApprovals, [deleted]);
-    });
-    run(deleteGrants, [deleted]);
-    run(deleteTasks, [deleted]);
+  void_authorizations: (run, effect) => perform(run, voidAuthorizations, effect),
+
+  delete_tasks(run, { taskIds }) {
+    for (const deletion of deletionsOfTasks) {
+      const doDelete = () => void perform(run, deletion, { taskIds: given(taskIds) });
+      if (deletion.holdsWords) overwritingFreePages(run, doDelete);
+      else doDelete();
+    }
   },
 
   revoke_token: (run, { tokenId, taskId, at, reason, forgetAt }) =>

@@ -5,7 +5,7 @@ import { compile, inOrder, sqlite } from '../dialect.ts';
 import { lockedSessions } from '../queries/sessions.ts';
 import { countUsers } from '../queries/users.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
-import { DUE_COLUMNS, type DueApprovalRow, toDueApproval } from '../rows/approval-row.ts';
+import { DUE_COLUMNS, type DueApprovalRow, IS_OPEN, toDueApproval } from '../rows/approval-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import { answer } from './answer.ts';
@@ -162,7 +162,7 @@ const dueTasks = `select task_id from (
 
 const dueApprovals = `select ${DUE_COLUMNS} from (
     select approval_id, task_id, digest, commitment, decided_at, expires_at from approvals
-        where state in ('pending', 'granted') and expires_at <= ? order by expires_at limit ?
+        where ${IS_OPEN} and expires_at <= ? order by expires_at limit ?
   ) v cross join tasks t using (task_id) where t.expires_at > v.expires_at`;
 
 const endedTasks = `select task_id from tasks ended where ended_at <= ? and status_list is null

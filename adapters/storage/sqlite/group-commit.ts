@@ -10,7 +10,7 @@ import { asUnavailable, isBusy, isUnwritable, whileBusy } from './errors.ts';
 import type { Handle, Run } from './handle.ts';
 import { BATCH_SIZE } from './limits.ts';
 
-export interface GroupCommit {
+interface GroupCommit {
   submit<Answer>(work: (run: Run) => Answer): Promise<Answer>;
   drained(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Handle } from './handle.ts';
 import { CHANGES_BETWEEN_CHECKPOINTS, IDLE_CHECKPOINT_MS } from './limits.ts';
 
-export interface LogCheckpoints {
+interface LogCheckpoints {
   /** Called after each batch, once its promises are settled. */
   afterBatch(isCommitted: boolean): Promise<void>;
   stop(): void;

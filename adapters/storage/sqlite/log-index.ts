@@ -47,7 +47,7 @@ const SALTS_BYTES = 8;
 
 const isLittle = endianness() === 'LE';
 
-export interface OpenedLog {
+interface OpenedLog {
   index(): LogIndex;
   /** Size and time of the last change of the `-wal`. */
   stamp(): string;

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { SchemaStatus } from '../../../application/ports/storage.ts';
 import { compareSchema, MIGRATIONS_TABLE, NEWER_SCHEMA } from '../rows/migrations.ts';
 import { type SchemaItem, schemaDiffers } from '../rows/schema-items.ts';
-import type { SchemaStatus } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { isBusy } from './errors.ts';
 import { type Handle, openHandle, type Run } from './handle.ts';

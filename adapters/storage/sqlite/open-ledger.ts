@@ -41,8 +41,7 @@ export class LedgerFileUnusable extends Error {
 /** @throws LedgerFileUnusable */
 export async function openSqliteLedger(path: string): Promise<LedgerReading> {
   const { ports, close } = await openToRead({ path });
-  const { approvals, ledger, checkpoints, transparencyLog, database } = ports;
-  return { approvals, ledger, checkpoints, transparencyLog, schemaStatus: database.schemaStatus, close };
+  return { ...ports, schemaStatus: ports.database.schemaStatus, close };
 }
 
 /** What only a server can tell. */
@@ -57,15 +56,9 @@ const UNKNOWN_WRITING = {
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
   const { ports, close } = await openToRead({ path, pageCheck: 'if_small' });
-  const { condition, checkpoints, transparencyLog, statusLists, sponsors, agents } = ports;
   return {
-    ...condition,
-    checkpoints,
-    log: transparencyLog.state,
-    witnessProblems: transparencyLog.problems,
-    statusLists: statusLists.usage,
-    findBlocks: sponsors.findBlocks,
-    listAgents: agents.list,
+    ...ports,
+    ...ports.condition,
     link: async () => undefined,
     // SQLite uses the clock of this machine, so there is nothing to compare.
     now: async () => undefined,
@@ -75,6 +68,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
       const fault = await readOnlyFault(path);
       return fault && { ...UNKNOWN_WRITING, fault };
     },
+    failover: async () => undefined,
     close,
   };
 }

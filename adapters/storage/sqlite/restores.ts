@@ -4,6 +4,7 @@ import type { RestoreOutcome, RestoreRequest } from '../../../application/ports/
 import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
+import { VOID_RESTORED } from '../queries/authorizations.ts';
 import { EXPIRE_UNUSED } from '../rows/approval-row.ts';
 import { appendEntries, lastNumber } from './append.ts';
 import type { Connection } from './connection.ts';
@@ -27,6 +28,7 @@ export function afterRestore(connection: Connection, { at, latest, above }: Rest
     if (run(moveSequence, [to]).count === 0) run(beginSequence, [to]);
     run(refuseEarlier, [plusSeconds(latest, RESTORE_REFUSES_SECONDS)]);
     run(EXPIRE_UNUSED);
+    run(VOID_RESTORED);
     appendEntries(run, [restoredEntry(at, from, to)]);
     return { kind: 'moved', from, to };
   });

@@ -14,15 +14,25 @@ create table agents (
   jwks text,
   -- How the identity provider names the agent in may_act: a JSON array; null if only its id names it.
   may_act_names text,
+  -- What a client of /oauth2/authorize is: arrays of texts, whether PKCE alone authenticates it, and the URL of its document.
+  redirect_uris text,
+  public_client integer not null,
+  client_id_document text,
+  client_names text,
   enabled integer not null,
   revision integer not null,
   created_at integer not null,
   updated_at integer not null,
   -- The last change of jwks_uri or jwks.
   keys_since integer not null,
-  constraint agents_one_source_of_keys check ((jwks_uri is null) <> (jwks is null))
+  -- A client that PKCE or its document authenticates may have none.
+  constraint agents_one_source_of_keys check ((jwks_uri is null) <> (jwks is null)
+    or (jwks_uri is null and jwks is null and (public_client or client_id_document is not null)))
 ) strict;
+create unique index agents_by_document on agents (client_id_document) where client_id_document is not null;
 create index agents_disabled on agents (agent_id) where not enabled;
+create index agents_public on agents (agent_id) where public_client;
+create index agents_by_token_ttl on agents (max_token_ttl, agent_id);
 
 -- Blocks, one per person and source (specification "Sponsor block"). A row exists only while its source blocks the person.
 create table sponsor_blocks (
@@ -157,7 +167,7 @@ create table task_purposes (
 ) strict, without rowid;
 
 create table task_grants (
-  -- SHA-256 of the grant, in lowercase hex.
+  -- SHA-256 of the grant, in lowercase hex; of a rotating one, without its rotation.
   grant_hash text primary key,
   task_id text not null references tasks,
   scope text not null,
@@ -166,9 +176,86 @@ create table task_grants (
   unrecorded integer not null default 0,
   -- The last renewal; null before the first.
   renewed_at integer,
-  revoked_at integer
+  revoked_at integer,
+  -- SHA-256 of the newest refresh token, and of the one before it, if they rotate.
+  rotation_hash text,
+  previous_hash text
 ) strict, without rowid;
 create index task_grants_by_task on task_grants (task_id);
+
+-- What clients ask people for at /oauth2/authorize, from the person's return from the identity provider on, and what they
+-- answered (domain/authorization). A row from which a task came is deleted with it.
+create table authorizations (
+  request_id text primary key,
+  -- SHA-256 of the secret of the browser that asked.
+  browser_hash text not null,
+  agent_id text not null,
+  client text not null check (client in ('key', 'public', 'document')),
+  redirect_uri text not null,
+  -- The client's parameter `state`.
+  client_state text,
+  challenge text not null,
+  audience text not null,
+  offered_scope text not null,
+  asked_scope text not null,
+  -- The scopes of the person's token.
+  held_scope text not null,
+  purpose text,
+  sponsor_key text not null,
+  sponsor text not null,
+  session_id text,
+  -- The times of the person's token and of their sign-in.
+  issued_at integer,
+  authenticated_at integer,
+  began_at integer not null,
+  came_at integer not null,
+  -- Until then the person may answer.
+  expires_at integer not null,
+  state text not null,
+  answered_at integer,
+  void_reason text,
+  code_hash text unique,
+  code_expires_at integer,
+  chosen_scope text,
+  task_ends_at integer,
+  -- The task that the code opens.
+  task_id text unique,
+  -- From this time the row may be deleted. Null once a task came from it.
+  forget_at integer,
+  constraint authorizations_state check (
+    state = 'open' and answered_at is null and void_reason is null and code_hash is null
+    or state = 'refused' and answered_at is not null and void_reason is null and code_hash is null
+    or state in ('allowed', 'spent') and answered_at is not null and void_reason is null and code_hash is not null
+    or state = 'void' and void_reason is not null
+  ),
+  constraint authorizations_code check (
+    (code_hash is null) = (code_expires_at is null)
+    and (code_hash is null) = (chosen_scope is null)
+    and (code_hash is null) = (task_ends_at is null)
+    and (code_hash is null) = (task_id is null)
+  ),
+  constraint authorizations_forgetting check (forget_at is not null or state = 'spent')
+) strict, without rowid;
+-- Of those that an end makes void.
+create index authorizations_waiting_for_sponsor on authorizations (sponsor_key, request_id) where state in ('open', 'allowed');
+create index authorizations_waiting_for_subject on authorizations (sponsor, session_id) where state in ('open', 'allowed');
+create index authorizations_waiting_of_agent on authorizations (agent_id, request_id) where state in ('open', 'allowed');
+create index authorizations_waiting_of_session on authorizations (session_id) where state in ('open', 'allowed') and session_id is not null;
+create index authorizations_by_forgetting on authorizations (forget_at) where forget_at is not null;
+
+-- How often everything, or an agent, was ended. A request whose person is still at the identity provider keeps the counts of its
+-- beginning, and ends when the person comes back if they differ.
+create table authorization_ends (
+  kind text not null check (kind in ('everything', 'agent')),
+  -- The agent's id, or empty.
+  name text not null,
+  ends integer not null,
+  -- Of the last one.
+  reason text not null,
+  forget_at integer not null,
+  primary key (kind, name)
+) strict, without rowid;
+create index authorization_ends_by_forgetting on authorization_ends (forget_at);
 
 -- Approvals: a person's yes or no to one action of a task (Service:Approvals). The ledger has only a hash of the words. They
 -- are deleted with the task.
@@ -202,6 +289,12 @@ create table approvals (
 ) strict, without rowid;
 create index approvals_waiting on approvals (sponsor_key, expires_at) where state = 'pending';
 create index approvals_open on approvals (expires_at) where state in ('pending', 'granted');
+-- What a person answered or missed, by the time of that.
+create index approvals_settled on approvals (
+  sponsor_key,
+  (coalesce(decided_at, case state when 'expired' then expires_at else closed_at end)),
+  approval_id
+) where coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) is not null;
 
 -- Notices of approvals that wait, which the receiver has not taken yet (Service:Approvals:Notify).
 create table approval_notices (

@@ -46,7 +46,7 @@ const update = `update witnessed_logs set size = ?, root = ?, seconds = ?, note 
 const selectAhead = 'select origin, seconds from witnessed_logs where seconds > ? order by origin';
 const lowerTimes = 'update witnessed_logs set seconds = ? where seconds > ?';
 
-export interface LoweredTime {
+interface LoweredTime {
   readonly origin: string;
   /** Before. */
   readonly seconds: number;

@@ -34,7 +34,7 @@ interface ApplyRequest {
   readonly json: boolean;
 }
 
-export function agentApplyCommand(run = agentApply): Command {
+export function agentApplyCommand(): Command {
   return command({
     examples: [
       {
@@ -61,7 +61,7 @@ export function agentApplyCommand(run = agentApply): Command {
           .option('json', { ...flag, describe: 'Report as one JSON object' }),
       ),
     run: ({ files, server, 'dry-run': dryRun, json }, settings) =>
-      run({ files, server: server ?? '', dryRun, json }, settings),
+      agentApply({ files, server: server ?? '', dryRun, json }, settings),
   });
 }
 
@@ -129,7 +129,7 @@ function applyReportJson({ dryRun, applied, problems, failure }: ApplyReport): s
 }
 
 /** Makes the agents of a running service match the files. */
-export async function agentApply(request: ApplyRequest, overrides: readonly SettingArgument[]): Promise<number> {
+async function agentApply(request: ApplyRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const misplaced = keyGivenAsSetting(overrides);
     if (misplaced !== undefined) {

@@ -1,6 +1,6 @@
 /** `mandate agent disable`: the agent gets no token from now on (specification "Agent"). */
 
-import { once } from '../../../adapters/cli/argument.ts';
+import { value } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import {
   type Emergency,
@@ -11,9 +11,9 @@ import {
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../../adapters/cli/setting-arguments.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
-import { EMERGENCY_EXIT_CODES, lastTokens, runEmergency, UNCHANGED } from '../emergency.ts';
+import { EMERGENCY_EXIT_CODES, runEmergency, tokensWork, UNCHANGED } from '../emergency.ts';
 
-export function agentDisableCommand(run = agentDisable): Command {
+export function agentDisableCommand(): Command {
   return command({
     examples: [
       {
@@ -29,17 +29,17 @@ export function agentDisableCommand(run = agentDisable): Command {
     options: (parser) =>
       emergencyOptions(
         parser.positional('agent', {
-          type: 'string',
-          demandOption: true,
+          ...value('agent', readAgentArgument),
           describe: 'The agent_id of the agent',
-          coerce: once('agent', readAgentArgument),
+          demandOption: true,
         }),
       ),
-    run: ({ agent, ...options }, settings) => run({ ...emergencyOf(options), agent: agent as AgentId }, settings),
+    run: ({ agent, ...options }, settings) =>
+      agentDisable({ ...emergencyOf(options), agent: agent as AgentId }, settings),
   });
 }
 
-export function agentDisable(
+function agentDisable(
   { agent, ...emergency }: Emergency & { readonly agent: AgentId },
   settings: readonly SettingArgument[],
 ): Promise<number> {
@@ -52,7 +52,7 @@ export function agentDisable(
       const tasks = `Its tasks did not end: "mandate stop --agent ${agent}" ends them.`;
       return {
         code: exitCode.done,
-        lines: [`${agent} is disabled: it gets no token. ${tasks}`, lastTokens(switches, agent)],
+        lines: [`${agent} is disabled: it gets no token. ${tasks}`, tokensWork(switches, agent)],
       };
     },
   });

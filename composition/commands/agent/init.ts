@@ -2,7 +2,7 @@
 
 import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { flag, once } from '../../../adapters/cli/argument.ts';
+import { flag, texts, textValue } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { newSigningKey } from '../../../adapters/jose/signing-key.ts';
@@ -17,7 +17,7 @@ import { printError, runReport } from '../run-command.ts';
 
 interface InitRequest {
   readonly agentId: string;
-  readonly displayName: string | undefined;
+  readonly displayName: string;
   readonly scopes: readonly string[];
   readonly audiences: readonly string[];
   /** The directory for the two files. */
@@ -25,7 +25,7 @@ interface InitRequest {
   readonly json: boolean;
 }
 
-export function agentInitCommand(run = agentInit): Command {
+export function agentInitCommand(): Command {
   return command({
     examples: [
       {
@@ -46,32 +46,20 @@ export function agentInitCommand(run = agentInit): Command {
           describe: 'Its name: lowercase letters, digits, hyphens, underscores and dots',
         })
         .option('scope', {
-          type: 'string',
-          array: true,
-          nargs: 1,
+          ...texts,
           demandOption: true,
           describe: 'A scope that the agent may get; once for each scope',
         })
         .option('audience', {
-          type: 'string',
-          array: true,
-          nargs: 1,
+          ...texts,
           demandOption: true,
           describe: 'The URL of a tool server for its tokens; once for each',
         })
-        .option('display-name', {
-          type: 'string',
-          describe: 'Its display name; by default its id',
-          coerce: once('--display-name', (name) => name),
-        })
-        .option('to', {
-          type: 'string',
-          describe: 'The directory for the files; by default the current one',
-          coerce: once('--to', (path) => path),
-        })
+        .option('display-name', { ...textValue('--display-name'), describe: 'Its display name; by default its id' })
+        .option('to', { ...textValue('--to'), describe: 'The directory for the files; by default the current one' })
         .option('json', { ...flag, describe: 'Report as one JSON object' }),
-    run: ({ 'agent-id': agentId, scope, audience, 'display-name': displayName, to, json }) =>
-      run({ agentId, displayName, scopes: scope, audiences: audience, directory: to ?? '.', json }),
+    run: ({ 'agent-id': agentId, scope, audience, 'display-name': displayName = agentId, to, json }) =>
+      agentInit({ agentId, displayName, scopes: scope, audiences: audience, directory: to ?? '.', json }),
   });
 }
 
@@ -120,21 +108,14 @@ Next:
 `;
 }
 
-interface TemplateFields {
-  readonly agentId: string;
-  readonly displayName: string;
-  readonly scopes: readonly string[];
-  readonly audiences: readonly string[];
-  readonly publicJwk: Jwk;
-}
-
 /** Long enough for a few calls of tools. An operator raises it in the file for longer tasks. */
 const TASK_TTL = 'PT10M';
 /** How long a stolen token works at a tool server that does not introspect. */
 const TOKEN_TTL = 'PT2M';
 
 /** The registration file: minimal rights, and an explanation of each line. */
-function registrationTemplate({ agentId, displayName, scopes, audiences, publicJwk }: TemplateFields): string {
+function registrationTemplate(request: InitRequest, publicJwk: Jwk): string {
+  const { agentId, displayName, scopes, audiences } = request;
   return `# An agent of Mandate. Review it, keep it under version control, and apply it with
 # "mandate agent apply".
 # A field that is left out stays as it is at the service.
@@ -185,7 +166,7 @@ function quoted(text: string): string {
 }
 
 /** Writes an agent's key pair, and a registration file with minimal rights. */
-export async function agentInit(request: InitRequest): Promise<number> {
+async function agentInit(request: InitRequest): Promise<number> {
   return runReport(async () => {
     const { pem, key } = await newSigningKey();
     const wrong = wrongArguments(request, key.publicJwk);
@@ -194,7 +175,7 @@ export async function agentInit(request: InitRequest): Promise<number> {
 
     const registration = join(request.directory, `${request.agentId}.yaml`);
     const privateKey = join(request.directory, `${request.agentId}.key.pem`);
-    const text = registrationTemplate({ ...named(request), publicJwk: key.publicJwk });
+    const text = registrationTemplate(request, key.publicJwk);
     const problem = await writeBoth({ registration, text, privateKey, pem });
     if (problem !== undefined) {
       printError(problem);
@@ -206,10 +187,6 @@ export async function agentInit(request: InitRequest): Promise<number> {
   });
 }
 
-function named({ agentId, displayName = agentId, scopes, audiences }: InitRequest) {
-  return { agentId, displayName, scopes, audiences };
-}
-
 const ARGUMENTS: Readonly<Record<string, string>> = {
   [fieldNames.agentId]: 'The id',
   [fieldNames.displayName]: '--display-name',
@@ -218,8 +195,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
 };
 
 /** A sentence for each value that no service would accept. */
-function wrongArguments(request: InitRequest, publicJwk: Jwk): readonly string[] {
-  const { agentId, displayName, scopes, audiences } = named(request);
+function wrongArguments({ agentId, displayName, scopes, audiences }: InitRequest, publicJwk: Jwk): readonly string[] {
   const verdict = judgeRegistration(
     {
       agentId,
@@ -233,6 +209,10 @@ function wrongArguments(request: InitRequest, publicJwk: Jwk): readonly string[]
       highRiskAudiences: [],
       jwksUri: undefined,
       mayActNames: undefined,
+      redirectUris: undefined,
+      publicClient: false,
+      clientIdDocument: undefined,
+      clientNames: undefined,
       jwks: { keys: [{ ...publicJwk }] },
       enabled: true,
     },

@@ -1,7 +1,7 @@
 /** `mandate keys generate` (specification "Configuration rules"; supplement "How it runs"). */
 
 import { resolve } from 'node:path';
-import { flag, once } from '../../../adapters/cli/argument.ts';
+import { flag, textValue } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { renderNewKey, type SettingLine } from '../../../adapters/cli/key-report.ts';
@@ -34,23 +34,17 @@ export function generateCommand(run = keysGenerate): Command {
     exitCodes: {
       [exitCode.done]: 'the key was generated',
       [exitCode.failed]: 'the file could not be written; an existing one is never overwritten',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('out', {
-          type: 'string',
+          ...textValue('--out'),
           // Without nargs, the parser would read `-` as an option.
           nargs: 1,
           describe: 'The new file, or - for standard output',
           demandOption: true,
-          coerce: once('--out', (text) => text),
         })
-        .option('kid', {
-          type: 'string',
-          describe: 'The name of the key; by default its RFC 7638 thumbprint',
-          coerce: once('--kid', (text) => text),
-        })
+        .option('kid', { ...textValue('--kid'), describe: 'The name of the key; by default its RFC 7638 thumbprint' })
         .option('json', { ...flag, describe: 'Report as one JSON object' }),
     run: ({ out, kid, json }, settings) => run({ out: out ?? '', kid, json }, settings),
   });

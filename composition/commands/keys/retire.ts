@@ -1,6 +1,6 @@
 /** `mandate keys retire` (specification "Configuration rules"; supplement "How it runs"). */
 
-import { flag, once } from '../../../adapters/cli/argument.ts';
+import { flag, textValue } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { renderRetirement } from '../../../adapters/cli/key-report.ts';
@@ -31,15 +31,13 @@ export function retireCommand(run = keysRetire): Command {
       [exitCode.done]: 'the file holds only the public half',
       [exitCode.failed]:
         'the key signs, is given by Pem, is not configured, has no private half, or its file could not be replaced',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('kid', {
-          type: 'string',
+          ...textValue('--kid'),
           describe: 'The name of the key, as mandate keys show prints it',
           demandOption: true,
-          coerce: once('--kid', (text) => text),
         })
         .option('json', { ...flag, describe: 'Report as one JSON object' }),
     run: ({ kid, json }, settings) => run({ kid: kid ?? '', json }, settings),

@@ -1,7 +1,7 @@
 /** `mandate keys rotate` (specification "Configuration rules"; supplement "How it runs"). */
 
 import { resolve } from 'node:path';
-import { flag, once } from '../../../adapters/cli/argument.ts';
+import { flag, texts, textValue } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { renderRotation } from '../../../adapters/cli/key-report.ts';
@@ -17,10 +17,12 @@ import { askReplica } from '../../../adapters/outbound/replica-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { readKeyFile, writeKeyFile } from '../../../adapters/platform/key-file.ts';
 import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../../files/signing.ts';
+import { givenSettings } from '../../settings/given-settings.ts';
 import { StartupError } from '../../settings/startup-error.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
 import { isUsableKid, plannedNext, withKeyFile } from './named-keys.ts';
 import { type PlannedKey, rotationPlan } from './rotation-plan.ts';
+import { signingClients } from './signing-clients.ts';
 
 /** The exit code if the next step of a rotation must wait for a replica. */
 const NOT_PUBLISHED = 3;
@@ -49,26 +51,21 @@ export function rotateCommand(run = keysRotate): Command {
     exitCodes: {
       [exitCode.done]: 'the steps are shown; every named replica publishes the configured keys',
       [exitCode.failed]: 'the configured keys or the next one could not be read or written',
-      [exitCode.usage]: 'an argument is malformed',
       [NOT_PUBLISHED]: 'a named replica does not publish the configured keys, or does not answer',
     },
     options: (parser) =>
       parser
         .option('next', {
-          type: 'string',
+          ...textValue('--next'),
           describe: 'The file of the next key, generated if it does not exist',
           demandOption: true,
-          coerce: once('--next', (text) => text),
         })
         .option('kid', {
-          type: 'string',
+          ...textValue('--kid'),
           describe: 'The name of the next key; by default its RFC 7638 thumbprint',
-          coerce: once('--kid', (text) => text),
         })
         .option('server', {
-          type: 'string',
-          array: true,
-          nargs: 1,
+          ...texts,
           describe: 'A replica to ask for its published keys; once for each, bypassing any load balancer',
           coerce: (given: unknown) => (Array.isArray(given) ? given.map((one) => readReplicaAddress(String(one))) : []),
         })
@@ -104,7 +101,8 @@ export async function keysRotate(request: RotateRequest, overrides: readonly Set
     const file = resolve(request.next);
     const { key, made, configured } = await nextKey(file, request.kid, keys);
     const planned = configured ?? plannedNext(key, file, request.kid !== undefined, settings);
-    const plan = rotationPlan(keys.map(plannedKey), signingKeys.checkpoints.kid, planned, maxTokenTtl);
+    const clients = signingClients(givenSettings(settings));
+    const plan = rotationPlan(keys.map(plannedKey), signingKeys.checkpoints.kid, planned, maxTokenTtl, clients);
     const publicKeys = keys.map((configuredKey) => configuredKey.key.publicJwk);
     const network = httpNetwork();
     const replicas = await Promise.all(request.servers.map((server) => askReplica(network, server, publicKeys)));

@@ -10,6 +10,8 @@ import { CLOCK_SKEW_SECONDS } from '../../../domain/tokens/compact-jws.ts';
 import type { SigningKeyChoice } from '../../settings/alternatives.ts';
 import { variableOf } from '../../settings/startup-error.ts';
 
+import { providersHaveRead, type SigningClient } from './signing-clients.ts';
+
 /** How long a tool server may cache keys (specification, tool-server contract). */
 const TOOL_SERVER_CACHE = 600;
 /** How long an HTTP cache in between may keep our key set (`Cache-Control` of the key set). */
@@ -36,12 +38,14 @@ interface RotationPlan {
  * @param activeKid the kid of the key that signs by the current settings
  * @param next the next key; `index` is its number in the settings, or a free number if it is not configured yet
  * @param maxTokenTtl `Service:Agents:MaxTokenTtl`, in seconds
+ * @param clients those that authenticate at a provider with the key that signs
  */
 export function rotationPlan(
   keys: readonly PlannedKey[],
   activeKid: string,
   next: PlannedKey,
   maxTokenTtl: number,
+  clients: readonly SigningClient[],
 ): RotationPlan {
   const former = keys.filter(({ kid }) => kid !== next.kid);
   const isPublished = former.length < keys.length;
@@ -59,10 +63,6 @@ export function rotationPlan(
       purpose: 'every replica publishes the next key; the present one continues to sign',
       done: isPublished,
       settings: signingSettings(all, signedBefore ?? next.kid),
-      unset: [],
-      conditions: [],
-      acts: [],
-      afterwards: undefined,
       check: 'GET /.well-known/jwks.json of every replica lists the next key (--server asks them).',
     },
     {
@@ -70,13 +70,10 @@ export function rotationPlan(
       purpose: 'the next key signs; the former one is only published',
       done: isActive,
       settings: signingSettings(all, next.kid),
-      unset: [],
       conditions: [
         `wait ${reload} from when step 1 had reached the last replica: tool servers keep the key set for ${durationInWords(TOOL_SERVER_CACHE)}, and caches on the way for ${durationInWords(SHARED_CACHE)}.`,
-        'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies the authentication of this service with it.',
+        ...providersHaveRead(clients),
       ],
-      acts: [],
-      afterwards: undefined,
       check:
         'the header of a new task token, and the newest of GET /audit/checkpoints, name the next key; a replica that is not up to date shows another kid there.',
     },
@@ -86,7 +83,6 @@ export function rotationPlan(
         'the former key is retired: only its public half stays configured, so its tokens and checkpoints still verify',
       done: isRetired,
       settings: signingSettings(all, next.kid),
-      unset: [],
       conditions: ['step 2 has reached every replica: one that still signs with the former key could not start again.'],
       // The option has a `=`, because a thumbprint may begin with a hyphen.
       acts: [
@@ -97,7 +93,7 @@ export function rotationPlan(
         ),
       ],
       check: 'mandate keys show calls the former key "public half only" on every replica.',
-      afterwards: `the settings of the former key may be removed ${lastToken} after step 2 had reached the last replica (Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept), and once a checkpoint by the next key follows its last one. Its checkpoints then verify only with --jwks and a key set that was kept before: mandate keys show --json > published-keys.json.`,
+      afterwards: `the settings of the former key may be removed ${lastToken} after step 2 had reached the last replica (Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept; later if "token lifetimes" of mandate doctor names an agent above that setting), and once a checkpoint by the next key follows its last one. Its checkpoints then verify only with --jwks and a key set that was kept before: mandate keys show --json > published-keys.json.`,
     },
   ];
   return { steps, next: steps.find(({ done }) => !done)?.number };

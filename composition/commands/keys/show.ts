@@ -1,6 +1,6 @@
 /** `mandate keys show` (specification "Configuration rules"; supplement "How it runs"). */
 
-import { flag, once } from '../../../adapters/cli/argument.ts';
+import { flag, textValue } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { renderKeys, type ShownKey } from '../../../adapters/cli/key-report.ts';
@@ -33,17 +33,12 @@ export function showCommand(run = keysShow): Command {
     exitCodes: {
       [exitCode.done]: 'the keys are shown',
       [exitCode.failed]: 'no key is configured, or one cannot be read',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('json', { ...flag, describe: 'Print only the published key set (RFC 7517)' })
         .option('pem', { ...flag, describe: 'Print only the published keys in PEM (SPKI), the one that signs first' })
-        .option('kid', {
-          type: 'string',
-          describe: 'With --pem, print only the key of this name',
-          coerce: once('--kid', (text) => text),
-        })
+        .option('kid', { ...textValue('--kid'), describe: 'With --pem, print only the key of this name' })
         .check(({ json, pem, kid }) => {
           if (json && pem) throw new Error('--json and --pem exclude each other.');
           if (kid !== undefined && !pem) throw new Error('--kid needs --pem.');

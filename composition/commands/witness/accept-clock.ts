@@ -24,7 +24,6 @@ export function acceptClockCommand(run = witnessAcceptClock): Command {
     exitCodes: {
       [exitCode.done]: 'the report says which times were lowered',
       [exitCode.failed]: 'the state file is not there, or could not be changed',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) => parser.option('state', fileOption('--state', 'The state file that `witness init` made')),
     run: ({ state }) => run({ state: state ?? '' }),

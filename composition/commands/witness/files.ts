@@ -1,6 +1,6 @@
 /** Shared by the commands of `mandate witness`: the key file and the state file. */
 
-import { once } from '../../../adapters/cli/argument.ts';
+import { textValue } from '../../../adapters/cli/argument.ts';
 import { readNoteSigner } from '../../../adapters/jose/log-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../../adapters/platform/key-file.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
@@ -16,7 +16,7 @@ import { StartupError } from '../../settings/startup-error.ts';
 
 /** A required option that names a file. @param name with its dashes */
 export function fileOption(name: string, describe: string) {
-  return { type: 'string', describe, demandOption: true, coerce: once(name, (path) => path) } as const;
+  return { ...textValue(name), describe: describe, demandOption: true } as const;
 }
 
 /** @throws StartupError */

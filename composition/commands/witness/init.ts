@@ -29,7 +29,6 @@ export function initCommand(run = witnessInit): Command {
     exitCodes: {
       [exitCode.done]: 'the witness was made',
       [exitCode.failed]: 'the key could not be read or written, or the state file exists already',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser

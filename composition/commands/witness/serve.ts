@@ -1,6 +1,6 @@
 /** `mandate witness serve` (C2SP tlog-witness v1.0.0). */
 
-import { once } from '../../../adapters/cli/argument.ts';
+import { texts, textValue, value } from '../../../adapters/cli/argument.ts';
 import { type Command, command } from '../../../adapters/cli/command.ts';
 import { exitCode } from '../../../adapters/cli/exit-code.ts';
 import { verifyEd25519 } from '../../../adapters/jose/log-key.ts';
@@ -10,7 +10,7 @@ import { cosignCheckpoint } from '../../../application/log/cosign-checkpoint.ts'
 import { witnessClock } from '../../../application/log/witness-clock.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { ED25519, formatVerifierKey, parseVerifierKey, type VerifierKey } from '../../../domain/log/verifier-key.ts';
-import { listen } from '../../listen.ts';
+import { hostToListenOn, listen } from '../../listen.ts';
 import { startRecurring } from '../../recurring.ts';
 import { StartupError } from '../../settings/startup-error.ts';
 import { untilToldToStop } from '../../until-told-to-stop.ts';
@@ -38,30 +38,21 @@ export function serveCommand(run = witnessServe): Command {
       [exitCode.done]: 'stopped by SIGTERM or SIGINT',
       [exitCode.failed]:
         'could not start: standard error says why. A lost state file is never replaced by an empty one',
-      [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('key', fileOption('--key', 'The file of the key'))
         .option('state', fileOption('--state', 'The state file that `witness init` made'))
         .option('log', {
-          type: 'string',
-          array: true,
-          nargs: 1,
+          ...texts,
           demandOption: true,
           describe: 'The verifier key of a log, whose name is the origin of the log; once for each key',
         })
-        .option('host', {
-          type: 'string',
-          default: '127.0.0.1',
-          describe: 'The address to listen on',
-          coerce: once('--host', (text) => text),
-        })
+        .option('host', { ...textValue('--host'), describe: 'The address to listen on', default: '127.0.0.1' })
         .option('port', {
-          type: 'string',
-          default: '5180',
+          ...value('--port', readPort),
           describe: 'The port to listen on; 0 takes any free one',
-          coerce: once('--port', readPort),
+          default: '5180',
         }),
     run: ({ key, state, log, host, port }) =>
       run({ key: key ?? '', state: state ?? '', logs: log.map(String), host: host ?? '', port: port ?? 0 }),
@@ -108,7 +99,8 @@ export function witnessServe(request: WitnessServeRequest): Promise<number> {
           log,
         });
         const names = { host: '--host', port: '--port' };
-        const server = await listen({ HOST: request.host, PORT: request.port }, { ...app, log }, names);
+        const host = await hostToListenOn(request.host, log);
+        const server = await listen({ HOST: host, PORT: request.port }, { ...app, log }, names);
         log.info('listening', { ...server.address, witness: signer.key.name, logs: logKeys.length });
         const watching = startRecurring({ ...WATCHING, run: () => clock.watch() }, log);
         await told;

@@ -1,5 +1,5 @@
 // Better Auth 1.7.5 as an OpenID provider for a trial on one machine: plain HTTP on loopback, a SQLite file, one person.
-// The first start makes the person and three clients: portal (the application), mandate-page and mandate-console.
+// The first start makes the person and four clients: portal (the application), mandate-page, mandate-authorize and mandate-console.
 //
 //     node server.mjs
 
@@ -35,7 +35,7 @@ globalThis.fetch = (input, init) => fetchFromAddress(String(input).replace(MANDA
 const isSetUp = existsSync('provider.db');
 const database = new Database('provider.db');
 /** The ids of the clients that are registered next. Without this, Better Auth makes up random ones. */
-const clientIds = ['portal', 'mandate-page', 'mandate-console'];
+const clientIds = ['portal', 'mandate-page', 'mandate-authorize', 'mandate-console'];
 const options = {
   database,
   baseURL: PROVIDER,
@@ -101,6 +101,11 @@ async function setUp() {
     client_name: 'Your agents',
     redirect_uris: [`${MANDATE}/me/callback`],
     post_logout_redirect_uris: [`${MANDATE}/me/signed-out`],
+    ...byKey,
+  });
+  await register({
+    client_name: 'Programs that ask you',
+    redirect_uris: [`${MANDATE}/oauth2/authorize/callback`],
     ...byKey,
   });
   await register({

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets Glewlwyd up for Mandate by its admin API, once: scopes, OpenID Connect, a person, and four clients. To change an
+# Sets Glewlwyd up for Mandate by its admin API, once: scopes, OpenID Connect, a person, and five clients. To change an
 # address, delete the folder, and begin again with start.sh.
 set -eu
 glewlwyd=${GLEWLWYD:-http://127.0.0.1:4593}/api
@@ -82,7 +82,7 @@ send POST /user/ <<END
   "scope": ["openid", "jira:read", "jira:comment"], "roles": ["mandate-viewer", "mandate-responder"] }
 END
 
-# backchannel_logout_session_required 0: the logout token names the person alone, and ends their tasks. Access tokens
+# backchannel_logout_session_required 0, here and at mandate-authorize: the logout token names the person alone, and ends their tasks. Access tokens
 # name no session, so a logout that names one ends none.
 send POST /client/ <<END
 { "client_id": "portal", "name": "Portal", "confidential": false, "scope": [],
@@ -96,6 +96,12 @@ send POST /client/ <<END
   "jwks_uri": "$mandate/.well-known/jwks.json", "redirect_uri": ["$mandate/me/callback"],
   "post_logout_redirect_uris": ["$mandate/me/signed-out"],
   "backchannel_logout_uri": "$mandate/backchannel-logout", "backchannel_logout_session_required": "1" }
+END
+send POST /client/ <<END
+{ "client_id": "mandate-authorize", "name": "Programs that ask you", "confidential": true, "scope": [],
+  "authorization_type": ["code"], "token_endpoint_auth_method": ["private_key_jwt"],
+  "jwks_uri": "$mandate/.well-known/jwks.json", "redirect_uri": ["$mandate/oauth2/authorize/callback"],
+  "backchannel_logout_uri": "$mandate/backchannel-logout", "backchannel_logout_session_required": "0" }
 END
 send POST /client/ <<END
 { "client_id": "mandate-console", "name": "Mandate's console", "confidential": true, "scope": [],

@@ -2,6 +2,11 @@
 
 local GUARD = "http://127.0.0.1:8099/decide"
 local NAMES = { "mandate-subject", "mandate-agent", "mandate-task", "mandate-scope" }
+local OF_REFUSAL = {
+  "www-authenticate", "retry-after", "content-type", "cache-control",
+  -- With `origins` in the guard's file.
+  "access-control-allow-origin", "access-control-expose-headers", "vary",
+}
 
 -- HAProxy counts the values of a header from 0.
 local function first(headers, name)
@@ -15,10 +20,13 @@ core.register_action("ask_guard", { "http-req" }, function(txn)
     ["x-original-uri"] = { txn.f:pathq() },
   }
   -- All of them: the guard refuses two.
-  local given = txn.http:req_get_headers()["authorization"]
-  if given then
-    asked["authorization"] = {}
-    for at = 0, #given do table.insert(asked["authorization"], given[at]) end
+  local sent = txn.http:req_get_headers()
+  for _, name in ipairs { "authorization", "origin" } do
+    local given = sent[name]
+    if given then
+      asked[name] = {}
+      for at = 0, #given do table.insert(asked[name], given[at]) end
+    end
   end
 
   local answer = core.httpclient():get { url = GUARD, headers = asked, timeout = 10000 }
@@ -34,7 +42,7 @@ core.register_action("ask_guard", { "http-req" }, function(txn)
   local status = answer and answer.status or 0
   local known = status == 401 or status == 403 or status == 500
   local reply = txn:reply { status = known and status or 503 }
-  for _, name in ipairs { "www-authenticate", "retry-after", "content-type", "cache-control" } do
+  for _, name in ipairs(OF_REFUSAL) do
     local value = answer and answer.headers and first(answer.headers, name)
     if value then reply:add_header(name, value) end
   end

@@ -14,7 +14,7 @@ import {
   type Operation,
 } from '../operations.ts';
 
-export interface UsedApprovals {
+interface UsedApprovals {
   readonly losses: Losses;
   /** The number of used approvals whose answers did not arrive. No call went through for them. */
   readonly untold: number;

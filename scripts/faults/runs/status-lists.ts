@@ -23,7 +23,7 @@ import { seeded } from '../random.ts';
 import type { Service } from '../service.ts';
 import { ADMIN_KEY, makeReplicas } from '../testbed.ts';
 
-export interface StatusListRun {
+interface StatusListRun {
   readonly engine: Engine;
   readonly program: readonly string[];
   readonly seed: number;

@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts';
 /** Shorter than the default, so that the quickstart fails soon if Mandate has stopped. */
 const PATIENCE_MS = 5000;
 
-export interface AtWork {
+interface AtWork {
   readonly agent: Agent;
   /** A task at the tool server Jira. */
   readonly task: Task;

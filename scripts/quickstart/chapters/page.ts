@@ -24,22 +24,39 @@ export async function sheStopsATask(
   );
   const agents = await fetch(address, { headers: { authorization: `Bearer ${subjectToken}` } });
   must(agents.status === 401, `The page should answer the agent's token with 401, not ${agents.status}.`);
-  const browser = makeBrowser();
-  const callback = await passThePages(browser, new URL(address), ada, `${issuer}/me/callback`);
-  const page = await browser.open(callback.href);
+  const page = await openHerPage(issuer);
   must(page.text.includes(task.id) && page.text.includes('Comment in your name'), 'The page should show the task.');
   terminal.confirm(`The page shows ${task.id}, at Jira: "Read your issues", "Comment in your name".`);
-
-  terminal.command(`POST /me/tasks/${task.id}/stop`);
-  const formToken = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-  const stopped = await fetch(`${address}/tasks/${task.id}/stop`, {
-    method: 'POST',
-    headers: { cookie: browser.cookies(address), origin: issuer, accept: 'text/html' },
-    body: new URLSearchParams({ form_token: formToken }),
-    redirect: 'manual',
-  });
-  must(stopped.status === 303, `The form should lead back to the page with 303, not ${stopped.status}.`);
+  await page.stop(task.id, terminal);
   const over = await thrownBy(TaskOver, 'task.narrow()', () => task.narrow(GRANTED));
   terminal.refused(`The agent's next renewal. ${over.name}: "${over.message}"`);
   terminal.confirm('The ledger will say that it was she: sponsor_stopped.');
+}
+
+export interface HerPage {
+  readonly text: string;
+  /** Presses the button of the task. */
+  stop(taskId: string, terminal: Terminal): Promise<void>;
+}
+
+/** Signs Ada in at `/me`. */
+export async function openHerPage(issuer: string): Promise<HerPage> {
+  const address = `${issuer}/me`;
+  const browser = makeBrowser();
+  const callback = await passThePages(browser, new URL(address), ada, `${issuer}/me/callback`);
+  const { text } = await browser.open(callback.href);
+  const formToken = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  return {
+    text,
+    async stop(taskId, terminal) {
+      terminal.command(`POST /me/tasks/${taskId}/stop`);
+      const stopped = await fetch(`${address}/tasks/${taskId}/stop`, {
+        method: 'POST',
+        headers: { cookie: browser.cookies(address), origin: issuer, accept: 'text/html' },
+        body: new URLSearchParams({ form_token: formToken }),
+        redirect: 'manual',
+      });
+      must(stopped.status === 303, `The form should lead back to the page with 303, not ${stopped.status}.`);
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { renderReport } from '../../../adapters/cli/verification-report.ts';
+import { renderExportReport, renderLedgerReport } from '../../../adapters/cli/verification-report.ts';
 import { archivedPart } from '../../../domain/ledger/archived-part.ts';
+import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { type Month, parseMonth } from '../../../domain/ledger/time-range.ts';
 import { archivingOf, departedMonth } from '../../support/ledger/archivings.ts';
 
@@ -9,7 +10,8 @@ const OCTOBER = parseMonth('2026-10') as Month;
 const broken = {
   kind: 'broken',
   fault: { kind: 'tree_size', checkpointId: 7, sealed: 5, held: 4 },
-  verified: { checkpoints: 6, records: 1, archived: 3, lastMark: { checkpointId: 6, rootHash: ROOT } },
+  counts: { checkpoints: 6, records: 1, archived: 3 },
+  lastMark: { checkpointId: 6, rootHash: ROOT },
 } as const;
 const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
 const SHA256 = 'ab'.repeat(32);
@@ -36,9 +38,9 @@ const exported = {
 describe('The report of a verification', () => {
   it('ends with a line that contains only the last mark', () => {
     const lastMark = { checkpointId: 5, rootHash: ROOT };
-    const report = { kind: 'ledger', counts: { ...counts, archived: 0 }, departed, recorded: [], lastMark } as const;
-    expect(renderReport(report, true)).not.to.include('recorded').and.not.to.include('warnings');
-    expect(renderReport(report, false).split('\n')).to.deep.equal([
+    const report = { kind: 'intact', counts: { ...counts, archived: 0 }, departed, recorded: [], lastMark } as const;
+    expect(renderLedgerReport(report, true)).not.to.include('recorded').and.not.to.include('warnings');
+    expect(renderLedgerReport(report, false).split('\n')).to.deep.equal([
       'The seal is intact: 5 checkpoints and 1 record verified.',
       'Not sealed yet, so not verified: 2 records.',
       `5:${ROOT}`,
@@ -48,8 +50,8 @@ describe('The report of a verification', () => {
 
   it('never says only that the seal is intact if records were archived, and names their exports', () => {
     const lastMark = { checkpointId: 5, rootHash: ROOT };
-    const report = { kind: 'ledger', counts, departed, recorded: [], lastMark, policyKeys: [] } as const;
-    expect(renderReport(report, false).split('\n')).to.deep.equal([
+    const report = { kind: 'intact', counts, departed, recorded: [], lastMark, policyKeys: [] } as const;
+    expect(renderLedgerReport(report, false).split('\n')).to.deep.equal([
       'The seal is intact but for 3 checkpoints whose records are archived: 5 checkpoints and 1 record verified.',
       ...EXPORTS,
       'Not sealed yet, so not verified: 2 records.',
@@ -57,9 +59,9 @@ describe('The report of a verification', () => {
       `5:${ROOT}`,
       '',
     ]);
-    const one = renderReport({ ...report, counts: { ...counts, archived: 1 } }, false);
+    const one = renderLedgerReport({ ...report, counts: { ...counts, archived: 1 } }, false);
     expect(one).to.match(/^The seal is intact but for 1 checkpoint whose records are archived: /);
-    expect(JSON.parse(renderReport(report, true))).to.deep.equal({
+    expect(JSON.parse(renderLedgerReport(report, true))).to.deep.equal({
       intact: null,
       checkpoints: 5,
       records: 1,
@@ -78,8 +80,8 @@ describe('The report of a verification', () => {
       { kid: 'older', thumbprint: 'other' },
     ];
     const lastMark = { checkpointId: 5, rootHash: ROOT };
-    const report = { kind: 'ledger', counts, departed, recorded, lastMark } as const;
-    expect(renderReport(report, false).split('\n')).to.deep.equal([
+    const report = { kind: 'intact', counts, departed, recorded, lastMark } as const;
+    expect(renderLedgerReport(report, false).split('\n')).to.deep.equal([
       'Verified with keys that the ledger itself names: 5 checkpoints and 1 record verified.',
       'These keys are not published. Compare their thumbprints with a record that you kept elsewhere:',
       '  thumb',
@@ -89,8 +91,8 @@ describe('The report of a verification', () => {
       `5:${ROOT}`,
       '',
     ]);
-    expect(renderReport(report, false)).not.to.match(/intact/i);
-    expect(JSON.parse(renderReport(report, true))).to.deep.equal({
+    expect(renderLedgerReport(report, false)).not.to.match(/intact/i);
+    expect(JSON.parse(renderLedgerReport(report, true))).to.deep.equal({
       intact: null,
       verified_with: 'recorded_keys',
       checkpoints: 5,
@@ -106,19 +108,19 @@ describe('The report of a verification', () => {
   it('warns of a checkpoint that was closed late, before the last mark', () => {
     const late = { count: 3, first: { checkpointId: 4, seconds: 2 * 3600 + 1.5 } };
     const report = {
-      kind: 'ledger',
+      kind: 'intact',
       counts: { ...counts, archived: 0 },
       departed: [],
       recorded: [],
       lastMark: { checkpointId: 5, rootHash: ROOT },
       late,
     } as const;
-    const lines = renderReport(report, false).split('\n');
+    const lines = renderLedgerReport(report, false).split('\n');
     expect(lines[0]).to.match(/^The seal is intact/);
     expect(lines.at(-3)).to.match(
       /^Warning: checkpoint 4 was closed more than 2 hours after its oldest record\. So were 2 later checkpoints\. /,
     );
-    const { intact, warnings } = JSON.parse(renderReport(report, true));
+    const { intact, warnings } = JSON.parse(renderLedgerReport(report, true));
     expect(intact).to.equal(true);
     expect(warnings).to.have.lengthOf(1);
     expect(warnings[0]).to.include({ kind: 'sealed_late', checkpoint_id: 4, seconds: 7201, count: 3 });
@@ -127,24 +129,19 @@ describe('The report of a verification', () => {
 
   it('says what to do about a key that is not published', () => {
     const report = { ...broken, fault: { kind: 'unknown_key', checkpointId: 1 } } as const;
-    expect(renderReport(report, false).split('\n')[1]).to.match(
+    expect(renderLedgerReport(report, false).split('\n')[1]).to.match(
       /^If it is a former or a new key .* --jwks; ask the operator on a second way\.$/,
     );
   });
 
   it('states the limits of the verification of an export', () => {
-    const report = {
-      kind: 'export',
-      month: OCTOBER,
-      checkpoints: 2,
-      records: 9,
-      firstCheckpoint: 4,
-      lastMark: { checkpointId: 5, rootHash: ROOT },
-    } as const;
-    expect(renderReport(report, false)).to.include('only the ledger shows whether that links to checkpoint 3.');
-    expect(renderReport({ ...report, firstCheckpoint: 1 }, false)).not.to.include('only the ledger shows');
-    expect(renderReport(report, false)).to.include('Only its SHA-256');
-    expect(JSON.parse(renderReport(report, true))).to.deep.equal({
+    const checkpoint = (checkpointId: number) => ({ checkpointId, rootHash: ROOT }) as Checkpoint;
+    const header = { month: OCTOBER, checkpoints: 2, records: 9 };
+    const report = { kind: 'intact', header, first: checkpoint(4), last: checkpoint(5) } as const;
+    expect(renderExportReport(report, false)).to.include('only the ledger shows whether that links to checkpoint 3.');
+    expect(renderExportReport({ ...report, first: checkpoint(1) }, false)).not.to.include('only the ledger shows');
+    expect(renderExportReport(report, false)).to.include('Only its SHA-256');
+    expect(JSON.parse(renderExportReport(report, true))).to.deep.equal({
       intact: true,
       month: '2026-10',
       checkpoints: 2,
@@ -155,30 +152,30 @@ describe('The report of a verification', () => {
   });
 
   it('states that the export of an empty month contains nothing', () => {
-    const report = { kind: 'export', month: OCTOBER, checkpoints: 0, records: 0 } as const;
-    const empty = { ...report, firstCheckpoint: undefined, lastMark: undefined };
-    expect(renderReport(empty, false)).to.match(
+    const header = { month: OCTOBER, checkpoints: 0, records: 0 };
+    const empty = { kind: 'intact', header, first: undefined, last: undefined } as const;
+    expect(renderExportReport(empty, false)).to.match(
       /^The export of 2026-10 is intact: by its own header there was nothing to export\.\n.* SHA-256/,
     );
-    expect(JSON.parse(renderReport(empty, true))).to.deep.include({ first_checkpoint: null, last: null });
+    expect(JSON.parse(renderExportReport(empty, true))).to.deep.include({ first_checkpoint: null, last: null });
   });
 
   it('describes the first fault in one sentence, and in JSON by its kind and members', () => {
-    expect(renderReport(broken, false)).to.match(/^The seal is not intact\. Checkpoint 7 [^\n]*\.\n/);
-    const { fault, intact } = JSON.parse(renderReport(broken, true));
+    expect(renderLedgerReport(broken, false)).to.match(/^The seal is not intact\. Checkpoint 7 [^\n]*\.\n/);
+    const { fault, intact } = JSON.parse(renderLedgerReport(broken, true));
     expect(intact).to.equal(false);
     expect(fault).to.include({ kind: 'tree_size', checkpoint_id: 7, sealed: 5, held: 4 });
     expect(fault.sentence).to.match(/^Checkpoint 7 /);
   });
 
   it('shows the part that was verified before the fault, and labels its last mark', () => {
-    expect(renderReport(broken, false).split('\n').slice(1)).to.deep.equal([
+    expect(renderLedgerReport(broken, false).split('\n').slice(1)).to.deep.equal([
       'Verified up to checkpoint 6: 6 checkpoints and 1 record.',
       'Of these, 3 checkpoints lacked the records, so only signature and link were verified.',
       `The last mark before the fault: 6:${ROOT}`,
       '',
     ]);
-    const { fault, ...rest } = JSON.parse(renderReport(broken, true));
+    const { fault, ...rest } = JSON.parse(renderLedgerReport(broken, true));
     expect(rest).to.deep.equal({
       intact: false,
       checkpoints: 6,
@@ -189,10 +186,10 @@ describe('The report of a verification', () => {
   });
 
   it('states that no checkpoint was verified before a fault in the first checkpoint', () => {
-    const first = { ...broken, verified: { checkpoints: 0, records: 0, lastMark: undefined } };
-    const [, ...lines] = renderReport(first, false).split('\n');
+    const first = { ...broken, counts: { checkpoints: 0, records: 0 }, lastMark: undefined };
+    const [, ...lines] = renderExportReport(first, false).split('\n');
     expect(lines).to.deep.equal(['No checkpoint was verified before that.', '']);
-    const { fault, ...rest } = JSON.parse(renderReport(first, true));
+    const { fault, ...rest } = JSON.parse(renderExportReport(first, true));
     expect(rest).to.deep.equal({ intact: false, checkpoints: 0, records: 0, verified_through: null });
   });
 });

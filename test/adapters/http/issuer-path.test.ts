@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { issuerPath, withoutIssuerPath } from '../../../adapters/http/routes.ts';
+import { optionalRows } from '../../support/optional-paths.ts';
 
 describe('The path of an issuer', () => {
   it('follows its host and has no slash at the end', () => {
@@ -67,16 +68,18 @@ describe('The path of an issuer', () => {
   it('is removed in front of a person’s own path only if there is one', () => {
     const path = '/tenants/one/me/tasks?limit=1';
     expect(stripped(path)).to.equal(path);
-    expect(withoutIssuerPath('https://mandate.example/tenants/one', { me: true })(path)).to.equal('/me/tasks?limit=1');
+    expect(withoutIssuerPath('https://mandate.example/tenants/one', [optionalRows.me])(path)).to.equal(
+      '/me/tasks?limit=1',
+    );
   });
 
   it('is removed in front of a status list only if there are status lists', () => {
     const path = '/tenants/one/status/q80B-f_nWEZ5HLXzGk6-zA';
     expect(stripped(path)).to.equal(path);
-    expect(withoutIssuerPath('https://mandate.example/tenants/one', { statusLists: true })(path)).to.equal(
+    expect(withoutIssuerPath('https://mandate.example/tenants/one', [optionalRows.statusLists])(path)).to.equal(
       path.slice('/tenants/one'.length),
     );
-    const same = withoutIssuerPath('https://mandate.example/status', { statusLists: true });
+    const same = withoutIssuerPath('https://mandate.example/status', [optionalRows.statusLists]);
     expect([same('/status/status/x'), same('/status/x')]).to.deep.equal(['/status/x', '/status/x']);
   });
 });

@@ -4,7 +4,7 @@ import { auditRouter } from '../../../adapters/http/admin/audit-router.ts';
 import { workLimiters } from '../../../adapters/http/admission/concurrency.ts';
 import { observedRequests } from '../../../adapters/http/app.ts';
 import { loggedRequests } from '../../../adapters/http/observed-requests.ts';
-import { routeOf } from '../../../adapters/http/routes.ts';
+import { routeTable } from '../../../adapters/http/routes.ts';
 import type { HttpServer } from '../../../adapters/http/server/server.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
@@ -84,11 +84,9 @@ describe('In front of the application', () => {
     } as unknown as Parameters<typeof observedRequests>[0];
     const routes = (target: string) => {
       asked.push(target);
-      return routeOf(target);
+      return routeTable()(target);
     };
-    const server = await serverWith(
-      observedRequests(surfaces, (_request, response) => response.end(), routes, undefined),
-    );
+    const server = await serverWith(observedRequests(surfaces, (_request, response) => response.end(), routes, {}));
     await fetch(`http://127.0.0.1:${server.address.port}/audit?limit=1`);
     await server.stop(0);
     expect([asked, answered]).to.deep.equal([['/audit?limit=1'], ['audit']]);

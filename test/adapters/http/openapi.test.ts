@@ -24,13 +24,13 @@ const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', imp
 
 const http = new URL('../../../adapters/http/', import.meta.url);
 /** No part of the service's API: pages and forms, which are for browsers, and the server of `mandate witness`. */
-const OTHERS = ['me/sign-in-router.ts', 'me/page-', 'me/approval-page-', 'browser/', 'console/', 'witness/'];
+const OTHERS = ['me/sign-in-router.ts', 'me/page-router.ts', 'authorize/', 'browser/', 'console/', 'witness/'];
 /** The source of each file that imports Express. */
 const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !OTHERS.some((other) => name.startsWith(other)))
   .map((name) => readFileSync(new URL(name, http), 'utf8'))
   .filter((source) => /from 'express'/.test(source));
-const mounts = routers.flatMap((source) => [...source.matchAll(/\.use\('([^']+)'/g)].map(([, path = '']) => path));
+const mounted = routers.flatMap((source) => [...source.matchAll(/\.use\('([^']+)'/g)].map(([, path = '']) => path));
 /** Matches a parameter of a path, or a value that the code inserts into it. */
 const PARAMETER = /[:*]\w+|\$\{[^}]*\}/g;
 
@@ -87,6 +87,8 @@ const CONTRACT: Readonly<Record<string, readonly number[]>> = {
   getServiceProviderConfig: [200, 401, 404],
 };
 
+const FORM = 'application/x-www-form-urlencoded';
+
 describe('openapi.json', () => {
   it('is valid by the official schema of OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(apiDocument));
@@ -99,9 +101,10 @@ describe('openapi.json', () => {
 
   it('has each path that the code registers once, and no others', async () => {
     const service = await troubledService(SOME_APPROVALS);
-    const { endpoints } = routing(service.surfaces);
+    const { endpoints, optional } = routing(service.surfaces);
     await service.stop();
-    const registered = [...endpoints.keys(), ...routers.flatMap(registeredPaths)];
+    const mounts = [...mounted, ...optional.filter(({ isExact }) => !isExact).map(({ path }) => path)];
+    const registered = [...endpoints.keys(), ...routers.flatMap(registeredPaths), ...operatorPaths()];
     const found = registered.map((path) => {
       const below = ['', ...mounts, ...mounts.flatMap((mount) => mounts.map((inner) => `${mount}${inner}`))];
       const pattern = new RegExp(`^(?:${below.join('|')})${path === '/' ? '' : path.replace(PARAMETER, '[^/]+')}$`);
@@ -111,6 +114,31 @@ describe('openapi.json', () => {
     expect(found.flat()).to.include.members(paths);
     expect(registered).to.have.lengthOf(paths.length);
     for (const mount of mounts) expect(paths.join(' '), mount).to.include(`${mount}/`);
+  });
+
+  it('has no parameter of a form that a refusal would not name', async () => {
+    const added = {
+      'Service:Exchange:AudienceParameter': 'true',
+      'Service:Tasks:Purpose': 'accept',
+      'Service:Me:ClientId': 'the-page',
+      'Service:Authorize:ClientId': 'the-door',
+    };
+    const service = await troubledService({ ...SOME_APPROVALS, ...added });
+    const url = await service.serve();
+    const headers = { 'content-type': FORM };
+    const unnamed: string[] = [];
+    // A client registers with JSON.
+    const forms = operations.filter(({ body }) => Object.keys(body?.value.content ?? {}).includes(FORM));
+    for (const { path, body } of forms.filter(({ path }) => path.startsWith('/oauth2/'))) {
+      const names = propertiesIn(body?.value);
+      expect(names, path).not.to.deep.equal([]);
+      for (const name of names) {
+        const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: `${name}=a&${name}=b` });
+        if (!(await answer.text()).includes(`The parameter ${name} is repeated.`)) unnamed.push(`${path} ${name}`);
+      }
+    }
+    await service.stop();
+    expect(unnamed).to.deep.equal([]);
   });
 
   it('names each operation once', () => {
@@ -139,6 +167,7 @@ describe('openapi.json', () => {
     expect(others).to.deep.equal([
       ...[
         'askApproval',
+        'registerClient',
         'getServerMetadata',
         'listStatusLists',
         'getStatusList',
@@ -187,6 +216,12 @@ describe('openapi.json', () => {
   });
 });
 
+/** The paths of `/admin` and `/audit`, from the names of routes in the tables of their handlers. */
+function operatorPaths(): ReadonlySet<string> {
+  const names = routers.flatMap((source) => [...source.matchAll(/'[A-Z]+ (\/[^']+)': [\w(]/g)]);
+  return new Set(names.map(([, path = '']) => path.replaceAll(/\{(\w+)\}/g, ':$1')));
+}
+
 /** The paths that a file registers with Express. @throws for a call whose path this function cannot read */
 function registeredPaths(source: string): readonly string[] {
   const calls = [
@@ -195,7 +230,8 @@ function registeredPaths(source: string): readonly string[] {
   for (const [, name] of source.matchAll(/(\w+) = (?:express\.)?(?:express|Router)\(/g)) {
     if (name !== 'app' && name !== 'router') throw new Error(`call it app or router: ${name}`);
   }
-  if (/\.use\(\s*[\w.]+,/.test(source)) throw new Error('write the path of a mount where it is used');
+  // The routing itself tells the rows of optional paths.
+  if (/\.use\(\s*(?!row\.path)[\w.]+,/.test(source)) throw new Error('write the path of a mount where it is used');
   return [...new Set(calls.map(([, path = '']) => path))].flatMap((path) => {
     if (path.startsWith("'")) return [path.slice(1, -1)];
     if (path === 'PATH') return [/const PATH = '(.+)';/.exec(source)?.[1] ?? ''];
@@ -205,6 +241,17 @@ function registeredPaths(source: string): readonly string[] {
       ([, plain, template]) => plain ?? template ?? '',
     );
   });
+}
+
+/** The names of the members that a body may have. */
+function propertiesIn(node: unknown): readonly string[] {
+  if (!isNode(node)) return [];
+  const { $ref, properties, content, schema, oneOf } = node;
+  if (typeof $ref === 'string') return propertiesIn(nodeAt($ref.slice(1)).value);
+  if (isNode(properties)) return Object.keys(properties);
+  return [...(isNode(content) ? Object.values(content) : []), schema, ...(Array.isArray(oneOf) ? oneOf : [])].flatMap(
+    propertiesIn,
+  );
 }
 
 function referencesIn(node: unknown): readonly string[] {

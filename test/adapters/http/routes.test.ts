@@ -1,10 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Row } from '../../../adapters/http/console/context.ts';
+import type { Screen } from '../../../adapters/http/console/context.ts';
 import { consoleRouteOf } from '../../../adapters/http/console/routes.ts';
-import { feeds, fileForms, forms, screens } from '../../../adapters/http/console/screens.ts';
-import { routeOf } from '../../../adapters/http/routes.ts';
+import { screens } from '../../../adapters/http/console/screens.ts';
+import { routeTable } from '../../../adapters/http/routes.ts';
 import { type Surface, surfaces } from '../../../application/ports/telemetry.ts';
+import { feeds, fileForms, forms } from '../../support/console/rows.ts';
+import { optionalRows } from '../../support/optional-paths.ts';
+
+/** Of an instance without any optional path. */
+const routeOf = routeTable();
 
 const paths: readonly (readonly [path: string, surface: Surface])[] = [
   ['/oauth2/token', 'token'],
@@ -44,58 +49,52 @@ describe('The metric label of a request', () => {
     fc.assert(fc.property(fc.string(), (url: string) => surfaces.includes(routeOf(url).metric))));
 });
 
-describe('The path of a status list', () => {
-  for (const path of ['/status', '/status/q80B-f_nWEZ5HLXzGk6-zA', '/status/x/y?z']) {
-    it(`${path} has its own metrics, the bucket and the permits of introspection, and is unknown without status lists`, () => {
-      const { bucket, work, metric } = routeOf(path, { statusLists: true });
-      expect([bucket, work, metric]).to.deep.equal(['introspection', 'introspection', 'status_lists']);
-      expect(routeOf(path)).to.equal(routeOf('/nothing'));
+/** Surface, event, bucket, work, metric, and whether a POST carries a form. */
+type Treatment = readonly [
+  surface: string,
+  event: string,
+  bucket: string,
+  work: string,
+  metric: Surface,
+  form: boolean,
+];
+const forToolServers: Treatment = ['public', 'token.denied', 'introspection', 'introspection', 'status_lists', false];
+const ofTheLog: Treatment = ['public', 'token.denied', 'main', 'other', 'log', false];
+const ofPeople = (work: string): Treatment => ['me', 'me.denied', 'main', work, 'me', work !== 'sign_in'];
+const optional: Readonly<Record<keyof typeof optionalRows, readonly (readonly [path: string, Treatment])[]>> = {
+  statusLists: ['/status', '/status/q80B-f_nWEZ5HLXzGk6-zA', '/status/x/y?z'].map((path) => [path, forToolServers]),
+  approvals: [['/oauth2/approval?x', ['oauth', 'token.denied', 'introspection', 'introspection', 'approval', true]]],
+  log: ['/log/checkpoint', '/log/tile/0/000', '/log'].map((path) => [path, ofTheLog]),
+  me: [
+    ['/me', ofPeople('revoking')],
+    ['/me/tasks?limit=1', ofPeople('revoking')],
+    ['/me/tasks/task_1', ofPeople('revoking')],
+    ['/me/pause', ofPeople('revoking')],
+    ['/me/sign-out', ofPeople('other')],
+    ['/me/signed-out?state=x', ofPeople('other')],
+    ['/me/sign-in?to=me', ofPeople('sign_in')],
+    ['/me/callback?code=x', ofPeople('sign_in')],
+    ['/me/records?limit=1', ofPeople('other')],
+    ['/me/records/7/proof', ofPeople('proof')],
+  ],
+  registration: [['/oauth2/register?x', ['oauth', 'authorization.denied', 'main', 'other', 'other', false]]],
+};
+
+describe('A path that a setting switches on', () => {
+  for (const [name, row] of Object.entries(optionalRows)) {
+    const switched = routeTable([row]);
+    for (const [path, treatment] of optional[name as keyof typeof optionalRows]) {
+      it(`${path} is treated by its row, and is an unknown path without it (${name})`, () => {
+        const { surface, event, bucket, work, metric, takesForm } = switched(path);
+        expect([surface, event, bucket, work, metric, takesForm]).to.deep.equal(treatment);
+        expect(routeOf(path)).to.equal(routeOf(path.startsWith('/oauth2') ? '/oauth2/nothing' : '/nothing'));
+      });
+    }
+    it(`changes no other path (${name})`, () => {
+      const others = ['/statuses/x', '/logs/x', '/means', '/oauth2/approval/', '/oauth2', '/'];
+      for (const other of others) expect(switched(other), other).to.equal(routeOf(other));
     });
   }
-  it('is its first segment', () => expect(routeOf('/statuses/x', { statusLists: true })).to.equal(routeOf('/nothing')));
-});
-
-describe('The path of approvals', () => {
-  it('has its own metrics, the bucket and the permits of introspection, and is unknown without approvals', () => {
-    const { surface, event, bucket, work, metric, takesForm } = routeOf('/oauth2/approval?x', { approvals: true });
-    expect([surface, event, bucket, work, metric, takesForm]).to.deep.equal([
-      ...['oauth', 'token.denied', 'introspection', 'introspection', 'approval', true],
-    ]);
-    expect(routeOf('/oauth2/approval')).to.equal(routeOf('/oauth2/nothing'));
-  });
-});
-
-describe('The path of the transparency log', () => {
-  for (const path of ['/log/checkpoint', '/log/tile/0/000', '/log']) {
-    it(`${path} has its own metrics, and is unknown without the log`, () => {
-      const { surface, bucket, work, metric } = routeOf(path, { log: true });
-      expect([surface, bucket, work, metric]).to.deep.equal(['public', 'main', 'other', 'log']);
-      expect(routeOf(path)).to.equal(routeOf('/nothing'));
-    });
-  }
-  it('is its first segment', () => expect(routeOf('/logs/x', { log: true })).to.equal(routeOf('/nothing')));
-});
-
-describe('The path of a person’s own surface', () => {
-  for (const [path, work] of [
-    ['/me', 'revoking'],
-    ['/me/tasks?limit=1', 'revoking'],
-    ['/me/tasks/task_1', 'revoking'],
-    ['/me/pause', 'revoking'],
-    ['/me/sign-out', 'other'],
-    ['/me/signed-out?state=x', 'other'],
-    ['/me/sign-in?to=me', 'sign_in'],
-    ['/me/callback?code=x', 'sign_in'],
-    ['/me/records?limit=1', 'other'],
-    ['/me/records/7/proof', 'proof'],
-  ] as const) {
-    it(`${path} has the permits of ${work} and the main bucket, and is unknown without Service:Me`, () => {
-      const { surface, event, bucket, work: actual, metric } = routeOf(path, { me: true });
-      expect([surface, event, bucket, actual, metric]).to.deep.equal(['me', 'me.denied', 'main', work, 'me']);
-      expect(routeOf(path)).to.equal(routeOf('/nothing'));
-    });
-  }
-  it('is its first segment', () => expect(routeOf('/means', { me: true })).to.equal(routeOf('/nothing')));
 });
 
 describe('The path of a page of the console', () => {
@@ -138,7 +137,7 @@ describe('The rows of the console', () => {
   const tables = { screens, feeds, forms, fileForms };
 
   for (const [table, rows] of Object.entries(tables)) {
-    for (const [name, { path, work }] of Object.entries<Row>(rows)) {
+    for (const [name, { path, work }] of Object.entries<Pick<Screen, 'path' | 'work'>>(rows)) {
       it(`${name} (${path}) has the permits that its row names, in ${table}`, () => {
         const isStopping = table === 'forms' || (table === 'screens' && stopping.includes(name));
         expect(work === 'revoking', work).to.equal(isStopping);

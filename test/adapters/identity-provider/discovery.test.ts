@@ -14,6 +14,9 @@ import {
   testTrust,
 } from '../../support/loopback.ts';
 
+/** As of AD FS. */
+const TRUST = 'http://adfs.example/adfs/services/trust';
+
 describe('Discovery', () => {
   const server = loopbackForSuite();
   let log: CapturedLog;
@@ -154,7 +157,7 @@ describe('Discovery', () => {
   it('reads the issuer of access tokens, if the document names another (AD FS)', async () => {
     const keys = { jwks_uri: `${server.url}/keys` };
     for (const [said, accessTokenIssuer] of [
-      ['http://adfs.example/adfs/services/trust', 'http://adfs.example/adfs/services/trust'],
+      [TRUST, TRUST],
       [server.url, undefined],
       [null, undefined],
     ] as const) {
@@ -171,7 +174,27 @@ describe('Discovery', () => {
       }
       expect(await by({ kind: 'transmitter', issuer: server.url }).current()).to.deep.equal(described);
     }
-    expect(log.lines).to.deep.equal([]);
+    expect(log.lines.filter((one) => JSON.parse(one).level !== 'info')).to.deep.equal([]);
+  });
+
+  it('logs the issuer of access tokens when it is first read as another than the issuer, and after each change', async () => {
+    const publish = (members: object) => {
+      server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys`, ...members });
+    };
+    const metadata = by({ kind: 'issuer', issuer: server.url });
+    const { host } = new URL(server.url);
+    const message = 'Access tokens of the identity provider must have this issuer, by its metadata.';
+    const line = (issuer: string) => ({ level: 'info', message, host, issuer });
+    const told = async (members: object) => {
+      publish(members);
+      await metadata.refresh();
+      await metadata.refresh();
+      return log.lines.splice(0).map((one) => JSON.parse(one));
+    };
+    expect(await told({ access_token_issuer: TRUST })).to.deep.equal([line(TRUST)]);
+    expect(await told({ access_token_issuer: `${TRUST}/moved` })).to.deep.equal([line(`${TRUST}/moved`)]);
+    expect(await told({})).to.deep.equal([line(server.url)]);
+    expect(await told({ access_token_issuer: server.url })).to.deep.equal([]);
   });
 
   it('logs once that no token can have the issuer, and again after a change to another such issuer', async () => {
@@ -193,7 +216,8 @@ describe('Discovery', () => {
     expect(lines()).to.deep.equal([{ ...line, host, fault: 'no_uri' }]);
     publish({});
     await metadata.refresh();
-    expect(lines()).to.deep.equal([]);
+    const message = 'Access tokens of the identity provider must have this issuer, by its metadata.';
+    expect(lines()).to.deep.equal([{ level: 'info', message, host, issuer: server.url }]);
   });
 
   it('says of a document of all tenants that its issuer is a template, if one issuer is expected', async () => {

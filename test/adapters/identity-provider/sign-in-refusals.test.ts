@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { SignInDenial } from '../../../application/ports/identity-provider.ts';
+import type { SignInDenial } from '../../../domain/sign-in-denial.ts';
 import {
   attempt,
   CLIENT,
@@ -170,19 +170,33 @@ describe('The sign-in', () => {
     });
   }
 
-  describe('says that the provider is unavailable', () => {
-    const unavailable = refused('provider_unavailable');
+  it('finds a demand for a proof of a key in the words of the provider, and not in a code that it repeats', async () => {
+    shaped();
+    idp.provider.status = 400;
+    const finds = async (code: string, error_description: string) => {
+      idp.provider.answer = { error: 'invalid_grant', error_description };
+      return finish(page(), answerOf({ code }));
+    };
+    expect(await finds('a-code', 'A DPoP proof is missing')).to.deep.equal(refused('sign_in_dpop_demanded'));
+    for (const code of ['dpop', 'no DPoP proof', 'x_dpop']) {
+      expect(await finds(code, `The code ${code.replace('_', ' ')} is unknown`), code).to.deep.equal(
+        refused('sign_in_code_refused'),
+      );
+    }
+  });
 
-    it('if its metadata is not there, or names no usable endpoint', async () => {
+  describe('says that the answer of the provider is unusable', () => {
+    const unreadable = refused('provider_unreadable');
+
+    it('if its metadata names no usable endpoint: it answers, and waiting does not help', async () => {
       for (const change of [
-        { issuer: 'https://other.example' },
         { authorization_endpoint: undefined },
         { token_endpoint: 'http://idp.example/token' },
         { authorization_endpoint: 'javascript:alert(1)' },
       ]) {
         shaped('Keycloak', change);
-        expect(await page().begin(attempt)).to.equal(undefined);
-        expect(await finish()).to.deep.equal(unavailable);
+        expect(await page().begin(attempt)).to.deep.equal(unreadable);
+        expect(await finish()).to.deep.equal(unreadable);
         expect(await page().signOutAddress(undefined)).to.equal(undefined);
       }
     });
@@ -193,11 +207,22 @@ describe('The sign-in', () => {
       shaped('Keycloak', { issuer: plain.url, ...endpoints, end_session_endpoint: `${plain.url}/logout` });
       const url = `${idp.provider.issuer}/.well-known/openid-configuration`;
       const signing = page({ clientSecret: secret }, { kind: 'metadata_url', url });
-      expect(await signing.begin(attempt)).to.equal(undefined);
-      expect(await finish(signing, answerOf({ iss: plain.url }))).to.deep.equal(unavailable);
+      expect(await signing.begin(attempt)).to.deep.equal(unreadable);
+      expect(await finish(signing, answerOf({ iss: plain.url }))).to.deep.equal(unreadable);
       expect(await signing.signOutAddress(undefined)).to.equal(undefined);
       expect(plain.received).to.deep.equal([]);
       await plain.close();
+    });
+  });
+
+  describe('says that the provider is unavailable', () => {
+    const unavailable = refused('provider_unavailable');
+
+    it('if its metadata is not there', async () => {
+      shaped('Keycloak', { issuer: 'https://other.example' });
+      expect(await page().begin(attempt)).to.deep.equal(unavailable);
+      expect(await finish()).to.deep.equal(unavailable);
+      expect(await page().signOutAddress(undefined)).to.equal(undefined);
     });
 
     it('if its keys are not there', async () => {

@@ -6,8 +6,10 @@ import { discovery } from '../../../adapters/identity-provider/discovery.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { instantFromSeconds } from '../../../domain/instant.ts';
 import { Secret } from '../../../domain/secret.ts';
+import { NAME_CLAIMS } from '../../../domain/sessions/shown-name.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import {
+  addressOf,
   attempt,
   CLIENT,
   providerForSuite,
@@ -28,7 +30,7 @@ describe('The sign-in', () => {
       it('begins at its endpoint and signs the person in, with private_key_jwt', async () => {
         shaped(name);
         const signing = page();
-        const begun = new URL((await signing.begin(attempt)) ?? '');
+        const begun = await addressOf(signing);
         expect(`${begun.origin}${begun.pathname}`).to.equal(idp.provider.metadata.authorization_endpoint);
         expect(Object.fromEntries(begun.searchParams)).to.deep.equal({
           client_id: CLIENT,
@@ -55,6 +57,7 @@ describe('The sign-in', () => {
           issuedAt: instantFromSeconds(Number(idp.provider.claims.iat)),
           issuer: idp.provider.issuer,
           claims: idp.provider.claims,
+          accessToken: undefined,
         });
         const request = tokenRequest();
         expect(`${server.url}${request?.path}`).to.equal(idp.provider.metadata.token_endpoint);
@@ -158,7 +161,7 @@ describe('The sign-in', () => {
   it('names the person by the claim of the sponsor key, as Entra ID needs it, and asks for its scope', async () => {
     shaped('Entra ID');
     const signing = page({ sponsorKeyClaim: 'oid' });
-    const begun = new URL((await signing.begin(attempt)) ?? '');
+    const begun = await addressOf(signing);
     expect(begun.searchParams.get('scope')).to.equal('openid profile email');
     const outcome = await finish(signing);
     expect(outcome).to.have.nested.property('person.sponsorKey', 'object-7');
@@ -167,8 +170,20 @@ describe('The sign-in', () => {
 
   it('asks for no scope of claims that the provider does not list, because some refuse the sign-in for it', async () => {
     shaped('Entra ID', { scopes_supported: ['openid', 'email', 'offline_access', 'roles'] });
-    const begun = new URL((await page({ sponsorKeyClaim: 'oid', moreClaims: ['roles'] }).begin(attempt)) ?? '');
+    const begun = await addressOf(page({ sponsorKeyClaim: 'oid', moreClaims: ['roles'] }));
     expect(begun.searchParams.get('scope')).to.equal('openid email roles');
+  });
+
+  it('asks for the scopes of a name where the provider may have them', async () => {
+    for (const [offered, scope] of [
+      [undefined, 'openid profile email'],
+      [['openid', 'profile'], 'openid profile'],
+      [['openid'], 'openid'],
+    ] as const) {
+      shaped('Entra ID', offered && { scopes_supported: offered });
+      const begun = await addressOf(page({ moreClaims: NAME_CLAIMS }));
+      expect(begun.searchParams.get('scope'), String(offered)).to.equal(scope);
+    }
   });
 
   it('refuses an ID token of an issuer whose keys are not the ones that verify it: its document moved, and its keys failed', async () => {
@@ -194,7 +209,7 @@ describe('The sign-in', () => {
 
     it('asks for it, and accepts an authentication of that age, or by a clock that is a little ahead', async () => {
       shaped();
-      const begun = new URL((await page().begin({ ...attempt, maxAge: 300 })) ?? '');
+      const begun = await addressOf(page(), { ...attempt, maxAge: 300 });
       expect(begun.searchParams.get('max_age')).to.equal('300');
       // Ten seconds less than the limit, because the clock runs. test/domain/sessions/sign-in-age.test.ts has the limit.
       expect((await withAge(idp.clock.seconds() - 290)).kind).to.equal('signed_in');

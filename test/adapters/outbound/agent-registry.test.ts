@@ -53,6 +53,10 @@ describe('The agent registry over the admin API', () => {
       highRiskAudiences: ['https://vault.example'],
       keys: { kind: 'inline', jwks: { keys: [P256_KEY] } },
       mayActNames: undefined,
+      redirectUris: undefined,
+      publicClient: false,
+      clientIdDocument: undefined,
+      clientNames: undefined,
       enabled: false,
     });
     const [asked] = server.received;
@@ -68,6 +72,26 @@ describe('The agent registry over the admin API', () => {
     ]);
     server.answer = agent({ may_act_names: null });
     expect((await registry.find(ID))?.mayActNames).to.equal(undefined);
+  });
+
+  it('finds a client of /oauth2/authorize without keys, whose fields a service without that does not send', async () => {
+    const redirectUris = ['https://triage.example/callback'];
+    server.answer = agent({ jwks: null, redirect_uris: redirectUris, public_client: true, client_names: ['Triage'] });
+    expect(await registry.find(ID)).to.deep.include({
+      keys: { kind: 'none' },
+      redirectUris,
+      publicClient: true,
+      clientIdDocument: undefined,
+      clientNames: ['Triage'],
+    });
+    server.answer = agent({ jwks: null, jwks_uri: null, client_id_document: 'https://triage.example/client.json' });
+    expect(await registry.find(ID)).to.deep.include({
+      keys: { kind: 'none' },
+      publicClient: false,
+      clientIdDocument: 'https://triage.example/client.json',
+    });
+    server.answer = agent({ jwks: null, jwks_uri: null });
+    expect(await registry.find(ID)).to.deep.include({ keys: { kind: 'none' }, publicClient: false });
   });
 
   it('finds an agent with a jwks_uri, and an agent with keys that a registration would refuse', async () => {

@@ -134,6 +134,24 @@ describe('The emergency switches over the admin API', () => {
     expect(await switches.longestTokenTtl()).to.equal(undefined);
   });
 
+  it('know whether a target has ended tasks, revoked or expired, whose tokens may still work', async () => {
+    const person = { kind: 'person', sponsorKey: ADA } as const;
+    const none = { tasks: [], next_cursor: null };
+    answer(json(none), json(none));
+    expect(await switches.hasEndedTasks(person)).to.equal(false);
+    const asked = server.received.slice(-2).map(({ path }) => path);
+    expect(asked).to.deep.equal(
+      ['revoked', 'expired'].map((state) => `/admin/tasks?limit=1&state=${state}&sponsor=${encodeURIComponent(ADA)}`),
+    );
+    answer(json(none), json({ tasks: [{}], next_cursor: null }));
+    expect(await switches.hasEndedTasks({ kind: 'agent', agentId: AGENT })).to.equal(true);
+    expect(server.received.at(-1)?.path).to.equal(`/admin/tasks?limit=1&state=expired&agent_id=${AGENT}`);
+    answer(json({ newer: 'form' }));
+    expect(await switches.hasEndedTasks({ kind: 'everything' })).to.equal(true);
+    answer(busy());
+    expect(await sentence(switches.hasEndedTasks(person))).to.include('too busy');
+  });
+
   it('do not wait for a busy service to say more about a change that has been made', async () => {
     answer(busy());
     for (const work of [switches.longestTokenTtl(), switches.longestTokenTtl(AGENT)]) {

@@ -240,6 +240,7 @@ describe('The proxy from the environment', () => {
   for (const entry of [
     ...['10.0.0.0/33', '10/8', '10.0.0.0/8:443', '10.0.0.0-10.0.0.9', '300.1.*', '10.*.3', 'host*.example'],
     ...['https://inside.example', 'inside.example/path', '<local>', 'bücher.example', 'fd00::/129'],
+    ...['10.0.0.0/99', '[fd00::]/8', 'fe80::1%eth0', 'inside.example:99999', '[::1]:65536'],
   ]) {
     it(`is refused with the entry ${entry} in NO_PROXY, because no host could match it`, () => {
       process.env.NO_PROXY = `inside.example,${entry}`;

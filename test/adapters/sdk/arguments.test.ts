@@ -239,6 +239,10 @@ describe('A public function of the libraries', () => {
       [[SECRET, 7], 'validateResourceURL: server must be a URL or its text; resource must be a text.'],
     ],
     'McpAuthorization prepareTokenRequest': [[[[SECRET]], 'prepareTokenRequest: scope must be a text.']],
+    'McpAuthorization fetch': [
+      [[], 'fetch: input must be a URL or its text.'],
+      [['mcp', 'POST'], 'fetch: input must be a URL or its text; init must be an object.'],
+    ],
     'McpAuthorization addClientAuthentication': [
       [
         [new Headers(), SECRET, SECRET],
@@ -281,6 +285,18 @@ describe('A public function of the libraries', () => {
       ...(
         [
           [SECRET, 'approvalKey must be { jwk }, { pem, kid } or { alg, kid, sign }'],
+          [{ jwk: SECRET }, 'approvalKey.jwk must be an object, and is a text: parse it with JSON.parse'],
+          [
+            { jwk: JSON.stringify({ kid: 'a', d: SECRET }) },
+            'approvalKey.jwk must be an object, and is a text: parse it with JSON.parse',
+          ],
+          [
+            { pem: Buffer.from(SECRET), kid: 'a' },
+            'approvalKey.pem must be a text, and holds bytes: read the file with the encoding utf8',
+          ],
+          [{ pem: 7, kid: 'a' }, 'approvalKey.pem must be a text'],
+          [{ alg: 'ES256', kid: 'a', sign: SECRET }, 'approvalKey.sign must be a function'],
+          [{ kid: SECRET }, 'approvalKey must be { jwk }, { pem, kid } or { alg, kid, sign }'],
           [{ jwk: { kty: 'EC', d: SECRET } }, `approvalKey.jwk.kid ${TEXT}`],
           [{ jwk: { kid: 'a', d: SECRET } }, 'approvalKey must be a private JWK: this JWK is no private key'],
           [{ alg: 'RS256', sign: () => SECRET }, `approvalKey.alg must be ES256; approvalKey.kid ${TEXT}`],

@@ -14,7 +14,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 
 const STORAGE = new URL('../../../adapters/storage/', import.meta.url);
 /** They hold no query. */
-const WITHOUT_QUERY = ['query.ts', 'ports.ts'];
+const WITHOUT_QUERY = ['query.ts', 'ports.ts', 'condition.ts'];
 const ENGINES = { postgres, sqlite };
 
 const page = { after: undefined, limit: 10, now: NOON };
@@ -77,7 +77,38 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'of a person within a period, newest first': { sponsor: 'ada', newestFirst: true, from: NOON, to: NOON, limit: 10 },
     'of a task, after a position': { taskId: 'task', after: { at: NOON, seq: 9 }, limit: 10 },
   },
-  countDenials: { '': { from: NOON, most: 10 } },
+  countDenials: {
+    'of all agents': { from: NOON, most: 10, mostAgents: 10 },
+    'of these agents': { from: NOON, most: 10, agents: ['agent'], mostAgents: 1 },
+  },
+  listApprovals: {
+    'all approvals': { after: undefined, limit: 10, mostRead: 100, now: NOON },
+    'of a person and an agent, in a state': {
+      sponsorKey: 'person',
+      agentId: 'agent',
+      state: 'pending',
+      after: 'approval_0',
+      limit: 10,
+      mostRead: 100,
+      now: NOON,
+    },
+  },
+  voidAuthorizations: {
+    'of all': { selection: { kind: 'everything' }, reason: 'sponsor_stopped' },
+    'some requests': { selection: { kind: 'requests', requestIds: ['areq'] }, reason: 'sponsor_stopped' },
+    'of an agent': { selection: { kind: 'agent', agentId: 'agent' }, reason: 'sponsor_stopped' },
+    'of a person': { selection: { kind: 'sponsor', sponsorKey: 'person' }, reason: 'sponsor_stopped' },
+    'of a person and an agent': {
+      selection: { kind: 'sponsor_agent', sponsorKey: 'person', agentId: 'agent' },
+      reason: 'sponsor_stopped',
+    },
+    'of a session': { selection: { kind: 'session', sessionId: 'sid' }, reason: 'sponsor_stopped' },
+    'of a session, or of none and a person': {
+      selection: { kind: 'session_or_none', sessionId: 'sid', subject: 'ada' },
+      reason: 'sponsor_stopped',
+    },
+    'of a sub': { selection: { kind: 'subject', subject: 'ada' }, reason: 'sponsor_stopped' },
+  },
   limitedPageRows: {
     'of an event and an audience': { event: 'task.revoked', audience: 'https://api.example', limit: 10, mostRead: 100 },
     'denied for a reason, newest first': {

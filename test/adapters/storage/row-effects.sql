@@ -54,6 +54,42 @@ insert into task_purposes (task_id, purpose, salt)
 -- sqlite
 insert into task_purposes (task_id, purpose, salt) values (?, ?, ?);
 
+-- rotate_grant
+-- postgres
+update task_grants set rotation_hash = $1, previous_hash = $2 where grant_hash = $3;
+-- sqlite
+update task_grants set rotation_hash = ?, previous_hash = ? where grant_hash = ?;
+
+-- insert_authorization
+-- postgres
+insert into authorizations (request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at)
+  select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at from json_populate_recordset(null::authorizations, $1::json);
+-- sqlite
+insert into authorizations (request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- answer_authorization
+-- postgres
+update authorizations set state = $1, answered_at = $2, code_hash = $3, code_expires_at = $4, chosen_scope = $5, task_ends_at = $6, task_id = $7, purpose = $8, forget_at = $9 where request_id = $10;
+-- sqlite
+update authorizations set state = ?, answered_at = ?, code_hash = ?, code_expires_at = ?, chosen_scope = ?, task_ends_at = ?, task_id = ?, purpose = ?, forget_at = ? where request_id = ?;
+
+-- spend_authorization
+-- postgres
+update authorizations set state = $1, client_state = $2, purpose = $3, forget_at = $4 where request_id = $5;
+-- sqlite
+update authorizations set state = ?, client_state = ?, purpose = ?, forget_at = ? where request_id = ?;
+
+-- count_authorization_end
+-- postgres
+insert into authorization_ends (kind, name, ends, reason, forget_at)
+  select kind, name, ends, reason, forget_at from json_populate_recordset(null::authorization_ends, $1::json)
+  on conflict (kind, name) do update set ends = authorization_ends.ends + 1, reason = excluded.reason,
+  forget_at = excluded.forget_at;
+-- sqlite
+insert into authorization_ends (kind, name, ends, reason, forget_at) values (?, ?, ?, ?, ?)
+  on conflict (kind, name) do update set ends = authorization_ends.ends + 1, reason = excluded.reason,
+  forget_at = excluded.forget_at;
+
 -- put_block
 -- postgres
 insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
@@ -114,16 +150,16 @@ delete from sessions where session_hash = ?;
 
 -- insert_agent
 -- postgres
-insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, enabled, revision, created_at, updated_at, keys_since)
-  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, (may_act_names #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, enabled, revision, created_at, updated_at, keys_since)
+  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, (may_act_names #>> '{}')::json, (redirect_uris #>> '{}')::json, public_client, client_id_document, (client_names #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
 -- sqlite
-insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- replace_agent
 -- postgres
-update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, may_act_names = $10, enabled = $11, revision = $12, created_at = $13, updated_at = $14, keys_since = $15 where agent_id = $16;
+update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, may_act_names = $10, redirect_uris = $11, public_client = $12, client_id_document = $13, client_names = $14, enabled = $15, revision = $16, created_at = $17, updated_at = $18, keys_since = $19 where agent_id = $20;
 -- sqlite
-update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, may_act_names = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
+update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, may_act_names = ?, redirect_uris = ?, public_client = ?, client_id_document = ?, client_names = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
 
 -- remove_agent
 -- postgres

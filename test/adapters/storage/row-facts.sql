@@ -1,8 +1,8 @@
 -- agent
 -- postgres
-select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, may_act_names::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
+select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, may_act_names::text, redirect_uris::text, public_client, client_id_document, client_names::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
 -- sqlite
-select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
+select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
 
 -- agent_revision
 -- postgres
@@ -34,6 +34,12 @@ select 1 as found from agents a
   where n.sub is not distinct from o.sub and n.client_id is not distinct from o.client_id))
   ) limit 1;
 
+-- agent_document_taken
+-- postgres
+select 1 as found from agents a where a.client_id_document = q.uri and a.agent_id <> q.agent_id;
+-- sqlite
+select 1 as found from agents a where a.client_id_document = ? and a.agent_id <> ?;
+
 -- agent_has_tasks
 -- postgres
 select 1 as found from tasks t where t.agent_id = q.agent_id limit 1;
@@ -45,6 +51,20 @@ select 1 as found from tasks t where t.agent_id = ? limit 1;
 select sponsor_key, source, kind, blocked_at::text, stated_at::text from sponsor_blocks b where b.sponsor_key = q.sponsor_key;
 -- sqlite
 select sponsor_key, source, kind, blocked_at, stated_at from sponsor_blocks where sponsor_key = ?;
+
+-- person_known
+-- postgres
+select 1 as found
+  where exists (select 1 from sponsor_blocks b where b.sponsor_key = q.sponsor_key)
+  or exists (select 1 from provisioned_users u where u.sponsor_key = q.sponsor_key)
+  or exists (select 1 from tasks t where t.sponsor_key = q.sponsor_key)
+  or exists (select 1 from authorizations z where z.sponsor_key = q.sponsor_key and z.state in ('open', 'allowed'));
+-- sqlite
+select 1 as found
+  where exists (select 1 from sponsor_blocks b where b.sponsor_key = ?)
+  or exists (select 1 from provisioned_users u where u.sponsor_key = ?)
+  or exists (select 1 from tasks t where t.sponsor_key = ?)
+  or exists (select 1 from authorizations z where z.sponsor_key = ? and z.state in ('open', 'allowed'));
 
 -- assertion_spent
 -- postgres
@@ -90,9 +110,9 @@ select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at
 
 -- grant
 -- postgres
-select task_id, scope, renewals, unrecorded, revoked_at::text from task_grants g where g.grant_hash = q.grant_hash;
+select task_id, scope, renewals, unrecorded, revoked_at::text, rotation_hash, previous_hash from task_grants g where g.grant_hash = q.grant_hash;
 -- sqlite
-select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?;
+select task_id, scope, renewals, unrecorded, revoked_at, rotation_hash, previous_hash from task_grants where grant_hash = ?;
 
 -- grant_owner
 -- postgres
@@ -153,6 +173,30 @@ select asked, is_refused, forget_at::text from asked_questions c where c.agent_i
 -- sqlite
 select asked, is_refused, forget_at from asked_questions where agent_id = ?
   and sponsor_key = (select t.sponsor_key from tasks t where t.task_id = ?);
+
+-- authorization
+-- postgres
+select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at::text, authenticated_at::text, began_at::text, came_at::text, expires_at::text, state, answered_at::text, void_reason, code_hash, code_expires_at::text, chosen_scope, task_ends_at::text, task_id, forget_at::text from authorizations z where z.request_id = q.request_id;
+-- sqlite
+select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at from authorizations where request_id = ?;
+
+-- open_authorizations
+-- postgres
+select z.request_id from authorizations z
+  where z.sponsor_key = q.sponsor_key and z.state in ('open', 'allowed') and z.state = 'open' order by z.request_id;
+-- sqlite
+select z.request_id from authorizations z
+  where z.sponsor_key = ? and z.state in ('open', 'allowed') and z.state = 'open' order by z.request_id;
+
+-- authorization_ends
+-- postgres
+select e.kind, e.ends, e.reason from authorization_ends e where e.kind = 'everything' and e.name = ''
+  union all
+  select e.kind, e.ends, e.reason from authorization_ends e where e.kind = 'agent' and e.name = q.agent_id;
+-- sqlite
+select e.kind, e.ends, e.reason from authorization_ends e where e.kind = 'everything' and e.name = ''
+  union all
+  select e.kind, e.ends, e.reason from authorization_ends e where e.kind = 'agent' and e.name = ?;
 
 -- signal_accepted
 -- postgres

@@ -13,16 +13,18 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { expect } from 'chai';
 import { tracedRequests } from '../../../adapters/http/observed-requests.ts';
-import { routed, routeOf } from '../../../adapters/http/routes.ts';
+import { routed, routeTable } from '../../../adapters/http/routes.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { queryPorts } from '../../../adapters/storage/queries/ports.ts';
 import { openTelemetryTracing } from '../../../adapters/telemetry/opentelemetry.ts';
-import { inSpan, tracedNetwork } from '../../../adapters/telemetry/spans.ts';
+import { inSpan, tracedNetwork, tracedStorage } from '../../../adapters/telemetry/spans.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Tracing } from '../../../application/ports/telemetry.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { serverWith } from '../../support/http-server.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
+import { optionalRows } from '../../support/optional-paths.ts';
 
 const ERROR = 2;
 const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
@@ -112,7 +114,7 @@ describe('A span', () => {
         response.end();
       };
       const service = await serverWith(
-        routed((target) => routeOf(target, { statusLists: hasStatusLists }), tracedRequests(tracing, answer)),
+        routed(routeTable(hasStatusLists ? [optionalRows.statusLists] : []), tracedRequests(tracing, answer)),
       );
       await fetch(`http://127.0.0.1:${service.address.port}/status/ada?q=secret`, { method: 'PURGE' });
       await eventually(() => spans().length > 0);
@@ -129,6 +131,42 @@ describe('A span', () => {
       });
     });
   }
+});
+
+describe('The spans of a database', () => {
+  it('are of every call of a port within a trace, and of no check of readiness', async () => {
+    const spans: string[] = [];
+    let current: typeof PARENT | undefined = PARENT;
+    const tracing: Tracing = {
+      start({ name, parent, attributes }) {
+        expect(parent).to.equal(PARENT);
+        expect(attributes).to.deep.equal({ 'db.system.name': 'sqlite', 'db.operation.name': name });
+        spans.push(name);
+        return { trace: PARENT, end: () => undefined };
+      },
+      within: (_, work) => work(),
+      current: () => current,
+    };
+    const answer = async () => undefined as never;
+    const ports = { ...queryPorts(answer, answer), outbox: { setQueueing: answer, drain: answer } };
+    const others = { readiness: { name: 'database', check: answer }, backlog: answer, databaseTime: undefined };
+    const traced = tracedStorage({ ...ports, ...others, decide: answer }, tracing, 'sqlite');
+    const methodsOf = traced as unknown as Record<string, Record<string, (...given: unknown[]) => Promise<unknown>>>;
+    const callAll = async () => {
+      const called = Object.entries<object>({ ...ports, readiness: { check: answer } }).flatMap(([port, methods]) =>
+        Object.keys(methods).map((method) => [port, method] as const),
+      );
+      for (const [port, method] of called) await methodsOf[port]?.[method]?.([], 1).catch(() => undefined);
+      await traced.backlog();
+      return called.map(([port, method]) => `${port}.${method}`).filter((name) => name !== 'readiness.check');
+    };
+    const all = await callAll();
+    expect(all).to.include.members(['agents.find', 'statusLists.find', 'transparencyLog.tiles', 'outbox.drain']);
+    expect(spans).to.deep.equal(all);
+    current = undefined;
+    await callAll();
+    expect(spans).to.have.lengthOf(all.length);
+  });
 });
 
 describe('An SDK that throws', () => {
@@ -160,7 +198,7 @@ describe('An SDK that throws', () => {
       server.answer = answering({});
       const service = await serverWith(
         routed(
-          routeOf,
+          routeTable(),
           tracedRequests(tracing, async (request, response) => {
             const parent = request.trace;
             await tracedNetwork(httpNetwork(), tracing).send({

@@ -65,7 +65,7 @@ describe('authenticating an agent', () => {
     const { agentId } = agent;
     expect(await authenticate(signed({ instance: 'pod-7' }), { clientId: agentId })).to.deep.equal({
       kind: 'allowed',
-      value: { agent, assertion: { agentId, ...SPENT }, instance: 'pod-7' },
+      value: { agent, assertion: { agentId, ...SPENT }, provedBy: 'registration', instance: 'pod-7' },
     });
   });
 

@@ -7,7 +7,8 @@ import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import {
   ADA,
   aStatedBlock,
-  endEffects,
+  endsOf,
+  goneOf,
   liveTasks,
   lockNames,
   NO_TASKS,
@@ -82,9 +83,27 @@ describe('applySecurityEvent', () => {
 
   it('reads the blocks, and the live tasks only if the event ends tasks', () => {
     const asked = { accepted: ask('signal_accepted', NAME), blocks: ask('blocks', ADA) };
-    expect(applySecurityEvent.asks(anEvent('account-enabled'))).to.deep.equal({ ...asked, live: undefined });
-    const question = ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at });
-    expect(applySecurityEvent.asks(anEvent('session-revoked'))).to.deep.equal({ ...asked, live: question });
+    const none = { live: undefined, isKnown: undefined };
+    expect(applySecurityEvent.asks(anEvent('account-enabled'))).to.deep.equal({ ...asked, ...none });
+    const live = ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at });
+    const isKnown = ask('person_known', ADA);
+    expect(applySecurityEvent.asks(anEvent('session-revoked'))).to.deep.equal({ ...asked, live, isKnown });
+    expect(applySecurityEvent.asks(anEvent('enabledAndRevoked'))).to.deep.equal({ ...asked, live, isKnown });
+    expect(applySecurityEvent.asks(anEvent('account-disabled'))).to.deep.equal({ ...asked, live, isKnown: undefined });
+  });
+
+  it('of nobody who is known accepts the signal, and names nobody in a record, except in that of a lift', () => {
+    const facts = { accepted: false, blocks: [], live: NO_TASKS, isKnown: false };
+    const verdict = { kind: 'nothing_ended' };
+    const gone = goneOf(ADA, 'ssf_sessions_revoked');
+    expect(applySecurityEvent.judge(anEvent('session-revoked'), facts)).to.deep.equal({
+      verdict,
+      effects: [accepted, gone],
+    });
+    expect(applySecurityEvent.judge(anEvent('enabledAndRevoked'), facts)).to.deep.equal({
+      verdict,
+      effects: [accepted, lifted, gone, appended('ssf_account_enabled')],
+    });
   });
 
   it('writes nothing for a signal that was accepted before', () => {
@@ -107,7 +126,7 @@ describe('applySecurityEvent', () => {
         const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
         expect(applySecurityEvent.judge(anEvent(action), { accepted: false, blocks, live })).to.deep.equal({
           verdict: { kind: 'accepted', revokedTasks: 2 },
-          effects: [accepted, ...placed, ...endEffects(ended, signalRecord(ADA, at, reason))],
+          effects: [accepted, ...placed, ...endsOf(ADA, reason, ended, signalRecord(ADA, at, reason))],
         });
       });
     }
@@ -125,31 +144,53 @@ describe('applySecurityEvent', () => {
       title: 'keeps the time of a block that is stated again, and stores the time of the later statement',
       event: anEvent('account-disabled', LATER),
       blocks: [own],
-      effects: [put({ ...kept, kind: 'disabled', statedAt: LATER }), appended('ssf_account_disabled')],
+      effects: [
+        put({ ...kept, kind: 'disabled', statedAt: LATER }),
+        goneOf(ADA, 'ssf_account_disabled'),
+        appended('ssf_account_disabled'),
+      ],
     },
     {
       title: 'keeps the later statement of a block that is stated again out of order',
       event: anEvent('account-purged', EARLIER),
       blocks: [purged],
-      effects: [put({ ...kept, kind: 'deleted', statedAt: STATED }), appended('ssf_account_purged')],
+      effects: [
+        put({ ...kept, kind: 'deleted', statedAt: STATED }),
+        goneOf(ADA, 'ssf_account_purged'),
+        appended('ssf_account_purged'),
+      ],
     },
     {
       title: 'makes a disabled block deleted',
       event: anEvent('account-purged', LATER),
       blocks: [...others, own],
-      effects: [put({ ...kept, kind: 'deleted', statedAt: LATER }), appended('ssf_account_purged')],
+      effects: [
+        put({ ...kept, kind: 'deleted', statedAt: LATER }),
+        goneOf(ADA, 'ssf_account_purged'),
+        appended('ssf_account_purged'),
+      ],
     },
     {
       title: 'never makes a deleted block disabled',
       event: anEvent('account-disabled', LATER),
       blocks: [purged],
-      effects: [put({ ...kept, kind: 'deleted', statedAt: LATER }), appended('ssf_account_disabled')],
+      effects: [
+        put({ ...kept, kind: 'deleted', statedAt: LATER }),
+        goneOf(ADA, 'ssf_account_disabled'),
+        appended('ssf_account_disabled'),
+      ],
     },
     {
       title: 'leaves a block as it is when sessions are revoked',
       event: anEvent('session-revoked', LATER),
       blocks: [own],
-      effects: [appended('ssf_sessions_revoked')],
+      effects: [goneOf(ADA, 'ssf_sessions_revoked'), appended('ssf_sessions_revoked')],
+    },
+    {
+      title: 'names a person who is known, and has no live task',
+      event: anEvent('session-revoked'),
+      blocks: [],
+      effects: [goneOf(ADA, 'ssf_sessions_revoked'), appended('ssf_sessions_revoked')],
     },
     {
       title: 'lifts a block that was stated earlier',
@@ -188,6 +229,7 @@ describe('applySecurityEvent', () => {
       blocks: [own],
       effects: [
         put({ ...kept, kind: 'deleted', statedAt: STATED }),
+        goneOf(ADA, 'ssf_account_purged'),
         appended('ssf_account_enabled', 'ssf_sessions_revoked', 'ssf_account_purged'),
       ],
     },
@@ -207,7 +249,7 @@ describe('applySecurityEvent', () => {
     const facts = { accepted: false, blocks: [own], live: liveTasks([task]) };
     expect(applySecurityEvent.judge(anEvent('enabledAndRevoked', EARLIER), facts)).to.deep.equal({
       verdict: { kind: 'outdated', revokedTasks: 1 },
-      effects: [accepted, ...endEffects(revoked(at, [task, reason]), ...entries)],
+      effects: [accepted, ...endsOf(ADA, reason, revoked(at, [task, reason]), ...entries)],
     });
   });
 });

@@ -178,6 +178,15 @@ describe('Answering an approval', () => {
     }
   });
 
+  it('counts only a yes from an old sign-in as a denial', () => {
+    const tooOld = { at: NOON, event: 'me.denied', decision: 'deny', reason: 'approver_not_fresh' } as const;
+    const given = { ...answering(world, 'approve'), tooOld };
+    const denials = (['sign_in_too_old', 'granted', 'refused'] as const).map((verdict) =>
+      answerApproval.denial?.(given, verdict),
+    );
+    expect(denials).to.deep.equal([{ event: 'me.denied', reason: 'approver_not_fresh' }, undefined, undefined]);
+  });
+
   it('is only for the person of the task', () => {
     const other = decided({ sponsorKey: `${task.sponsorKey}x` as typeof task.sponsorKey }, {}, 'approve');
     expect(other).to.deep.equal({ verdict: 'not_found', effects: [] });

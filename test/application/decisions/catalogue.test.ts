@@ -48,6 +48,8 @@ describe('The catalogue of decisions', () => {
       spend_assertion: 'shared',
       // These touch more rows, or lock a person or an agent exclusively.
       activate_keys: 'own',
+      keep_request: 'own',
+      answer_request: 'own',
       add_agent: 'own',
       change_agent: 'own',
       delete_ended_tasks: 'own',
@@ -61,6 +63,7 @@ describe('The catalogue of decisions', () => {
       // An act is recorded in a transaction of one decision: it names the first record of the transaction.
       record_act: 'own',
       // These may end many tasks, or are switches: they have their own connections.
+      end_all_requests: 'operator',
       end_some_tasks: 'operator',
       end_tasks: 'operator',
       delete_agent: 'operator',

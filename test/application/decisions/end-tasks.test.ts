@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { endSomeTasks, endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
+import type { Effect } from '../../../application/decisions/effect.ts';
+import { endAllRequests, endSomeTasks, endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
+import { voidAuthorizations } from '../../../application/decisions/ending.ts';
 import { ask } from '../../../application/decisions/fact.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
@@ -24,6 +26,11 @@ const KILL_SWITCHES = [
   ['an agent for one person', ofAgentForPerson, [`exclusive sponsor ${ADA}`], undefined],
 ] as const;
 
+/** What ends with the tasks: nothing with one task. */
+function goneWith({ selection }: TasksEnd): readonly Effect[] {
+  return selection.kind === 'task' ? [] : voidAuthorizations(selection, { at, reason });
+}
+
 describe('endTasks', () => {
   for (const [which, input, locks, revision] of KILL_SWITCHES) {
     describe(`for ${which}`, () => {
@@ -42,17 +49,19 @@ describe('endTasks', () => {
         expect(endTasks.asks(input)).to.deep.equal({ live: question, task: asked, revision });
       });
 
+      const gone = goneWith(input);
       const task = asked && ADA;
       const stored = revision && 7;
 
       it('ends the selected and the delegated tasks, and records each end', () => {
         const ended = revoked(at, [taskId, reason], [child, 'parent_revoked'], [second, reason]);
-        const judgement = { verdict: { kind: 'ended', tasks: 3 }, effects: endEffects(ended) };
+        const [tasks, records] = endEffects(ended);
+        const judgement = { verdict: { kind: 'ended', tasks: 3 }, effects: [tasks, ...gone, records] };
         expect(endTasks.judge(input, { live, task, revision: stored })).to.deep.equal(judgement);
       });
 
-      it('answers 0 and writes nothing if no task is live', () => {
-        const judgement = { verdict: { kind: 'ended', tasks: 0 }, effects: [] };
+      it('answers 0 if no task is live, and ends only authorizations', () => {
+        const judgement = { verdict: { kind: 'ended', tasks: 0 }, effects: gone };
         expect(endTasks.judge(input, { live: NO_TASKS, task, revision: stored })).to.deep.equal(judgement);
       });
     });
@@ -98,5 +107,13 @@ describe('endSomeTasks', () => {
     expect(recordsFor([taskId])).to.deep.equal(['end_tasks', 'append', 'operator_act']);
     expect(recordsFor([])).to.deep.equal([]);
     expect([0, 1].map((tasks) => endSomeTasks.recordsAct?.({ tasks, isLast: true }))).to.deep.equal([false, true]);
+  });
+});
+
+describe('endAllRequests', () => {
+  it('waits for each request that is being kept, and ends all of them', () => {
+    const end = { at, reason } as const;
+    expect(lockNames(endAllRequests.locks(end))).to.deep.equal(['exclusive authorizing ']);
+    expect(endAllRequests.judge(end, {}).effects).to.deep.equal(voidAuthorizations({ kind: 'everything' }, end));
   });
 });

@@ -5,6 +5,7 @@ import { plusSeconds } from '../../../domain/instant.ts';
 import { sessionKinds } from '../../../domain/sessions/session.ts';
 import {
   endEffects,
+  gone,
   liveTasks,
   lockNames,
   NO_TASKS,
@@ -76,13 +77,14 @@ describe('logOut', () => {
       it('accepts the signal, ends the tasks, and records the signal before the ends', () => {
         const ended = revoked(at, [first, reason], [child, 'parent_revoked'], [second, reason]);
         const accepted = { effect: 'accept_signal', ...acceptance, forgetAt: occurrence.forgetAt };
+        const [tasks, records] = endEffects(ended, signalRecord('ada', at, reason));
         expect(logOut.judge(signal, { accepted: false, remembered: undefined, live })).to.deep.equal({
           verdict: { kind: 'accepted', revokedTasks: 3 },
-          effects: [accepted, ...endEffects(ended, signalRecord('ada', at, reason))],
+          effects: [accepted, tasks, gone(selection, reason), records],
         });
       });
 
-      it('from the client of the page closes and refuses its sessions, and reads and ends no task', () => {
+      it('from the client of the page closes and refuses its sessions, and reads and ends no task and no authorization', () => {
         const page = { ...signal, keepsTasks: true, closes: { me: remember } } as const;
         const pageName = { ...name, kind: `me_${name.kind}` } as const;
         const sessions = [ask('sessions', { of: 'me', which: signal.loggedOut })];
@@ -120,7 +122,9 @@ describe('logOut', () => {
         it(`stores ${which}`, () => {
           const facts = { accepted: false, remembered: known, live: NO_TASKS };
           const { effects } = logOut.judge({ ...signal, remember }, facts);
-          expect(effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal', 'put_logout', 'append']);
+          expect(effects.map(({ effect }) => effect)).to.deep.equal([
+            ...['accept_signal', 'put_logout', 'void_authorizations', 'append'],
+          ]);
           expect(effects[1]).to.deep.equal({ effect: 'put_logout', ...name, ...kept });
         });
       }
@@ -180,6 +184,7 @@ describe('logOut', () => {
       expect(effects.slice(1, -1)).to.deep.equal([
         { effect: 'put_logout', kind: 'session', name: 'session-1', ...times(81, 86_400) },
         { effect: 'put_logout', ...name, ...times(80, 86_401) },
+        gone({ kind: 'session_or_none', sessionId: 'session-1', subject: 'ada' }, reason),
       ]);
     });
 

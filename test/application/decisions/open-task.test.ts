@@ -26,7 +26,7 @@ describe('Opening a task', () => {
   const opened = (of: TaskOpening) => ({
     verdict: { kind: 'opened' },
     effects: [
-      { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+      { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion?.forgetAt },
       { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
       { effect: 'insert_task', task: of.task, grantHash },
       { effect: 'append', entries: [entry] },
@@ -180,6 +180,7 @@ describe('Opening a task', () => {
       blocks: { fact: 'blocks', about: task.sponsorKey },
       logouts: [],
       parent: undefined,
+      authorization: undefined,
       slot: undefined,
       taken: undefined,
     };

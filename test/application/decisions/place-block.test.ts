@@ -7,7 +7,8 @@ import type { SponsorBlock, StatedBlock } from '../../../domain/sponsors/block.t
 import {
   ADA,
   aStatedBlock,
-  endEffects,
+  endsOf,
+  goneOf,
   liveTasks,
   lockNames,
   NO_TASKS,
@@ -58,7 +59,7 @@ describe('placeBlock', () => {
       const block = aBlock(source);
       expect(placeBlock.judge({ block, reason }, { blocks: [], live })).to.deep.equal({
         verdict: { blocks: [block], revokedTasks: 2 },
-        effects: [{ effect: 'put_block', ...block, statedAt: at }, ...endEffects(ended, blockRecord(source))],
+        effects: [{ effect: 'put_block', ...block, statedAt: at }, ...endsOf(ADA, reason, ended, blockRecord(source))],
       });
     });
 
@@ -66,7 +67,7 @@ describe('placeBlock', () => {
       const existing = aStatedBlock({ source, kind: 'disabled' });
       expect(placeBlock.judge({ block: aBlock(source), reason }, { blocks: [existing], live })).to.deep.equal({
         verdict: { blocks: [withoutStatement(existing)], revokedTasks: 2 },
-        effects: endEffects(ended),
+        effects: endsOf(ADA, reason, ended),
       });
     });
 
@@ -77,6 +78,7 @@ describe('placeBlock', () => {
           verdict: { blocks: [withoutStatement(existing), block], revokedTasks: 0 },
           effects: [
             { effect: 'put_block', ...block, statedAt: at },
+            goneOf(ADA, reason),
             { effect: 'append', entries: [blockRecord(source)] },
           ],
         });
@@ -84,11 +86,11 @@ describe('placeBlock', () => {
     }
   }
 
-  it('writes nothing if the block exists and no task is live', () => {
+  it('records nothing if the block exists and no task is live, and ends the authorizations', () => {
     const blocks = [aStatedBlock({ source: 'scim' }), aStatedBlock({ source: 'admin' })];
     const { verdict, effects } = placeBlock.judge(input, { blocks, live: NO_TASKS });
     expect(verdict).to.deep.equal({ blocks: blocks.map(withoutStatement), revokedTasks: 0 });
-    expect(effects).to.deep.equal([]);
+    expect(effects).to.deep.equal([goneOf(ADA, reason)]);
   });
 
   for (const [title, blockedAt, order] of [

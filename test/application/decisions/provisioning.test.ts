@@ -16,8 +16,9 @@ import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import {
   ADA,
   aStatedBlock,
-  endEffects,
+  endsOf,
   GRACE,
+  goneOf,
   liveTasks,
   NO_TASKS,
   revoked,
@@ -101,7 +102,7 @@ describe('SCIM writes', () => {
       const live = liveTasks([task], [child]);
       const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
       for (const blocks of [[], others]) {
-        const effects = [placed(state), ...endEffects(ended, signalRecord(ADA, at, reason))];
+        const effects = [placed(state), ...endsOf(ADA, reason, ended, signalRecord(ADA, at, reason))];
         expect(applied([says(state, true), facts({ blocks, live })])).to.deep.equal(effects);
       }
     });
@@ -114,31 +115,31 @@ describe('SCIM writes', () => {
       'place a missing block for a repeated deactivation, and record it',
       says('disabled', false),
       facts({ blocks: others }),
-      [placed('disabled'), signalled('scim_deactivated')],
+      [placed('disabled'), goneOf(ADA, 'scim_deactivated'), signalled('scim_deactivated')],
     ],
     [
       'record a new deactivation of a person who is blocked already',
       says('disabled', true),
       facts({ blocks: [...others, disabled] }),
-      [signalled('scim_deactivated')],
+      [goneOf(ADA, 'scim_deactivated'), signalled('scim_deactivated')],
     ],
     [
-      'record nothing for a repeated deactivation that changes nothing',
+      'record nothing for a repeated deactivation that changes nothing, and end the authorizations',
       says('disabled', false),
       facts({ blocks: [...others, disabled] }),
-      [],
+      [goneOf(ADA, 'scim_deactivated')],
     ],
     [
       'make a disabled block deleted, and keep its times',
       says('deleted', true),
       facts({ blocks: [disabled] }),
-      [put(disabled, 'deleted'), signalled('scim_deleted')],
+      [put(disabled, 'deleted'), goneOf(ADA, 'scim_deleted'), signalled('scim_deleted')],
     ],
     [
       'make a deleted block disabled, and keep its times',
       says('disabled', false),
       facts({ blocks: [deleted] }),
-      [put(deleted, 'disabled'), signalled('scim_deactivated')],
+      [put(deleted, 'disabled'), goneOf(ADA, 'scim_deactivated'), signalled('scim_deactivated')],
     ],
     [
       'lift the block of their own source, and record the reactivation',
@@ -174,13 +175,13 @@ describe('SCIM writes', () => {
       'block a person as deleted whose only user left',
       says('left', true),
       facts(),
-      [placed('deleted'), signalled('scim_deleted')],
+      [placed('deleted'), goneOf(ADA, 'scim_deleted'), signalled('scim_deleted')],
     ],
     [
       'block a person as disabled whose user left while another is inactive',
       says('left', true),
       facts({ others: oneInactive }),
-      [placed('disabled'), signalled('scim_deactivated')],
+      [placed('disabled'), goneOf(ADA, 'scim_deactivated'), signalled('scim_deactivated')],
     ],
     [
       'lift the block of a person whose user left if all others are active',
@@ -192,13 +193,13 @@ describe('SCIM writes', () => {
       'block a person as disabled whose inactive user left, although another user is active',
       says('left_inactive', true),
       facts({ others: active }),
-      [placed('disabled'), signalled('scim_deactivated')],
+      [placed('disabled'), goneOf(ADA, 'scim_deactivated'), signalled('scim_deactivated')],
     ],
     [
       'block a person as deleted whose only user left while inactive',
       says('left_inactive', false),
       facts({ blocks: [disabled] }),
-      [put(disabled, 'deleted'), signalled('scim_deleted')],
+      [put(disabled, 'deleted'), goneOf(ADA, 'scim_deleted'), signalled('scim_deleted')],
     ],
   ];
   for (const [title, statement, person, effects] of CASES) {
@@ -211,13 +212,13 @@ describe('SCIM writes', () => {
     const reason = 'scim_deactivated';
     const person = facts({ blocks: [disabled], live: liveTasks([task], [child]) });
     const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
-    const effects = endEffects(ended, signalRecord(ADA, at, reason));
+    const effects = endsOf(ADA, reason, ended, signalRecord(ADA, at, reason));
     expect(applied([says('disabled', false), person])).to.deep.equal(effects);
   });
 
   it('record no second signal if a repeated deactivation ends delegated tasks only', () => {
     const person = facts({ blocks: [disabled], live: liveTasks([], [child]) });
-    const effects = endEffects(revoked(at, [child, 'parent_revoked']));
+    const effects = endsOf(ADA, 'scim_deactivated', revoked(at, [child, 'parent_revoked']));
     expect(applied([says('disabled', false), person])).to.deep.equal(effects);
   });
 
@@ -227,12 +228,14 @@ describe('SCIM writes', () => {
     const [leaving, joining] = ['scim_deleted', 'scim_deactivated'] as const;
     expect(applied([says('left_inactive', true), left], [says('disabled', true, GRACE), joined])).to.deep.equal([
       placed('deleted'),
-      ...endEffects(
+      ...endsOf(
+        ADA,
+        leaving,
         revoked(at, [task, leaving], [child, 'parent_revoked'], [foreign, 'parent_revoked']),
         signalRecord(ADA, at, leaving),
       ),
       placed('disabled', GRACE),
-      ...endEffects(revoked(at, [grandchild, joining]), signalRecord(GRACE, at, joining)),
+      ...endsOf(GRACE, joining, revoked(at, [grandchild, joining]), signalRecord(GRACE, at, joining)),
     ]);
   });
 
@@ -242,7 +245,7 @@ describe('SCIM writes', () => {
     const reason = 'scim_deactivated';
     expect(applied([says('left', true), left], [says('disabled', false, GRACE), joined])).to.deep.equal([
       placed('disabled', GRACE),
-      ...endEffects(revoked(at, [child, reason]), signalRecord(GRACE, at, reason)),
+      ...endsOf(GRACE, reason, revoked(at, [child, reason]), signalRecord(GRACE, at, reason)),
     ]);
   });
 });

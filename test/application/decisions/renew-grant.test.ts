@@ -37,7 +37,7 @@ describe('Renewing a grant', () => {
       expect(renewGrant.judge({ ...renewal, recordEach }, facts)).to.deep.equal({
         verdict: { kind: 'renewed' },
         effects: [
-          { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+          { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion?.forgetAt },
           { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
           {
             effect: 'update_grant',
@@ -104,5 +104,34 @@ describe('Renewing a grant', () => {
       `exclusive assertion ${agentId} two`,
       `exclusive grant ${grantHash}`,
     ]);
+  });
+
+  describe('that rotates', () => {
+    const rotation = { current: 'newest', previous: 'before' };
+    const rotating = { ...clear, grant: { ...grant, rotation } };
+    const presented = (hash: string): Renewal => ({ ...renewal, rotation: { presented: hash, next: 'next' } });
+
+    it('stores the next rotation beside the renewal', () => {
+      for (const hash of ['newest', 'before']) {
+        const { verdict, effects } = renewGrant.judge(presented(hash), rotating);
+        expect(verdict).to.deep.equal({ kind: 'renewed' });
+        const rotated = { effect: 'rotate_grant', grantHash, current: 'next', previous: hash };
+        expect(effects.filter(({ effect }) => effect === 'rotate_grant')).to.deep.equal([rotated]);
+      }
+    });
+
+    it('is superseded if an older one was presented, or none', () => {
+      const superseded = { verdict: { kind: 'superseded' }, effects: [] };
+      expect(renewGrant.judge(presented('older'), rotating)).to.deep.equal(superseded);
+      expect(renewGrant.judge(renewal, rotating)).to.deep.equal(superseded);
+    });
+
+    it('rotates nothing if the refresh is refused', () => {
+      const facts = { ...rotating, grant: { ...rotating.grant, revokedAt: NOON } };
+      expect(renewGrant.judge(presented('newest'), facts)).to.deep.equal({
+        verdict: { kind: 'grant_changed' },
+        effects: [],
+      });
+    });
   });
 });

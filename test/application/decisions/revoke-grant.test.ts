@@ -33,7 +33,7 @@ const live = (taskIds: readonly TaskId[], ...delegated: readonly TaskId[]): Live
 });
 const clear = { spent: [false, false], task, live: live([taskId]) };
 const SPENT = [
-  { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+  { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion?.forgetAt },
   { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
 ];
 

@@ -31,7 +31,7 @@ const revocation: TokenRevocation = {
   entry: anEntry('token.revoked', { jti: token.tokenId, agentId, reason: 'client_revoked' }),
 };
 const SPENT = [
-  { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: revocation.assertion.forgetAt },
+  { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: revocation.assertion?.forgetAt },
   { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
 ];
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { voidAuthorizations } from '../../../application/decisions/ending.ts';
 import { ask } from '../../../application/decisions/fact.ts';
 import { addAgent, changeAgent, deleteAgent } from '../../../application/decisions/write-agent.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
@@ -16,7 +17,11 @@ const refusalOf = (event: LedgerEntry['event'], reason: string): LedgerEntry => 
 });
 const recorded = (one: LedgerEntry) => ({ effect: 'append', entries: [one] });
 const revision = ask('agent_revision', agentId);
+/** The answers if nothing is looked up. */
+const free = { nameTaken: undefined, documentTaken: undefined };
 const locks = [`exclusive agent ${agentId}`];
+
+const gone = voidAuthorizations({ kind: 'agent', agentId }, { at: NOON, reason: 'agent_disabled' });
 
 describe('addAgent', () => {
   const refusal = refusalOf('agent.registered', 'agent_already_exists');
@@ -24,11 +29,11 @@ describe('addAgent', () => {
 
   it('locks the agent exclusively, and reads its revision', () => {
     expect(lockNames(addAgent.locks(input))).to.deep.equal(locks);
-    expect(addAgent.asks(input)).to.deep.equal({ revision, nameTaken: undefined });
+    expect(addAgent.asks(input)).to.deep.equal({ revision, nameTaken: undefined, documentTaken: undefined });
   });
 
   it('inserts an agent with a new id, and records it', () => {
-    expect(addAgent.judge(input, { revision: undefined, nameTaken: undefined })).to.deep.equal({
+    expect(addAgent.judge(input, { ...free, revision: undefined })).to.deep.equal({
       verdict: 'registered',
       effects: [{ effect: 'insert_agent', ...agent }, recorded(entry)],
     });
@@ -36,7 +41,7 @@ describe('addAgent', () => {
 
   it('keeps the agent that already has the id, and records the refusal', () => {
     const judgement = { verdict: 'already_exists', effects: [recorded(refusal)] };
-    expect(addAgent.judge(input, { revision: 1, nameTaken: undefined })).to.deep.equal(judgement);
+    expect(addAgent.judge(input, { ...free, revision: 1 })).to.deep.equal(judgement);
   });
 
   it('counts only the refusal as a denial', () => {
@@ -51,13 +56,21 @@ describe('changeAgent', () => {
 
   it('locks the agent exclusively, so that no later exchange uses the old revision, and reads its revision', () => {
     expect(lockNames(changeAgent.locks(input))).to.deep.equal(locks);
-    expect(changeAgent.asks(input)).to.deep.equal({ revision, nameTaken: undefined });
+    expect(changeAgent.asks(input)).to.deep.equal({ revision, nameTaken: undefined, documentTaken: undefined });
   });
 
   it('replaces an agent whose stored revision is the previous one, and records it', () => {
-    expect(changeAgent.judge(input, { revision: 3, nameTaken: undefined })).to.deep.equal({
+    expect(changeAgent.judge(input, { ...free, revision: 3 })).to.deep.equal({
       verdict: 'replaced',
       effects: [{ effect: 'replace_agent', ...agent }, recorded(entry)],
+    });
+  });
+
+  it('ends the authorizations of an agent that it disables', () => {
+    const disabled = { ...agent, enabled: false };
+    expect(changeAgent.judge({ agent: disabled, entry }, { revision: 3, nameTaken: undefined })).to.deep.equal({
+      verdict: 'replaced',
+      effects: [{ effect: 'replace_agent', ...disabled }, ...gone, recorded(entry)],
     });
   });
 
@@ -68,7 +81,10 @@ describe('changeAgent', () => {
     ['no agent', undefined, 'not_found'],
   ] as const) {
     it(`writes nothing if ${title} is stored`, () => {
-      expect(changeAgent.judge(input, { revision: stored, nameTaken: true })).to.deep.equal({ verdict, effects: [] });
+      expect(changeAgent.judge(input, { revision: stored, nameTaken: true, documentTaken: true })).to.deep.equal({
+        verdict,
+        effects: [],
+      });
     });
   }
 });
@@ -77,17 +93,18 @@ describe('a registration or change with a new name in may_act', () => {
   const input = { agent, entry, refusal: refusalOf('agent.registered', 'agent_already_exists') };
   const nameRefusal = refusalOf('agent.updated', 'may_act_name_taken');
   const naming = { ...input, nameRefusal };
-  const added = (nameTaken: boolean) => addAgent.judge(naming, { revision: undefined, nameTaken });
-  const changed = (nameTaken: boolean, stored = 3) => changeAgent.judge(naming, { revision: stored, nameTaken });
+  const added = (nameTaken: boolean) => addAgent.judge(naming, { ...free, revision: undefined, nameTaken });
+  const changed = (nameTaken: boolean, stored = 3) =>
+    changeAgent.judge(naming, { ...free, revision: stored, nameTaken });
 
   it('locks all names after the agent, and looks for the names of the agent', () => {
     const nameTaken = ask('agent_name_taken', { agentId, names: agent.mayActNames ?? [] });
     const ofNoName = { ...naming, agent: { ...agent, mayActNames: undefined } };
     for (const decided of [addAgent, changeAgent]) {
       expect(lockNames(decided.locks(naming))).to.deep.equal([...locks, 'exclusive agent_names ']);
-      expect(decided.asks(naming)).to.deep.equal({ revision, nameTaken });
+      expect(decided.asks(naming)).to.deep.equal({ revision, nameTaken, documentTaken: undefined });
       const own = ask('agent_name_taken', { agentId, names: [] });
-      expect(decided.asks(ofNoName)).to.deep.equal({ revision, nameTaken: own });
+      expect(decided.asks(ofNoName)).to.deep.equal({ revision, nameTaken: own, documentTaken: undefined });
     }
   });
 
@@ -110,6 +127,39 @@ describe('a registration or change with a new name in may_act', () => {
   });
 });
 
+describe('a registration or change with a new document of a client', () => {
+  const documentRefusal = refusalOf('agent.updated', 'client_id_document_taken');
+  const naming = { agent, entry, refusal: refusalOf('agent.registered', 'agent_already_exists'), documentRefusal };
+  const added = (documentTaken: boolean) => addAgent.judge(naming, { ...free, revision: undefined, documentTaken });
+  const changed = (documentTaken: boolean, stored = 3) =>
+    changeAgent.judge(naming, { ...free, revision: stored, documentTaken });
+
+  it('locks all names after the agent, and looks for the document', () => {
+    const uri = agent.clientIdDocument ?? '';
+    for (const decided of [addAgent, changeAgent]) {
+      expect(lockNames(decided.locks(naming))).to.deep.equal([...locks, 'exclusive agent_names ']);
+      expect(decided.asks(naming)).to.deep.equal({
+        revision,
+        nameTaken: undefined,
+        documentTaken: ask('agent_document_taken', { agentId, uri }),
+      });
+    }
+  });
+
+  it('is refused and recorded if another agent has the document, and writes nothing else', () => {
+    const refused = { verdict: 'document_taken', effects: [recorded(documentRefusal)] };
+    expect([added(true), changed(true)]).to.deep.equal([refused, refused]);
+    const counted = { event: 'agent.updated', reason: 'client_id_document_taken' };
+    expect(addAgent.denial?.(naming, 'document_taken')).to.deep.equal(counted);
+    expect(changeAgent.denial?.(naming, 'document_taken')).to.deep.equal(counted);
+  });
+
+  it('is written if no other agent has the document, and decided again if another change came first', () => {
+    expect([added(false).verdict, changed(false).verdict]).to.deep.equal(['registered', 'replaced']);
+    expect(changed(true, 5)).to.deep.equal({ verdict: 'changed', effects: [] });
+  });
+});
+
 describe('deleteAgent', () => {
   const refusal = refusalOf('agent.deleted', 'agent_has_tasks');
   const input = { agentId, entry, refusal };
@@ -124,7 +174,7 @@ describe('deleteAgent', () => {
       'removes an agent without tasks, and records it',
       { revision: 4, hasTasks: false },
       'removed',
-      [{ effect: 'remove_agent', agentId }, recorded(entry)],
+      [{ effect: 'remove_agent', agentId }, ...gone, recorded(entry)],
     ],
     [
       'keeps an agent with tasks, and records the refusal',

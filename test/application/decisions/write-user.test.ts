@@ -8,8 +8,9 @@ import { statementsOf } from '../../../domain/signals/provisioning-statement.ts'
 import {
   ADA,
   aStatedBlock,
-  endEffects,
+  endsOf,
   GRACE,
+  goneOf,
   liveTasks,
   lockNames,
   NO_TASKS,
@@ -40,7 +41,7 @@ const [task] = TASKS;
 const people = { others: [{ users: 0, inactive: 0 }], blocks: [[]], live: [liveTasks([task])] };
 const refusal = (kind: 'disabled' | 'deleted', reason: 'scim_deactivated' | 'scim_deleted') => [
   { effect: 'put_block', sponsorKey: ADA, source: 'scim', kind, blockedAt: at, statedAt: at },
-  ...endEffects(revoked(at, [task, reason]), signalRecord(ADA, at, reason)),
+  ...endsOf(ADA, reason, revoked(at, [task, reason]), signalRecord(ADA, at, reason)),
 ];
 const deactivation = refusal('disabled', 'scim_deactivated');
 
@@ -145,7 +146,7 @@ describe('addUser', () => {
       inactive,
       { count: 10, ...blocked },
       'full',
-      [],
+      [goneOf(ADA, 'scim_deactivated')],
     ],
   ] as const) {
     it(title, () => {

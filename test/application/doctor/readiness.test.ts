@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { type ReadinessReport, readinessExamination } from '../../../application/doctor/readiness.ts';
-import { type OpenedStorage, storageExaminations } from '../../../application/doctor/storage.ts';
 import {
   DECISIONS_FAIL,
   describeUsedTwice,
@@ -8,6 +7,7 @@ import {
   type WritingCondition,
 } from '../../../application/ports/storage.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
+import { storageFinding } from '../../support/storage-finding.ts';
 
 describe('The readiness in the report of doctor', () => {
   const statusOf = async (report: ReadinessReport) =>
@@ -90,27 +90,9 @@ describe('The writes to the database in the report of doctor', () => {
         schema: async () => 'current',
         writing: async () => ({ ...writable, ...changes }),
       };
-      const opened: OpenedStorage = {
-        condition: condition as StorageCondition,
-        refusal: () => undefined,
-        exposure: undefined,
-        kind: 'opened',
-      };
-      const examinations = storageExaminations(Promise.resolve(opened), {
-        clock: { now: () => NOON },
-        isDevelopment: false,
-        monthsAhead: 2,
-        checkpointInterval: 60,
-        hasSink: false,
-        listEntries: undefined,
-        logoutsLeaveTasks: false,
-        keysAreSubjects: true,
-        kids: async () => [],
-        archivedPart: async () => undefined,
-      });
-      const found = await examinations.find(({ check }) => check === 'database writes')?.examine();
-      expect(found?.status).to.equal(status);
-      expect(found?.sentence).to.match(sentence);
+      const found = await storageFinding(condition, 'database writes');
+      expect(found.status).to.equal(status);
+      expect(found.sentence).to.match(sentence);
     });
   }
 });

@@ -52,7 +52,7 @@ describe('The status lists in the report of doctor', () => {
   it('are skipped if their indices cannot be counted', async () => {
     const condition: Partial<StorageCondition> = {
       schema: async () => 'current',
-      statusLists: () => Promise.reject(new StorageUnavailable('57014')),
+      statusLists: { usage: () => Promise.reject(new StorageUnavailable('57014')) },
     };
     const examinations = storageExaminations(
       Promise.resolve({
@@ -68,7 +68,8 @@ describe('The status lists in the report of doctor', () => {
         checkpointInterval: 60,
         hasSink: false,
         listEntries: ENTRIES,
-        logoutsLeaveTasks: false,
+        maxTokenTtl: undefined,
+        mayEndNothing: [],
         keysAreSubjects: true,
         kids: async () => [],
         archivedPart: async () => undefined,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
 import { exportRecords } from '../../../application/ledger/export-records.ts';
-import { databases, type FreshDatabase } from '../../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../../support/databases.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { append, seal } from '../../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../../support/ledger/sealing-key.ts';
@@ -10,7 +10,7 @@ import type { Storage } from '../../support/storage.ts';
 /** Fills more than one page. */
 const RECORDS = 1_003;
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`The export of records on ${kind.name}`, function () {
     this.timeout(60_000);
     let key: SealingKey;

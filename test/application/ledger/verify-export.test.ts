@@ -61,7 +61,7 @@ describe('verifying an export without the database', () => {
   async function faultOf(one: Export, more: Partial<ExportVerification> = {}): Promise<[ExportFault, number]> {
     const verdict = await verdictOn(one, more);
     if (verdict.kind !== 'broken') throw new Error('the export verified');
-    return [verdict.fault, verdict.verified.checkpoints];
+    return [verdict.fault, verdict.counts.checkpoints];
   }
 
   it('accepts an export as it was written, and names its checkpoints', async () => {

@@ -26,26 +26,29 @@ async function run(...argv: readonly string[]) {
 }
 
 describe('mandate audit-verify', () => {
+  const subjectOf = async (...options: readonly string[]) => {
+    const [asked] = (await run('audit-verify', ...options)).asked as readonly VerifyRequest[];
+    return asked?.subject;
+  };
+
   it('accepts no argument or several marks, and exits with the code of the verification', async () => {
     const nothing = {
+      kind: 'ledger',
       marks: [],
-      archive: undefined,
-      bundle: undefined,
       policy: undefined,
       note: undefined,
       jwks: undefined,
       recordedKeys: false,
-      json: false,
     };
     expect(await run('audit-verify'))
       .to.include({ code: 3 })
-      .and.deep.include({ asked: [nothing] });
+      .and.deep.include({ asked: [{ subject: nothing, json: false }] });
     const { asked } = await run('audit-verify', `3:${ROOT},12:${ROOT}`, '--json');
     const marks = [3, 12].map((checkpointId) => ({ checkpointId, rootHash: ROOT }));
-    expect(asked).to.deep.equal([{ ...nothing, marks, json: true }]);
+    expect(asked).to.deep.equal([{ subject: { ...nothing, marks }, json: true }]);
     // The list of marks may follow an option without a value.
     expect((await run('audit-verify', '--json', `3:${ROOT}`)).asked).to.deep.equal([
-      { ...nothing, marks: [{ checkpointId: 3, rootHash: ROOT }], json: true },
+      { subject: { ...nothing, marks: [{ checkpointId: 3, rootHash: ROOT }] }, json: true },
     ]);
   });
 
@@ -56,32 +59,41 @@ describe('mandate audit-verify', () => {
       ['http://127.0.0.1:5100/jwks.json', { kind: 'url', url: 'http://127.0.0.1:5100/jwks.json' }],
       ['http://[::1]/jwks.json', { kind: 'url', url: 'http://[::1]/jwks.json' }],
     ] as const) {
-      expect((await run('audit-verify', '--jwks', given)).asked[0], given).to.deep.include({ jwks });
+      expect(await subjectOf('--jwks', given), given).to.deep.include({ kind: 'ledger', jwks });
     }
   });
 
   it('believes the keys that the ledger names only if it is asked to', async () => {
-    expect((await run('audit-verify', '--recorded-keys')).asked[0]).to.include({ recordedKeys: true });
+    expect(await subjectOf('--recorded-keys')).to.include({ kind: 'ledger', recordedKeys: true });
   });
 
   it('accepts a bundle, with or without a policy', async () => {
-    const both = ['--bundle', 'evidence.json', '--policy', 'policy.json'];
-    expect((await run('audit-verify', ...both)).asked[0]).to.include({
-      bundle: 'evidence.json',
-      policy: 'policy.json',
+    const bundle = ['--bundle', 'evidence.json'];
+    const subject = { kind: 'bundle', bundle: 'evidence.json', policy: undefined };
+    expect(await subjectOf(...bundle)).to.deep.equal(subject);
+    expect(await subjectOf(...bundle, '--policy', 'policy.json')).to.deep.equal({ ...subject, policy: 'policy.json' });
+  });
+
+  it('accepts an export, with marks and keys', async () => {
+    const subject = { kind: 'export', archive: 'september.gz', marks: [], jwks: undefined };
+    expect(await subjectOf('--archive', 'september.gz')).to.deep.equal(subject);
+    expect(await subjectOf('--archive', 'september.gz', '--jwks', 'keys.json', `3:${ROOT}`)).to.deep.equal({
+      ...subject,
+      marks: [{ checkpointId: 3, rootHash: ROOT }],
+      jwks: { kind: 'file', path: 'keys.json' },
     });
-    expect((await run('audit-verify', ...both.slice(0, 2))).asked[0]).to.include({ policy: undefined });
   });
 
   it('accepts a policy for the ledger, with a note of its log or the address of the log', async () => {
     const url = 'https://mandate.example/log';
+    const address = { kind: 'url', url: `${url}/checkpoint` };
     for (const [option, note] of [
       [['--note', 'kept.note'], { kind: 'file', path: 'kept.note' }],
-      [['--log', url], { kind: 'url', url }],
+      [['--log', url], address],
+      [['--log', `${url}//`], address],
       [[], undefined],
     ] as const) {
-      const { asked } = await run('audit-verify', '--policy', 'policy.json', ...option);
-      expect(asked[0]).to.deep.include({ policy: 'policy.json', note });
+      expect(await subjectOf('--policy', 'policy.json', ...option)).to.deep.include({ policy: 'policy.json', note });
     }
   });
 
@@ -208,6 +220,7 @@ describe('mandate audit-bundle', () => {
         withoutLog: false,
       };
       expect((await run('audit-bundle', ...argv)).asked).to.deep.equal([{ ...request, out: undefined }]);
+      expect((await run('audit-bundle', '--out', '-', ...argv)).asked).to.deep.equal([{ ...request, out: undefined }]);
       const more = ['--out', 'a', '--jwks', 'keys', '--recorded-keys', '--without-log'];
       const jwks = { kind: 'file', path: 'keys' };
       expect((await run('audit-bundle', ...argv, ...more)).asked).to.deep.equal([

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
+import { generateCommand } from '../../../composition/commands/keys/generate.ts';
+import { retireCommand } from '../../../composition/commands/keys/retire.ts';
+import { rotateCommand } from '../../../composition/commands/keys/rotate.ts';
+import { showCommand } from '../../../composition/commands/keys/show.ts';
 import { keysCommand } from '../../../composition/commands/keys.ts';
-import { commandNamed, refusalOf, runCommandLine } from '../../support/cli-run.ts';
+import { groupWith, refusalOf, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -8,9 +12,13 @@ async function run(...argv: readonly string[]) {
     asked.push({ name, ...request });
     return 3;
   };
-  const actions = { generate: keep('generate'), rotate: keep('rotate'), show: keep('show'), retire: keep('retire') };
-  const command = keysCommand(actions);
-  return { ...(await runCommandLine([commandNamed('keys', command)], argv)), asked };
+  const group = groupWith('keys', keysCommand(), {
+    generate: generateCommand(keep('generate')),
+    rotate: rotateCommand(keep('rotate')),
+    show: showCommand(keep('show')),
+    retire: retireCommand(keep('retire')),
+  });
+  return { ...(await runCommandLine([group], argv)), asked };
 }
 
 describe('mandate keys', () => {

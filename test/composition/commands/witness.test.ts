@@ -1,6 +1,9 @@
 import { expect } from 'chai';
+import { acceptClockCommand } from '../../../composition/commands/witness/accept-clock.ts';
+import { initCommand } from '../../../composition/commands/witness/init.ts';
+import { serveCommand } from '../../../composition/commands/witness/serve.ts';
 import { witnessCommand } from '../../../composition/commands/witness.ts';
-import { commandNamed, refusalOf, runCommandLine } from '../../support/cli-run.ts';
+import { groupWith, refusalOf, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -8,8 +11,12 @@ async function run(...argv: readonly string[]) {
     asked.push({ name, ...request });
     return 3;
   };
-  const command = witnessCommand({ init: keep('init'), serve: keep('serve'), acceptClock: keep('accept-clock') });
-  return { ...(await runCommandLine([commandNamed('witness', command)], ['witness', ...argv])), asked };
+  const group = groupWith('witness', witnessCommand(), {
+    init: initCommand(keep('init')),
+    serve: serveCommand(keep('serve')),
+    'accept-clock': acceptClockCommand(keep('accept-clock')),
+  });
+  return { ...(await runCommandLine([group], ['witness', ...argv])), asked };
 }
 
 const files = { key: 'w.pem', state: 'w.db' };

@@ -11,7 +11,7 @@ describe('The file of Service:Me:ScopeDescriptions', () => {
     folder = mkdtempSync(join(tmpdir(), 'mandate-scope-words-'));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
-  const load = (text?: string) => {
+  const load = (text?: string | Uint8Array) => {
     const path = join(folder, 'scopes.yaml');
     if (text !== undefined) writeFileSync(path, text);
     return loadScopeWords(path);
@@ -31,6 +31,7 @@ describe('The file of Service:Me:ScopeDescriptions', () => {
     ['is not there', undefined, 'cannot be read'],
     ['is empty', '', 'names an empty file'],
     ['is not YAML', 'a: b\nc: [', 'an error in line 2'],
+    ['is not UTF-8', Buffer.from('a: \u00fc', 'latin1'), 'is not UTF-8'],
     ['repeats a scope', 'a: b\na: c', 'an error in line 2'],
     ['has a scope that cannot exist', 'a: b\n"c d": e', 'an error in line 2'],
     ['has an unknown language', 'a: { fr: b }', 'an error in line 1'],

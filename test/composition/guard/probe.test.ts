@@ -1,7 +1,19 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { probe } from '../../../composition/guard/probe.ts';
 import { freePort } from '../../../scripts/free-port.ts';
+import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
+
+/** @returns `undefined` if the port is taken */
+function startOn(port: number): Promise<Server | undefined> {
+  const server = createHttpServer((_, response) => response.end());
+  return listen(server, port).then(
+    () => server,
+    () => undefined,
+  );
+}
 
 describe('The probe of an upstream', () => {
   const upstream = loopbackForSuite();
@@ -36,6 +48,27 @@ describe('The probe of an upstream', () => {
     });
   });
 
+  it('tells of every port, also of those that a browser refuses, and of a server of another protocol', async () => {
+    // Both are in the list of bad ports of Fetch.
+    for (const port of [6000, 10080]) {
+      const server = await startOn(port);
+      // Another program of this machine has it.
+      if (server === undefined) continue;
+      expect(await probed(`http://127.0.0.1:${port}`)).to.deep.include({ isOpen: true });
+      await closeServer(server);
+      expect(await probed(`http://127.0.0.1:${port}`)).to.deep.equal({
+        isOpen: false,
+        sentence: 'The address of --probe cannot be reached from here (ECONNREFUSED).',
+      });
+    }
+    const mail = createServer((socket) => void socket.on('error', () => undefined).end('220 mail.example\r\n'));
+    try {
+      expect(await probed(`http://127.0.0.1:${await listen(mail)}`)).to.deep.equal(unclear('HPE_INVALID_CONSTANT'));
+    } finally {
+      mail.close();
+    }
+  });
+
   const unclear = (code: string) => ({
     isOpen: true,
     sentence: `The address of --probe gave no answer that tells (${code}): check it by hand.`,
@@ -43,7 +76,7 @@ describe('The probe of an upstream', () => {
 
   it('warns of a server that closes the connection', async () => {
     upstream.answer = (_, response) => response.destroy();
-    expect(await probed(upstream.url)).to.deep.equal(unclear('UND_ERR_SOCKET'));
+    expect(await probed(upstream.url)).to.deep.equal(unclear('ECONNRESET'));
   });
 
   it('warns of a server whose certificate it does not know', async () => {

@@ -69,6 +69,20 @@ describe("The reading of the guard's file", () => {
     ]);
   });
 
+  it('names no open pattern by which preflights reach mcp.path, but each wildcard, which they do not reach it by', async () => {
+    const mcp = 'upstream: https://a.example\nmcp:\n  path: /mcp\n  tools: {read: {scope: [jira:read]}}\n';
+    const text = `${HEAD.replace('decide', 'proxy')}${mcp}open:\n- OPTIONS /mcp\n- OPTIONS /*\n- GET /mcp\n`;
+    expect((await read(text)).lines).to.deep.equal([
+      'guard.yaml:10: OPTIONS /* overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:11: GET /mcp overlaps mcp.path in line 6, which wins.',
+      'guard.yaml:10: OPTIONS /* overlaps OPTIONS /mcp in line 9, which wins.',
+    ]);
+    const routes = `${HEAD.replace('decide', 'proxy')}${mcp}routes:\n${route('OPTIONS /mcp')}`;
+    expect((await read(routes)).lines).to.deep.equal([
+      'guard.yaml:9: OPTIONS /mcp overlaps mcp.path in line 6, which wins.',
+    ]);
+  });
+
   it('names every fault with its line', async () => {
     const { kind, lines } = await read(`${HEAD}rout: 1\nroutes:\n${route('get /a')}`);
     expect(kind).to.equal('unusable');

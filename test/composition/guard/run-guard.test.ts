@@ -27,6 +27,8 @@ import { statusMember } from '../../support/tool-server/status-lists.ts';
 
 const AUTHORITY = fileURLToPath(new URL('../../support/tls/ca.pem', import.meta.url));
 const MANY = byLength({ short: 100, full: 1000 });
+/** Whether programs also start for what tests of test/adapters/sdk/tool-server/guard and of this folder hold. */
+const isWhole = byLength({ short: false, full: true });
 const BIN = new URL('../../../composition/guard/mandate-guard.ts', import.meta.url);
 
 /** Both programs of the guard. */
@@ -92,14 +94,14 @@ ${more}`,
   for (const [name, run] of programs) {
     describe(name, () => {
       /** Both programs read the file, and refuse options, with the same functions. Each has a reader of lines. */
-      const isWhole = byLength({ short: name === 'mandate guard', full: true });
+      const isRead = byLength({ short: name === 'mandate guard', full: true });
 
       it('ends with 0 for a file that it can use, and with 2 and every fault for another one', async () => {
         write('GET /a/*', '  - {match: GET /a/b, scope: [jira:read]}\n');
         const overlap = `${file}:8: GET /a/b overlaps GET /a/* in line 7, which wins.\n`;
         expect(await run(['--config', file, '--check']).ended).to.deep.equal({ code: 0, out: overlap, err: '' });
         write('get /a', 'rout: 1\n');
-        for (const args of isWhole ? [['--check'], []] : [[]]) {
+        for (const args of isRead ? [['--check'], []] : [[]]) {
           const { code, out, err } = await run(['--config', file, ...args]).ended;
           expect([code, out]).to.deep.equal([2, '']);
           expect(err.split('\n').map((line) => line.replace(/ (must|is not) .*/, ''))).to.deep.equal([
@@ -107,20 +109,6 @@ ${more}`,
             `${file}:8: rout`,
             '',
           ]);
-        }
-      });
-
-      it('ends with 2 and repeats no argument for a wrong line', async () => {
-        write('GET /a');
-        const both = ['--config', file, '--check', '--approval-jwks'];
-        const twice = ['--config', file, '--config', file, '--check'];
-        const shared = isWhole ? [['--config', file, '--probe', 'ftp://x1y2'], both] : [];
-        for (const args of [['--secret=x1y2'], twice, ...shared]) {
-          const { code, out, err } = await run(args).ended;
-          expect([code, out]).to.deep.equal([2, '']);
-          expect(err)
-            .to.match(/--(config|help)/)
-            .and.not.to.include('x1y2');
         }
       });
 
@@ -146,7 +134,22 @@ ${more}`,
         expect(out + err).not.to.include(secret);
       });
 
-      if (!isWhole) return;
+      if (!isRead) return;
+
+      it('ends with 2 and repeats no argument for a wrong line', async () => {
+        write('GET /a');
+        const both = ['--config', file, '--check', '--approval-jwks'];
+        const probing = ['--config', file, '--probe', 'http://x1y2', '--approval-jwks'];
+        const twice = ['--config', file, '--config', file, '--check'];
+        const wrong = [['--secret=x1y2'], probing, twice, ['--config', file, '--probe', 'ftp://x1y2'], both];
+        for (const args of byLength({ short: wrong.slice(0, 2), full: wrong })) {
+          const { code, out, err } = await run(args).ended;
+          expect([code, out]).to.deep.equal([2, '']);
+          expect(err)
+            .to.match(/--(config|help)/)
+            .and.not.to.include('x1y2');
+        }
+      });
 
       it('prints the public half of approval_key, as the control plane takes it, and nothing of the private one', async () => {
         write('GET /a', 'upstream: http://127.0.0.1:1\napproval_key: key.pem\n');
@@ -178,6 +181,7 @@ ${more}`,
     const first = async (args: readonly string[]) => {
       const { code, out, err } = await library(args).ended;
       expect(code === 2 ? err : out).to.include('Usage: mandate-guard');
+      expect(out + err).not.to.include('x1y2');
       return `${code} ${err.split('\n')[0]}`;
     };
     expect(await first([])).to.equal('2 --config is missing: the file of the guard.');
@@ -216,7 +220,11 @@ ${more}`,
     expect([await ask('/b'), await ask('/c')]).to.deep.equal([204, '403 unknown_route']);
 
     const { families, value } = await scrape(metricsPort);
-    expect([...families.keys()]).to.deep.equal(['mandate_guard_requests_total', 'mandate_guard_reloads_total']);
+    expect([...families.keys()]).to.deep.equal([
+      'mandate_guard_requests_total',
+      'mandate_guard_unwritten_events_total',
+      'mandate_guard_reloads_total',
+    ]);
     expect([
       value('mandate_guard_requests_total', { decision: 'allow', reason: '' }),
       value('mandate_guard_requests_total', { decision: 'deny', reason: 'unknown_route' }),
@@ -265,16 +273,64 @@ ${more}`,
     }
   });
 
-  it('refuses every request whose event cannot be written, and says so', async () => {
+  it('refuses every request after the reader of its events has left, ends with 1, and says so', async () => {
     write('GET /a');
     running = run(['--config', file]);
     await running.complained('"message":"listening"');
     running.child.stdout?.destroy();
-    const answers = [await ask('/a'), await ask('/a'), await ask('/a')];
+    // The system may still take the first event.
+    const answers = [await ask('/a'), await ask('/a')];
     expect(answers.at(-1)).to.equal('500 undefined');
-    await running.complained('"code":"EPIPE"');
-    running.child.stderr?.destroy();
-    expect([await ask('/a'), await ask('/a')]).to.deep.equal(['500 undefined', '500 undefined']);
+    expect((await fetch(`http://127.0.0.1:${metricsPort}/healthz`)).status).to.equal(503);
+    const { code, err } = await running.ended;
+    expect(code).to.equal(1);
+    const errors = err.split('\n').filter((line) => line.includes('"error"'));
+    expect(errors.map((line) => JSON.parse(line).message)).to.deep.equal([
+      'events cannot be written: every request that needs a token is refused',
+      'standard output takes no more events: the guard ends',
+    ]);
+    expect(errors[0]).to.include('"code":"EPIPE"');
+  });
+
+  if (isWhole) {
+    it('goes on after the reader of its log has left', async () => {
+      write('GET /a');
+      running = run(['--config', file]);
+      await running.complained('"message":"listening"');
+      running.child.stderr?.destroy();
+      // Each is a line of the log.
+      for (let nth = 0; nth < 3; nth += 1) {
+        running.child.kill('SIGHUP');
+        expect(await ask('/a')).to.equal(204);
+      }
+      running.child.kill('SIGTERM');
+      expect((await running.ended).code).to.equal(0);
+    });
+  }
+
+  it('refuses every request and is unhealthy while the disk of its events is full, and counts them apart', async () => {
+    write('GET /a');
+    running = run(['--config', file], 'exec >/dev/full');
+    await running.complained('"message":"listening"');
+    const health = async () => (await fetch(`http://127.0.0.1:${metricsPort}/healthz`)).status;
+    expect(await health()).to.equal(200);
+    expect([await ask('/a'), await ask('/b'), await ask('/a')]).to.deep.equal([
+      '500 undefined',
+      '403 unknown_route',
+      '500 undefined',
+    ]);
+    expect(await health()).to.equal(503);
+    const { value } = await scrape(metricsPort);
+    expect([
+      value('mandate_guard_requests_total', { decision: 'allow', reason: '' }),
+      value('mandate_guard_requests_total', { decision: 'deny', reason: 'unknown_route' }),
+      value('mandate_guard_unwritten_events_total', { decision: 'allow' }),
+      value('mandate_guard_unwritten_events_total', { decision: 'deny' }),
+    ]).to.deep.equal([0, 0, 2, 1]);
+    running.child.kill('SIGTERM');
+    const { code, err } = await running.ended;
+    expect([code, err.split('events cannot be written').length]).to.deep.equal([0, 2]);
+    expect(err).to.include('"code":"ENOSPC"');
   });
 
   it('passes on what it allows in the mode proxy, with one line for a fault of the upstream', async () => {
@@ -345,19 +401,21 @@ ${more}`,
     }
   });
 
-  it('warns once of a status list that is not usable, and writes no token', async () => {
-    write('GET /a', 'status_list: {on_stale: refuse}\n');
-    running = run(['--config', file]);
-    await running.complained('"message":"listening"');
-    const token = fixture.plane.token({ status: statusMember(fixture.plane, 5) });
-    expect([await ask('/a', token), await ask('/a', token)]).to.deep.equal(Array(2).fill('503 status_unavailable'));
-    running.child.kill('SIGTERM');
-    const { out, err } = await running.ended;
-    const warnings = err.split('\n').filter((line) => line.includes('a status list is not usable'));
-    expect(warnings.map((line) => JSON.parse(line).level)).to.deep.equal(['warn']);
-    expect(warnings[0]).to.include('The answer has the status 404.');
-    expect(out + err).not.to.include(token.slice(0, 20));
-  });
+  if (isWhole) {
+    it('warns once of a status list that is not usable, and writes no token', async () => {
+      write('GET /a', 'status_list: {on_stale: refuse}\n');
+      running = run(['--config', file]);
+      await running.complained('"message":"listening"');
+      const token = fixture.plane.token({ status: statusMember(fixture.plane, 5) });
+      expect([await ask('/a', token), await ask('/a', token)]).to.deep.equal(Array(2).fill('503 status_unavailable'));
+      running.child.kill('SIGTERM');
+      const { out, err } = await running.ended;
+      const warnings = err.split('\n').filter((line) => line.includes('a status list is not usable'));
+      expect(warnings.map((line) => JSON.parse(line).level)).to.deep.equal(['warn']);
+      expect(warnings[0]).to.include('The answer has the status 404.');
+      expect(out + err).not.to.include(token.slice(0, 20));
+    });
+  }
 
   it('refuses an ambiguous end of a request also with a flag of Node that accepts it', async () => {
     writeProxy('POST /a');
@@ -370,14 +428,32 @@ ${more}`,
     expect(answers.map(({ status }) => status)).to.deep.equal([400]);
   });
 
-  it('asks the address of --probe at its start too, and logs the warning', async () => {
+  it('only asks the addresses of --probe, beside a guard that runs, and ends with 0 if each refuses or is away', async () => {
     write('GET /a');
+    const closed = `http://127.0.0.1:${await freePort()}`;
+    const refusing = await startLoopback(answering({}, 401));
     upstream.answer = answering({}, 200);
-    running = run(['--config', file, '--probe', upstream.url]);
-    const text = await running.complained('The address of --probe answers');
-    const warning = text.split('\n').find((line) => line.includes('--probe')) ?? '';
-    expect(JSON.parse(warning)).to.include({ level: 'warn' });
-    expect(await ask('/a')).to.equal(204);
+    running = run(['--config', file]);
+    await running.complained('"message":"listening"');
+    try {
+      const safe = await run(['--config', file, '--probe', refusing.url, '--probe', closed]).ended;
+      expect(safe).to.deep.equal({
+        code: 0,
+        out: '1. The address of --probe refuses a request without a token with 401.\n2. The address of --probe cannot be reached from here (ECONNREFUSED).\n',
+        err: '',
+      });
+      const answers = `The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n`;
+      const both = await run(['--config', file, '--probe', refusing.url, '--probe', upstream.url, '--check']).ended;
+      expect(both).to.deep.equal({
+        code: 1,
+        out: '1. The address of --probe refuses a request without a token with 401.\n',
+        err: `2. ${answers}`,
+      });
+      write('get /a');
+      expect((await run(['--config', file, '--probe', refusing.url]).ended).code).to.equal(2);
+    } finally {
+      await refusing.close();
+    }
   });
 
   it(`decides each of ${MANY} requests under one of two files while they replace each other`, async () => {
@@ -422,13 +498,21 @@ ${more}`,
     expect([code, err.includes('"error"')]).to.deep.equal([0, false]);
   });
 
-  it('warns at --check of an upstream that answers without the guard', async () => {
-    write('GET /a');
-    upstream.answer = answering({}, 200);
-    const { code, err } = await run(['--config', file, '--check', '--probe', `${upstream.url}/a`]).ended;
-    expect(code).to.equal(0);
-    expect(err).to.equal(
-      'The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n',
-    );
+  if (isWhole) {
+    it('ends with 1 at --probe of an upstream that answers without the guard', async () => {
+      write('GET /a');
+      upstream.answer = answering({}, 200);
+      const { code, out, err } = await run(['--config', file, '--probe', `${upstream.url}/a`]).ended;
+      expect([code, out]).to.deep.equal([1, '']);
+      expect(err).to.equal(
+        'The address of --probe answers a request without a token with 200, not with 401 or 403: requests reach the upstream around the guard.\n',
+      );
+    });
+  }
+
+  it('ends with 1 if what it reports cannot be written', async () => {
+    write('GET /a/*', '  - {match: GET /a/b, scope: [jira:read]}\n');
+    const { code, err } = await run(['--config', file, '--check'], 'exec >/dev/full').ended;
+    expect([code, err]).to.deep.equal([1, 'The report could not be written to standard output.\n']);
   });
 });

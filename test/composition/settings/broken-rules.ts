@@ -8,7 +8,7 @@ import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { COSIGNATURE, formatVerifierKey, makeVerifierKey, parseVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { TOOL_KEYS } from './every-setting.ts';
-import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
+import { door, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 export const MARK = 'zq7-recognised';
 
@@ -40,6 +40,12 @@ const renamed = (key: string): string => {
   return formatVerifierKey(makeVerifierKey(sha256Bytes, `${MARK}.example`, type, publicKey));
 };
 const APPROVALS = 'Service:Approvals';
+const AUTHORIZE = 'Service:Authorize';
+const SET_BY_THE_SERVICE: readonly string[] = [
+  ...['client_id', 'client_secret', 'client_assertion', 'client_assertion_type', 'response_type', 'response_mode'],
+  ...['redirect_uri', 'scope', 'state', 'nonce', 'code_challenge', 'code_challenge_method', 'prompt', 'max_age'],
+  ...['claims', 'request', 'request_uri'],
+];
 const OPERATORS = 'Service:Operators';
 const CONSOLE_SECRET = `${OPERATORS}:ClientSecret:Path`;
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
@@ -96,10 +102,12 @@ export const brokenRules: readonly BrokenRule[] = [
       [`${ME}:Audience`]: `${MARK}-me`,
       [`${ME}:ClientSecret:Path`]: `/${MARK}`,
       [`${ME}:SessionTtl`]: 'PT7M',
+      [`${ME}:AskForName`]: 'true',
       [`${ME}:ScopeDescriptions`]: `/${MARK}`,
     },
     `${ME}:ClientSecret:Path: is set while ${ME}:ClientId is not`,
     `${ME}:SessionTtl: is set while ${ME}:ClientId is not`,
+    `${ME}:AskForName: is set while ${ME}:ClientId is not`,
     `${ME}:ScopeDescriptions: is set while ${ME}:ClientId is not`,
   ],
   [
@@ -131,6 +139,62 @@ export const brokenRules: readonly BrokenRule[] = [
     'an audience of people that is that of security events',
     { ...transmitter, [`${ME}:Audience`]: `${MARK}-stream` },
     `${ME}:Audience: is the same as ${SSF}:Audience`,
+  ],
+  [
+    'a door for tasks that people start without the page that stops them',
+    { [`${AUTHORIZE}:ClientId`]: `${MARK}-door` },
+    `${ME}:ClientId: is required while ${AUTHORIZE}:ClientId is set`,
+  ],
+  ...Object.entries({
+    'ClientSecret:Path': `/${MARK}`,
+    ScopePrefix: `api://${MARK}/`,
+    PublicClients: 'false',
+    Registration: 'off',
+    RequestTtl: 'PT10M',
+    CodeTtl: 'PT1M',
+    MaxAuthAge: 'PT9M',
+    'ProviderParameters:audience': MARK,
+  }).map(
+    ([field, text]): BrokenRule => [
+      `${AUTHORIZE}:${field} without the client`,
+      { [`${ME}:ClientId`]: 'page', [`${AUTHORIZE}:${field}`]: text },
+      `${AUTHORIZE}:${field}: is set while ${AUTHORIZE}:ClientId is not`,
+    ],
+  ),
+  [
+    'parameters for the provider that the service sets itself',
+    {
+      ...door,
+      ...Object.fromEntries(SET_BY_THE_SERVICE.map((name) => [`${AUTHORIZE}:ProviderParameters:${name}`, MARK])),
+      [`${AUTHORIZE}:ProviderParameters:Scope`]: MARK,
+    },
+    ...[...SET_BY_THE_SERVICE, 'Scope']
+      .toSorted()
+      .map((name) => `${AUTHORIZE}:ProviderParameters:${name}: is a parameter that the service sets itself`),
+  ],
+  [
+    'registration of known programs without public clients',
+    { ...door, [`${AUTHORIZE}:Registration`]: 'known' },
+    `${AUTHORIZE}:Registration: needs ${AUTHORIZE}:PublicClients, because only public clients could use its answer`,
+  ],
+  ...[`${IDP}:Audience`, `${ME}:Audience`, `${OPERATORS}:Audience`, `${ME}:ClientId`].map(
+    (other): BrokenRule => [
+      `a client for tasks that people start that is ${other}`,
+      {
+        ...door,
+        ...(other.startsWith(OPERATORS) && ROLE),
+        [`${AUTHORIZE}:ClientId`]: `${MARK}-same`,
+        [other]: `${MARK}-same`,
+      },
+      other.startsWith(OPERATORS)
+        ? `${other}: is the same as ${AUTHORIZE}:ClientId`
+        : `${AUTHORIZE}:ClientId: is the same as ${other}`,
+    ],
+  ),
+  [
+    'a client for tasks that people start that is that of the console',
+    { ...door, ...ROLE, [`${AUTHORIZE}:ClientId`]: `${MARK}-same`, [`${OPERATORS}:ClientId`]: `${MARK}-same` },
+    `${AUTHORIZE}:ClientId: is the same as ${OPERATORS}:ClientId, so a person's logout would close sessions of the console`,
   ],
   [
     "the secret of the console's client without the client",

@@ -41,6 +41,8 @@ describe('The settings', () => {
       'Service:Signing:Keys:0:Kid': 'spring',
       'Service:Signing:Keys:10:Pem': PEM,
       'Service:Signing:Keys:2:Path': '/run/secrets/old.pem',
+      'Service:Authorize:ProviderParameters:audience': 'https://mandate.example',
+      'Service:Authorize:ProviderParameters:kc_idp_hint': 'staff',
       'Service:Approvals:Resources:0:Audience': 'https://files.example/mcp',
       'Service:Approvals:Resources:0:JwksUri': 'https://files.example/keys',
       'Service:Approvals:Resources:4:Audience': 'http://127.0.0.1:9/tools?a=b',
@@ -54,12 +56,14 @@ describe('The settings', () => {
       'Service:Signing:Keys': keys,
       'Service:Audit:Log:Witnesses': witnesses,
       'Service:Approvals:Resources': resources,
+      'Service:Authorize:ProviderParameters': parameters,
       ...others
     } = settings;
     expect(resources).to.deep.equal([
       { index: 0, Audience: 'https://files.example/mcp', JwksUri: 'https://files.example/keys', Jwks: undefined },
       { index: 4, Audience: 'http://127.0.0.1:9/tools?a=b', JwksUri: undefined, Jwks: TOOL_KEYS },
     ]);
+    expect(parameters).to.deep.equal({ audience: 'https://mandate.example', kc_idp_hint: 'staff' });
     expect(witnesses.map(({ index, Url, VKey }) => [index, Url, VKey && formatVerifierKey(VKey)])).to.deep.equal([
       [0, 'https://w1.example', WITNESS_KEYS[0]],
       [3, 'http://127.0.0.1:9/w', WITNESS_KEYS[1]],

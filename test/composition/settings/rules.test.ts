@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { rules } from '../../../composition/settings/rules.ts';
 import { type BrokenRule, brokenRules } from './broken-rules.ts';
-import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
+import { door, errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 /** Cases in which a rule refuses the settings because a value is absent. */
 const incomplete: readonly BrokenRule[] = [
@@ -92,6 +92,29 @@ const accepted: readonly (readonly [string, Texts])[] = [
       'Service:Operators:Roles:Viewer': 'v',
     },
   ],
+  [
+    'clients of one name for tasks that people start and for the console, at two providers, and one for tasks and their logouts',
+    {
+      ...door,
+      'Service:UpstreamIdp:BackchannelLogout:Audience': 'door',
+      'Service:Operators:ClientId': 'door',
+      'Service:Operators:Issuer': 'https://staff.example',
+      'Service:Operators:Roles:Viewer': 'v',
+    },
+  ],
+  [
+    'every setting of tasks that people start',
+    {
+      ...door,
+      'Service:Authorize:PublicClients': 'true',
+      'Service:Authorize:Registration': 'known',
+      'Service:Authorize:RequestTtl': 'PT1M',
+      'Service:Authorize:CodeTtl': 'PT5M',
+      'Service:Authorize:MaxAuthAge': 'PT1M',
+      'Service:Authorize:ProviderParameters:resource': 'https://mandate.example',
+      'Service:Authorize:ProviderParameters:acr_values': 'silver',
+    },
+  ],
   ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],
   [
     'a token for a sink whose scheme is HTTPS in capitals',
@@ -149,6 +172,7 @@ describe('The rules between settings', () => {
         rule.check(declared as never, {
           given: () => true,
           numbers: () => [0, 1],
+          names: () => ['audience', 'scope'],
           wrong() {},
           expect() {},
           refuse() {},

@@ -19,6 +19,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Exchange', 'Service:Tasks'],
   'Status lists': ['Service:StatusLists'],
   "The person's own surface": ['Service:Me'],
+  'Tasks that a person starts': ['Service:Authorize'],
   Approvals: ['Service:Approvals'],
   'The ledger': ['Service:Audit'],
   'Rate limits and overload': ['Service:RateLimit', 'Service:Overload'],

@@ -34,6 +34,9 @@ export const onSqlite: Texts = {
   'Service:Database:Path': '/var/lib/mandate.db',
 };
 
+/** The client for tasks that people start, and that of the page `/me`. */
+export const door: Texts = { 'Service:Me:ClientId': 'page', 'Service:Authorize:ClientId': 'door' };
+
 /** The environment variables of these settings. */
 export function environment(texts: Texts): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [variableOf(key), text]));

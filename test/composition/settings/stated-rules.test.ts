@@ -9,6 +9,7 @@ import { isSet, type Statement, statedMeanings, statements } from './stated-rule
 
 const meanings = statedMeanings(readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8'));
 const stated = statements(meanings);
+const statedOf = new Map([...meanings.keys()].map((key) => [key, stated.filter((one) => one.key === key)]));
 
 /** A valid text for each row of the page. */
 const samples: Texts = {
@@ -24,6 +25,7 @@ const samples: Texts = {
   'Service:Audit:Log:Key:Pem': PEM,
   'Service:Audit:Log:Witnesses:0:Url': 'https://witness.example',
   'Service:Audit:Log:Witnesses:0:VKey': WITNESS_KEYS[0],
+  'Service:Authorize:ProviderParameters:audience': 'https://mandate.example',
   'Service:Approvals:Resources:0:Audience': 'https://files.example/mcp',
   'Service:Approvals:Resources:0:JwksUri': 'https://files.example/keys',
   'Service:Approvals:Resources:0:Jwks': JSON.stringify(TOOL_KEYS),
@@ -54,7 +56,7 @@ function followed(start: Texts, kept: readonly string[]): Texts {
 
 function obligations(texts: Texts, key: string): { readonly refused: boolean; readonly required: boolean } {
   const due = (of: Statement['obligation']) =>
-    stated.some((one) => one.key === key && one.obligation === of && one.holds(texts));
+    (statedOf.get(key) ?? []).some((one) => one.obligation === of && one.holds(texts));
   // What is refused is not required, even if it belongs to a setting that is refused as well.
   return isSet(texts, key)
     ? { refused: due('refused'), required: false }
@@ -66,7 +68,7 @@ function* worlds(): Generator<World> {
   for (const [name, changes] of Object.entries(bases)) {
     const base = { ...startable, ...changes };
     for (const key of meanings.keys()) {
-      const named = stated.filter((one) => one.key === key).flatMap(({ names }) => names);
+      const named = (statedOf.get(key) ?? []).flatMap(({ names }) => names);
       for (const mentioned of [undefined, ...new Set(named)]) {
         for (const other of mentioned === undefined ? [undefined] : [undefined, samples[mentioned]]) {
           for (const text of [undefined, samples[key]]) {

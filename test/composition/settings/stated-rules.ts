@@ -8,9 +8,10 @@
  * - "It needs `A` and `B`", "`true` needs `A`"
  */
 
+import { keyAt } from '../../../composition/settings/given-settings.ts';
 import type { Texts } from './sources.ts';
 
-export type Obligation = 'refused' | 'required';
+type Obligation = 'refused' | 'required';
 
 export interface Statement {
   /** The setting that is refused or required. */
@@ -39,7 +40,7 @@ const SENTENCE = new RegExp(
 /** The page's table: the key of each row, with its meaning. */
 export function statedMeanings(page: string): ReadonlyMap<string, string> {
   const rows = [...page.matchAll(/^\| `([^`]+)` \|.*\| (.*) \|$/gm)];
-  return new Map(rows.map(([, key = '', meaning = '']) => [key.replace(':N:', ':0:'), meaning]));
+  return new Map(rows.map(([, key = '', meaning = '']) => [keyAt(key, 0, 'audience'), meaning]));
 }
 
 export function statements(meanings: ReadonlyMap<string, string>): readonly Statement[] {

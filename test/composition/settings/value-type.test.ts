@@ -102,6 +102,18 @@ const cases: readonly Case[] = [
     refuses: ['https://mandate.example/?a=1'],
   },
   {
+    name: 'a URL of an issuer, which is no address of metadata',
+    type: url({ trailingSlash: 'dropped', wellKnown: 'refused' }),
+    reads: same('https://mandate.example/well-known', 'https://mandate.example/.well-known-7/tenant'),
+    refuses: [
+      '/.well-known',
+      '/.well-known/',
+      '/.well-known/openid-configuration',
+      '/.well-known/oauth-authorization-server/tenant',
+      '/tenant/.well-known/openid-configuration/',
+    ].map((path) => `https://mandate.example${path}`),
+  },
+  {
     name: 'an https URL',
     type: url({ scheme: 'https' }),
     reads: same('https://sink.example/in'),

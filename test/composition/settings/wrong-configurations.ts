@@ -4,6 +4,7 @@
  */
 
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
+import { keyAt } from '../../../composition/settings/given-settings.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 import { NOTE_KEY, WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { OFF_CURVE_KEY, P256_KEY } from '../../support/registrations.ts';
@@ -47,6 +48,7 @@ const COMPANY: Readonly<Record<string, Texts>> = {
     ]),
   ),
   'Service:Console:Port': withConsole,
+  'Service:Authorize:ClientId': { 'Service:Me:ClientId': `${MARK}-page` },
   'Service:Audit:Sink:BearerToken': { 'Service:Audit:Sink:Url': `https://${MARK}-sink.example` },
 };
 
@@ -147,7 +149,7 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
 
 /** Every setting with each of its kinds of invalid text. */
 const unreadable: readonly WrongConfiguration[] = entries.flatMap(([declared, { type }]) => {
-  const key = declared.replace(':N:', ':0:');
+  const key = keyAt(declared, 0, 'audience');
   // NODE_ENV accepts every text.
   const wrong = key === 'NODE_ENV' ? [] : UNREADABLE.filter(([accepted]) => accepted.test(type.accepts));
   return wrong.flatMap(([, texts]) =>

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
-import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
+import { describeUnknownSetting, keyAt } from '../../../composition/settings/given-settings.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
 import { describeSettingError } from '../../../composition/settings/startup-error.ts';
-import { environment, errorsWith, readWith, startable } from './sources.ts';
+import { door, environment, errorsWith, readWith, startable } from './sources.ts';
 
 describe('Wrong settings', () => {
   it('are all reported, each with its key, its variable and the accepted form', () => {
@@ -111,8 +111,32 @@ describe('Wrong settings', () => {
     }
   });
 
+  it('of tasks that people start are refused beyond their limits', () => {
+    for (const [field, text] of [
+      ...[
+        ['RequestTtl', 'PT59S'],
+        ['RequestTtl', 'PT30M1S'],
+        ['CodeTtl', 'PT9S'],
+        ['CodeTtl', 'PT5M1S'],
+        ['MaxAuthAge', 'PT59S'],
+        ['MaxAuthAge', 'P1DT1S'],
+      ],
+      ...[
+        ['PublicClients', 'yes'],
+        ['Registration', 'any'],
+      ],
+      // No scope could begin with these (RFC 6749 §3.3).
+      ...['api://a b/', 'api://a"', 'api://a\\', 'api://ä/', 'a'.repeat(201)].map((prefix) => ['ScopePrefix', prefix]),
+      ['ProviderParameters:audience', 'a'.repeat(513)],
+    ]) {
+      const errors = errorsWith({ ...door, [`Service:Authorize:${field}`]: text });
+      expect(errors, `${field}=${text}`).to.have.lengthOf(1);
+      expect(errors[0]).to.match(new RegExp(`^Service:Authorize:${field}: `));
+    }
+  });
+
   it('are never repeated in an error', () => {
-    const keys = Object.keys(catalogue).map((key) => key.replace(':N:', ':0:'));
+    const keys = Object.keys(catalogue).map((key) => keyAt(key, 0, 'audience'));
     const canary = fc.string({ unit: fc.constantFrom(...'xyz!#@ :/?'), minLength: 8, maxLength: 40 });
     const texts = fc.dictionary(
       fc.constantFrom(...keys),
@@ -150,6 +174,8 @@ describe('An unknown setting', () => {
           Service__Signing__Keys__7__Pm: 'x',
           'Service:Issuer': 'x',
           Service__Database__ConectionString: 'x',
+          Service__Authorise__ProviderParameters__audience: 'x',
+          Service__Authorize__ProviderParameters__: 'x',
         },
         { key: 'Service:Tokens:DefaultTaskTTL', value: 'PT1H' },
       ),
@@ -159,13 +185,17 @@ describe('An unknown setting', () => {
       'Service__Signing__Keys__7__Pm is not a setting of this service and is ignored. Did you mean Service__Signing__Keys__7__Pem?',
       'Service:Issuer is not a setting of this service and is ignored. Did you mean Service__Issuer?',
       'Service__Database__ConectionString is not a setting of this service and is ignored. Did you mean Service__Database__ConnectionString?',
+      'Service__Authorise__ProviderParameters__audience is not a setting of this service and is ignored. Did you mean Service__Authorize__ProviderParameters__audience?',
+      'Service__Authorize__ProviderParameters__ is not a setting of this service and is ignored.',
       '--Service:Tokens:DefaultTaskTTL is not a setting of this service and is ignored. Did you mean --Service:Tokens:DefaultTaskTtl?',
     ]);
   });
 
   it('is reported without a suggestion if no setting is similar', () => {
-    expect(unknown({ Service__X: '1', [`Service__${'x'.repeat(5000)}`]: '1' })).to.deep.equal([
+    const named = `Service__Audit__Sink__${'x'.repeat(64)}`;
+    expect(unknown({ Service__X: '1', [named]: '1', [`Service__${'x'.repeat(5000)}`]: '1' })).to.deep.equal([
       'Service__X is not a setting of this service and is ignored.',
+      `${named} is not a setting of this service and is ignored.`,
       `Service__${'x'.repeat(5000)} is not a setting of this service and is ignored.`,
     ]);
   });

@@ -24,6 +24,10 @@ const declaration: Declaration = {
   highRiskAudiences: ['https://vault.example'],
   jwks: { keys: [P256_KEY] },
   mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
+  redirectUris: ['https://triage.example/callback'],
+  publicClient: true,
+  clientIdDocument: 'https://triage.example/client.json',
+  clientNames: ['Triage'],
   enabled: false,
 };
 
@@ -56,6 +60,13 @@ describe('A declaration', () => {
     [{ jwks: undefined, jwksUri: 'https://keys.example/jwks.json' }, ['jwks_uri']],
     [{ mayActNames: [{ sub: '7f3c', clientId: undefined }] }, ['may_act_names']],
     [{ mayActNames: CLEARED }, ['may_act_names']],
+    [{ redirectUris: ['cursor://triage/callback'] }, ['redirect_uris']],
+    [{ redirectUris: CLEARED }, ['redirect_uris']],
+    [{ publicClient: false }, ['public_client']],
+    [{ clientIdDocument: 'https://triage.example/other.json' }, ['client_id_document']],
+    [{ clientIdDocument: CLEARED }, ['client_id_document']],
+    [{ clientNames: ['Triage', 'Triage*'] }, ['client_names']],
+    [{ clientNames: CLEARED }, ['client_names']],
     [{ enabled: true }, ['enabled']],
     [{ enabled: true, maxTaskTtl: 600, displayName: 'Other' }, ['display_name', 'max_task_ttl', 'enabled']],
   ];

@@ -5,6 +5,7 @@ import { P256_KEY } from '../../support/registrations.ts';
 
 const remote = anAgent({ keys: { kind: 'remote', uri: 'https://keys.example/jwks.json' } });
 const inline = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } } });
+const keyless = anAgent({ keys: { kind: 'none' } });
 const otherJwks = { keys: [{ ...P256_KEY, kid: 'other' }] };
 
 describe('a patch of a registration', () => {
@@ -26,6 +27,10 @@ describe('a patch of a registration', () => {
       highRiskAudiences: [],
       jwksUri: 'https://new.example/keys',
       mayActNames: [{ sub: 'new', clientId: undefined }],
+      redirectUris: ['https://new.example/callback'],
+      publicClient: false,
+      clientIdDocument: 'https://new.example/client.json',
+      clientNames: ['New'],
       enabled: false,
     };
     expect(mergePatch(remote, patch)).to.deep.equal({ ...patch, jwks: undefined });
@@ -33,6 +38,17 @@ describe('a patch of a registration', () => {
 
   it('removes the names at the provider with null', () => {
     expect(mergePatch(remote, { mayActNames: CLEARED }).mayActNames).to.equal(undefined);
+  });
+
+  it('removes what it is as a client of /oauth2/authorize with null, but for whether it is public', () => {
+    const draft = mergePatch(remote, { redirectUris: CLEARED, clientIdDocument: CLEARED, clientNames: CLEARED });
+    const { redirectUris, publicClient, clientIdDocument, clientNames } = draft;
+    expect([redirectUris, publicClient, clientIdDocument, clientNames]).to.deep.equal([
+      undefined,
+      true,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('resets a lifetime of null to the default', () => {
@@ -45,6 +61,8 @@ describe('a patch of a registration', () => {
     ['jwks clear a stored jwks_uri', remote, { jwks: otherJwks }, undefined, otherJwks],
     ['null for the other one changes nothing', remote, { jwks: otherJwks, jwksUri: CLEARED }, undefined, otherJwks],
     ['null for an absent source changes nothing', inline, { jwksUri: CLEARED }, undefined, { keys: [P256_KEY] }],
+    ['an agent without keys gets jwks', keyless, { jwks: otherJwks }, undefined, otherJwks],
+    ['an agent without keys keeps none', keyless, { jwksUri: CLEARED }, undefined, undefined],
     ['null for the stored source leaves neither', inline, { jwks: CLEARED }, undefined, undefined],
     [
       'both remain if both are sent',

@@ -17,6 +17,7 @@ function errorsOf(changes: Partial<RegistrationDraft>): Record<string, string[]>
 const long = 'x'.repeat(256);
 const aName = (name: Partial<MayActName>): MayActName => ({ sub: undefined, clientId: undefined, ...name });
 const OWN = aName({ sub: 'jira-triage' });
+const severalUris = (number: number) => Array.from({ length: number }, (_, nth) => `https://app.example/${nth}`);
 const severalNames = (number: number) => Array.from({ length: number }, (_, nth) => aName({ sub: `${nth}` }));
 
 describe('a registration as a whole', () => {
@@ -35,6 +36,10 @@ describe('a registration as a whole', () => {
         highRiskAudiences: ['https://vault.example'],
         keys: { kind: 'inline', jwks: { keys: [P256_KEY] } },
         mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
+        redirectUris: ['https://triage.example/callback', 'http://127.0.0.1/callback', 'cursor://triage/callback'],
+        publicClient: true,
+        clientIdDocument: 'https://triage.example/client.json',
+        clientNames: ['Triage', 'Triage (*'],
         enabled: false,
       },
     });
@@ -53,6 +58,16 @@ describe('a registration as a whole', () => {
     ['names that differ in one member', { mayActNames: [{ sub: 'a' }, { sub: 'a', clientId: 'b' }].map(aName) }],
     ['a client_id like an agent, and its own id as a name', { mayActNames: [aName({ clientId: 'agent:a' }), OWN] }],
     ['16 names', { mayActNames: severalNames(16) }],
+    ['no redirect URI', { redirectUris: undefined }],
+    ['16 redirect URIs', { redirectUris: severalUris(16) }],
+    ['no key, if PKCE authenticates it', { jwks: undefined, publicClient: true, clientIdDocument: undefined }],
+    ['no key, if it has a document', { jwks: undefined, publicClient: false }],
+    ['a document at a port, with a query', { clientIdDocument: 'https://triage.example:8443/a/b?c=1' }],
+    ['a document of 2048 characters', { clientIdDocument: `https://triage.example/${'x'.repeat(2025)}` }],
+    ['no document', { clientIdDocument: undefined }],
+    ['no name of a program', { clientNames: undefined }],
+    ['16 names of programs', { clientNames: Array.from({ length: 16 }, (_, nth) => `Client ${nth} *`) }],
+    ['names of programs of 256 characters, and one before a *', { clientNames: [long, `${long}*`, 'é*', '**'] }],
     ['a scope of every character that a scope may have', { allowedScopes: ["!#$%&'()*+,-./:;<=>?@[]^_`{|}~aZ0"] }],
     ['1000 scopes', { allowedScopes: Array.from({ length: 1000 }, (_, index) => `s${index}`) }],
   ];
@@ -77,6 +92,46 @@ describe('a registration as a whole', () => {
     ['a name with a lone surrogate', { mayActNames: [aName({ sub: '\ud800' })] }, 'may_act_names', /1 to 256/],
     ['the name of an agent', { mayActNames: [aName({ sub: 'AGENT:x' })] }, 'may_act_names', /begins with agent:/],
     ['the same name twice', { mayActNames: [OWN, { ...OWN }] }, 'may_act_names', /anything twice/],
+    ['an empty list of redirect URIs', { redirectUris: [] }, 'redirect_uris', /^Must have 1 to 16 items\.$/],
+    ['17 redirect URIs', { redirectUris: severalUris(17) }, 'redirect_uris', /^Must have 1 to 16 items\.$/],
+    ['a redirect URI twice', { redirectUris: ['cursor://a', 'cursor://a'] }, 'redirect_uris', /anything twice/],
+    [
+      'a script as redirect URI',
+      { redirectUris: ['cursor://a', 'javascript:alert(1)'] },
+      'redirect_uris',
+      /^Item 2 must/,
+    ],
+    [
+      'a redirect URI with http',
+      { redirectUris: ['http://triage.example/'] },
+      'redirect_uris',
+      /^Item 1 must be https, or/,
+    ],
+    ['a document with http', { clientIdDocument: 'http://triage.example/c' }, 'client_id_document', /absolute https/],
+    ['a document without a path', { clientIdDocument: 'https://triage.example' }, 'client_id_document', /with a path/],
+    ['a document at the root', { clientIdDocument: 'https://triage.example/' }, 'client_id_document', /with a path/],
+    ['a document with a fragment', { clientIdDocument: 'https://triage.example/c#' }, 'client_id_document', /fragment/],
+    ['a document with a user', { clientIdDocument: 'https://u@triage.example/c' }, 'client_id_document', /userinfo/],
+    ['a dot segment', { clientIdDocument: 'https://triage.example/a/../c' }, 'client_id_document', /dot segments/],
+    ['an encoded dot segment', { clientIdDocument: 'https://triage.example/a/%2e%2e/c' }, 'client_id_document', /dot/],
+    ['a capital in its host', { clientIdDocument: 'https://Triage.example/c' }, 'client_id_document', /lowercase/],
+    ['the default port', { clientIdDocument: 'https://triage.example:443/c' }, 'client_id_document', /default port/],
+    ['a document on our host', { clientIdDocument: 'https://mandate.test/c' }, 'client_id_document', /of its own/],
+    ['a document that is an agent_id', { clientIdDocument: 'jira-triage' }, 'client_id_document', /absolute https/],
+    [
+      'a document of 2049 characters',
+      { clientIdDocument: `https://triage.example/${'x'.repeat(2026)}` },
+      'client_id_document',
+      /2048/,
+    ],
+    ['an empty list of names of programs', { clientNames: [] }, 'client_names', /^Must have 1 to 16 items\.$/],
+    ['17 names', { clientNames: Array.from({ length: 17 }, (_, nth) => `${nth}`) }, 'client_names', /1 to 16 items/],
+    ['an empty name of a program', { clientNames: ['a', ''] }, 'client_names', /^Item 2 must be 1 to 256/],
+    ['a name that fits every program', { clientNames: ['*'] }, 'client_names', /before a \*/],
+    ['a blank name before a *', { clientNames: [' *'] }, 'client_names', /not all blank/],
+    ['a name of a program with a line feed', { clientNames: ['a\n'] }, 'client_names', /control/],
+    ['a name of a program of 257 characters', { clientNames: [`${long}x*`] }, 'client_names', /256/],
+    ['a name of a program twice', { clientNames: ['a', 'a'] }, 'client_names', /anything twice/],
     ['an empty display name', { displayName: '' }, 'display_name', /1 to 256/],
     ['a blank display name', { displayName: ' \u00a0 ' }, 'display_name', /blank/],
     ['a display name of 257 characters', { displayName: 'x'.repeat(257) }, 'display_name', /256/],
@@ -157,7 +212,7 @@ describe('a registration as a whole', () => {
   }
 
   for (const [what, changes] of [
-    ['neither jwks_uri nor jwks', { jwks: undefined }],
+    ['neither jwks_uri nor jwks', { jwks: undefined, publicClient: false, clientIdDocument: undefined }],
     ['both', { jwksUri: 'https://keys.example/jwks.json' }],
   ] as const) {
     it(`is refused with ${what}, which is reported for both fields`, () => {
@@ -210,9 +265,12 @@ describe('a registration as a whole', () => {
           allowedScopes: [text],
           allowedAudiences: [text],
           highRiskAudiences: [text],
+          redirectUris: [text],
+          clientIdDocument: text,
+          clientNames: [text],
           jwks: { keys: [{ kty: text, kid: text, use: text, alg: text, [text]: text }] },
         });
-        expect(Object.keys(errors)).to.have.lengthOf(6);
+        expect(Object.keys(errors)).to.have.lengthOf(9);
         expect(JSON.stringify(errors)).not.to.include('53cr3t');
       }),
     );

@@ -36,6 +36,13 @@ describe('two registrations', () => {
     { keys: { kind: 'inline', jwks: { keys: [P256_KEY, { ...P256_KEY, kid: 'second' }] } } },
     { mayActNames: undefined },
     { mayActNames: [{ sub: '7f3c', clientId: undefined }] },
+    { redirectUris: undefined },
+    { redirectUris: ['https://triage.example/other'] },
+    { publicClient: false },
+    { clientIdDocument: undefined },
+    { clientIdDocument: 'https://triage.example/other.json' },
+    { clientNames: ['Other'] },
+    { keys: { kind: 'none' } },
     { enabled: false },
   ];
   for (const change of changes) {

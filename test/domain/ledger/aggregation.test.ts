@@ -34,11 +34,14 @@ describe('the aggregation of anonymous denials', () => {
     expect(windows.takeAll()).to.deep.equal([]);
   });
 
-  it('keeps a separate window for every event and reason', () => {
-    for (const denial of [malformed, unknown, admin, signal]) {
+  it('keeps a separate window for every event, reason and detail', () => {
+    const nothing = { event: 'sponsor.signal', reason: 'ssf_nothing_ended' } as const;
+    const details = ['session', 'tokens'].map((detail) => ({ ...nothing, detail }));
+    const all = [malformed, unknown, admin, signal, ...details];
+    for (const denial of all) {
       expect(occur(denial, 2)).to.deep.equal(['first', 'counted']);
     }
-    expect(windows.takeAll()).to.deep.equal([malformed, unknown, admin, signal].map((one) => ({ ...one, count: 1 })));
+    expect(windows.takeAll()).to.deep.equal(all.map((one) => ({ ...one, count: 1 })));
   });
 
   it('ends a window exactly its length after its first denial', () => {

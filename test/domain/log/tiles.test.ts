@@ -9,7 +9,7 @@ import {
   rootOf,
   type StoredTile,
 } from '../../../domain/log/growing-tree.ts';
-import { decodeEntries, encodeEntries, formatTilePath, parseTilePath, tileWidth } from '../../../domain/log/tiles.ts';
+import { encodeEntries, formatTilePath, parseTilePath, tileWidth } from '../../../domain/log/tiles.ts';
 import {
   planConsistency,
   planInclusion,
@@ -183,14 +183,10 @@ describe('Proofs from tiles', () => {
 describe('Entry bundles', () => {
   it('hold each entry after its length in two bytes', () => {
     const bundle = encodeEntries([Buffer.from('ab'), Buffer.alloc(0), Buffer.alloc(258, 1)]);
-    expect(hex(bundle.subarray(0, 9))).to.equal('000261620000010201');
-    expect(decodeEntries(bundle)?.map(({ length }) => length)).to.deep.equal([2, 0, 258]);
+    expect(hex(bundle)).to.equal(`0002616200000102${'01'.repeat(258)}`);
   });
 
-  it('are refused if they end within an entry, and hold no entry of more than 65,535 bytes', () => {
-    const bundle = encodeEntries([Buffer.from('abc')]);
-    expect(decodeEntries(bundle.subarray(0, -1))).to.equal(undefined);
-    expect(decodeEntries(bundle.subarray(0, 1))).to.equal(undefined);
+  it('hold no entry of more than 65,535 bytes', () => {
     expect(() => encodeEntries([Buffer.alloc(65_536)])).to.throw(RangeError);
   });
 });

@@ -12,6 +12,7 @@ const NOW = 1_789_653_821;
 const DAY = 86_400;
 const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/';
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
+const OAUTH = 'https://schemas.openid.net/secevent/oauth/event-type/';
 const SSF = 'https://schemas.openid.net/secevent/ssf/event-type/';
 const UPSTREAM = 'https://idp.example';
 const UPSTREAM_ISSUERS: UpstreamIssuers = { known: [UPSTREAM], isComplete: true };
@@ -183,6 +184,8 @@ describe('the claims of a security event token', () => {
 
   for (const [uri, reason, lift, block, end] of [
     [`${CAEP}session-revoked`, 'ssf_sessions_revoked', false, undefined, 'ssf_sessions_revoked'],
+    [`${RISC}sessions-revoked`, 'ssf_sessions_revoked', false, undefined, 'ssf_sessions_revoked'],
+    [`${OAUTH}tokens-revoked`, 'ssf_sessions_revoked', false, undefined, 'ssf_sessions_revoked'],
     [`${RISC}account-disabled`, 'ssf_account_disabled', false, 'disabled', 'ssf_account_disabled'],
     [`${RISC}account-purged`, 'ssf_account_purged', false, 'deleted', 'ssf_account_purged'],
     [`${RISC}account-enabled`, 'ssf_account_enabled', true, undefined, undefined],
@@ -194,6 +197,7 @@ describe('the claims of a security event token', () => {
         jti: 'set-7',
         forgetAt: instantFromSeconds(NOW - 5 + DAY + 61),
         action: { sponsorKey: 'object-7', statedAt, reasons: [reason], lift, block, end },
+        endings: end === undefined ? [] : [{ type: uri, format: 'iss_sub' }],
       });
     });
   }
@@ -219,8 +223,28 @@ describe('the claims of a security event token', () => {
     const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
     const action = actionOf(judge({ events }));
     if (action === undefined) throw new Error('no action');
-    expect(reasonsOnRecord(action, false)).to.deep.equal(['ssf_account_enabled', 'ssf_sessions_revoked']);
-    expect(reasonsOnRecord(action, true)).to.deep.equal(['ssf_account_enabled_outdated', 'ssf_sessions_revoked']);
+    const found = { outdated: false, isKnown: true };
+    const outdated = ['ssf_account_enabled_outdated', 'ssf_sessions_revoked'];
+    expect(reasonsOnRecord(action, found)).to.deep.equal(['ssf_account_enabled', 'ssf_sessions_revoked']);
+    expect(reasonsOnRecord(action, { ...found, outdated: true })).to.deep.equal(outdated);
+    expect(reasonsOnRecord(action, { ...found, isKnown: false })).to.deep.equal(['ssf_account_enabled']);
+  });
+
+  it('say of each event that ends tasks its type and the formats of its subject, and nothing of the subject', () => {
+    const both = { ...revoked({}), [`${RISC}account-enabled`]: {}, [`${OAUTH}tokens-revoked`]: { subject: ada } };
+    const two = [`${CAEP}session-revoked`, `${OAUTH}tokens-revoked`];
+    const session = 'dMTlD|1600802906337.16|16008.16';
+    for (const [changes, types, format] of [
+      [{ events: both }, two, 'iss_sub'],
+      [{ sub_id: adaToo, events: both }, two, 'opaque iss_sub'],
+      [{ sub_id: { format: 'opaque', id: session }, events: revoked({}) }, two.slice(0, 1), 'opaque'],
+      [inEvent({ format: 'complex', user: ada, session: adaToo }), two.slice(0, 1), 'iss_sub'],
+      [inEvent(aliases(mail, adaToo)), two.slice(0, 1), 'opaque'],
+    ] as const) {
+      const verdict = judge(changes);
+      if (verdict.kind === 'refused') throw new Error(verdict.reason);
+      expect(verdict.endings).to.deep.equal(types.map((type) => ({ type, format })));
+    }
   });
 
   it('name the person in sub_id, in the event, equally in both, or as the user of a complex subject', () => {

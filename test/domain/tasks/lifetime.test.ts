@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { instantFromMicros, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 import { endReasonOf, isEnding, isTimeUp, stateAt, tokenEnd, worksUntil } from '../../../domain/tasks/lifetime.ts';
+import { CLOCK_SKEW_SECONDS } from '../../../domain/tokens/compact-jws.ts';
 import { aTask, NOON } from '../../support/domain-fixtures.ts';
 
 const expiresAt = instantFromSeconds(1000);
@@ -35,11 +36,12 @@ describe('Tokens that tool servers without introspection still accept', () => {
     expect(tokenEnd(instantFromSeconds(900), 300, task)).to.equal(expiresAt);
   });
 
-  it('ends with the last token that could be issued now, and never after the last task', () => {
+  it('ends a clock skew after the last token that could be issued now, which never ends after the last task', () => {
     const lastExpiry = plusSeconds(NOON, 600);
-    expect(worksUntil({ lastExpiry, longestTokenTtl: 300 }, NOON)).to.equal(plusSeconds(NOON, 300));
-    expect(worksUntil({ lastExpiry, longestTokenTtl: 900 }, NOON)).to.equal(lastExpiry);
-    expect(worksUntil({ lastExpiry, longestTokenTtl: undefined }, NOON)).to.equal(lastExpiry);
+    const skew = CLOCK_SKEW_SECONDS;
+    expect(worksUntil({ lastExpiry, longestTokenTtl: 300 }, NOON)).to.equal(plusSeconds(NOON, 300 + skew));
+    expect(worksUntil({ lastExpiry, longestTokenTtl: 900 }, NOON)).to.equal(plusSeconds(lastExpiry, skew));
+    expect(worksUntil({ lastExpiry, longestTokenTtl: undefined }, NOON)).to.equal(plusSeconds(lastExpiry, skew));
     expect(worksUntil({ lastExpiry: undefined, longestTokenTtl: undefined }, NOON)).to.equal(undefined);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../../domain/tokens/strict-utf8.ts';
 import { describeVectors } from '../../support/public-vectors.ts';
 
 /** Any JSON value that all parsers read the same way. */
@@ -112,12 +113,8 @@ describeVectors<Record<string, string>>('strict JSON and the JSON test suite', '
 
   /** Decodes as the HTTP endpoints do: valid UTF-8 only, without a byte order mark. */
   function read(body: string): Json | undefined {
-    const bytes = Buffer.from(body, 'base64');
-    try {
-      return parseStrictJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
-    } catch {
-      return undefined;
-    }
+    const text = readUtf8(Buffer.from(body, 'base64'));
+    return text === undefined ? undefined : parseStrictJson(text);
   }
 });
 

@@ -2,23 +2,31 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { decodeJwt } from 'jose';
+import express from 'express';
+import { decodeJwt, type JWK } from 'jose';
+import { createToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { expressProtection } from '../../../adapters/sdk/tool-server/express/express.ts';
 import { sqliteFile } from '../../support/databases.ts';
 import { type ExampleServer, startExample } from '../../support/example-process.ts';
+import { closeServer, listen } from '../../support/listening.ts';
 import { type Handler, type Loopback, startLoopback } from '../../support/loopback.ts';
 import { JIRA, type Mandate, startMandate } from '../../support/mandate.ts';
 import { agentLibraries } from '../../support/other-languages/agent-libraries.ts';
 import { languages } from '../../support/other-languages/languages.ts';
+import { makeSigningKey } from '../../support/signing-key.ts';
+import { approvalSettings } from '../../support/tool-server/approval-request.ts';
 
 const TOKEN_SECONDS = 3;
 /** Longer than 60% of a token's lifetime, after which an agent renews it. */
 const SLOW_MS = 2000;
+/** What the library's adapters send while a question waits, less the precision of timers. */
+const RETRY_AFTER_MS = 4900;
 
 const exampleFile = (ending: string) =>
   fileURLToPath(new URL(`../../../docs/examples/agent.${ending}`, import.meta.url));
@@ -38,6 +46,8 @@ for (const [ending, { modules, packages }] of Object.entries(agentLibraries)) {
     /** Stands between the agent and the service, at the address of the issuer. */
     let plane: Loopback;
     let toolServer: ExampleServer;
+    /** A tool server at which each read waits for the person. */
+    let asking: Awaited<ReturnType<typeof askingToolServer>>;
     /** Stands between the agent and the tool server. */
     let tools: Loopback;
     let folder: string;
@@ -45,10 +55,17 @@ for (const [ending, { modules, packages }] of Object.entries(agentLibraries)) {
 
     before(async () => {
       plane = await startLoopback(forwarding(() => mandate.url));
+      const approvalKey = await makeSigningKey('ES256');
       mandate = await startMandate({
         database: sqliteFile,
-        settings: { 'Service:Issuer': plane.url, 'Service:Agents:MinTokenTtl': 'PT1S' },
+        settings: {
+          'Service:Issuer': plane.url,
+          'Service:Agents:MinTokenTtl': 'PT1S',
+          ...approvalSettings({ audience: JIRA, key: approvalKey }),
+          'Service:Me:ClientId': 'the-page',
+        },
       });
+      asking = await askingToolServer(plane.url, approvalKey.privateJwk);
       toolServer = await startExample('express-tool-server.ts', { MANDATE_ISSUER: plane.url, AUDIENCE: JIRA });
       tools = await startLoopback(forwarding(() => toolServer.url));
       folder = await mkdtemp(join(tmpdir(), 'other-languages-'));
@@ -74,6 +91,7 @@ for (const [ending, { modules, packages }] of Object.entries(agentLibraries)) {
     after(async () => {
       for (const server of [plane, tools]) await server.close();
       await toolServer.stop();
+      await asking.close();
       await mandate.stop();
       await rm(folder, { recursive: true });
     });
@@ -130,6 +148,70 @@ for (const [ending, { modules, packages }] of Object.entries(agentLibraries)) {
       expect([code, lastLine(errors)]).to.deep.equal([1, 'No: task_revoked']);
     });
 
+    /** The agent calls the tool server that asks. The person answers each question when it has come twice. */
+    async function askPerson(answer: 'approve' | 'refuse') {
+      const calls: { readonly at: number; readonly id: string | undefined }[] = [];
+      tools.answer = (request, response) =>
+        void (async () => {
+          const { status, headers, text } = await asked(asking.url, request);
+          const id = /\/me\/approvals\/(approval_\w+)/.exec(text)?.[1];
+          calls.push({ at: performance.now(), id });
+          if (id !== undefined && calls.filter((call) => call.id === id).length === 2) await mandate.answer(id, answer);
+          response.writeHead(status, headers).end(text);
+        })();
+      let ended: Awaited<ReturnType<typeof runAgent>> | undefined;
+      const lines = await mandate.recorded(async () => {
+        ended = await runAgent();
+      });
+      const events = lines.map(({ event }) => String(event)).filter((event) => event.startsWith('approval.'));
+      const ids = [...new Set(calls.flatMap(({ id }) => id ?? []))];
+      const shown = ids.map((id) => `Please answer at ${plane.url}/me/approvals/${id}\n`);
+      return { ended, events, calls, shown: shown.join('') };
+    }
+
+    it('shows the address of a question once, waits as it is told to, and calls again after the yes', async () => {
+      const { ended, events, calls, shown } = await askPerson('approve');
+      expect(ended).to.deep.equal({ code: 0, output: '"/issues/OPS-7"\n"/issues/OPS-8"\n', errors: shown });
+      expect(shown.split('\n')).to.have.lengthOf(3);
+      const once = ['approval.requested', 'approval.granted', 'approval.used'];
+      expect(events).to.deep.equal([...once, ...once]);
+      expect(calls).to.have.lengthOf(6);
+      const afterQuestion = calls.flatMap(({ id, at }, nth) =>
+        id === undefined ? [] : [(calls[nth + 1]?.at ?? 0) - at],
+      );
+      for (const waitMs of afterQuestion) expect(waitMs).to.be.at.least(RETRY_AFTER_MS);
+    });
+
+    it('stops at a no', async () => {
+      const { ended, events, shown } = await askPerson('refuse');
+      expect(ended).to.deep.include({ code: 1, output: '' });
+      expect(ended?.errors.replace(/exit status \d\n$/, '')).to.equal(`${shown}No: approval_refused\n`);
+      expect(events).to.deep.equal(['approval.requested', 'approval.refused']);
+    });
+
+    it("shows no address that is not the control plane's", async () => {
+      const refusal = { error: 'approval_required', reason: 'approval_required' };
+      for (const approval_uri of ['https://evil.example/me/approvals/approval_1', `${plane.url}.evil.example/`, 7]) {
+        tools.answer = (_, response) =>
+          void response
+            .writeHead(403, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ ...refusal, approval_uri }));
+        const { code, output, errors } = await runAgent();
+        expect([code, output, lastLine(errors)]).to.deep.equal([1, '', 'No: approval_required']);
+      }
+    });
+
+    it('says in a line that the tool server is away, and ends the task', async () => {
+      const closed = await startLoopback(() => undefined);
+      await closed.close();
+      const lines = await mandate.recorded(async () => {
+        const { code, output, errors } = await runAgent({ TOOL_SERVER: closed.url });
+        const sentence = `${new URL(closed.url).host} is unavailable. Later, in 1 s`;
+        expect([code, output, lastLine(errors)]).to.deep.equal([1, '', sentence]);
+      });
+      expect(lines.at(-1)).to.include({ event: 'task.revoked', reason: 'client_revoked' });
+    });
+
     it("stops at once when the person's token is refused", async () => {
       const lines = await mandate.recorded(async () => {
         const { code, output, errors } = await runAgent({ SUBJECT_TOKEN: 'stolen' });
@@ -161,9 +243,33 @@ function slowFirst(url: () => string, meanwhile: () => Promise<unknown> = async 
 }
 
 async function forward(url: string, request: Request, response: ServerResponse): Promise<void> {
+  const { status, headers, text } = await asked(url, request);
+  response.writeHead(status, headers).end(text);
+}
+
+async function asked(url: string, request: Request) {
   const answer = await ask(url, request);
-  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
-  response.end(await answer.text());
+  const headers = { 'content-type': 'text/plain', ...pick(answer.headers, ['content-type', 'retry-after']) };
+  return { status: answer.status, headers, text: await answer.text() };
+}
+
+const pick = (headers: Headers, names: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.flatMap((name) => (headers.has(name) ? [[name, String(headers.get(name))]] : [])));
+
+/** Its answer to a read is the path. */
+async function askingToolServer(issuer: string, jwk: JWK): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const toolServer = createToolServer({ issuer, audience: JIRA, approvalKey: { jwk }, onAccess: () => undefined });
+  const app = express();
+  app.get(
+    '/issues/:key',
+    expressProtection(toolServer)({
+      scope: ['jira:read'],
+      approval: ({ target }) => ({ title: `Read ${target}`, lines: [] }),
+    }),
+    (request, response) => void response.json(request.path),
+  );
+  const server = createServer(app);
+  return { url: `http://127.0.0.1:${await listen(server)}`, close: () => closeServer(server) };
 }
 
 function ask(url: string, { method, path, headers, body }: Request): Promise<Response> {

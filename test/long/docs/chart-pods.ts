@@ -1,10 +1,11 @@
 /** Runs the commands of the pods as processes, with exactly the rendered variables and files. */
 
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../../scripts/free-port.ts';
+import { TOOL_KEYS } from '../../composition/settings/every-setting.ts';
 import { runCommand, startCommand } from '../../support/command-process.ts';
 import { type FreshDatabase, postgres } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -19,8 +20,14 @@ import {
   type Secrets,
   variablesOf,
 } from '../../support/kubernetes/rendered-objects.ts';
-import { withSettings } from '../../support/kubernetes/values.ts';
+import { approvalSettings, consoleSettings, withSettings } from '../../support/kubernetes/values.ts';
 import { ADMIN_KEY } from '../../support/mandate.ts';
+
+/** Of this machine, in the form of a URL. */
+const LOOPBACK: Readonly<Record<string, string>> = { '127.0.0.1': '127.0.0.1', '::1': '[::1]' };
+const ADDRESSES = Object.values(networkInterfaces())
+  .flatMap((addresses = []) => addresses)
+  .flatMap(({ address }) => LOOPBACK[address] ?? []);
 
 export function chartPods(): void {
   describe('The pods of the Helm chart', function () {
@@ -52,12 +59,18 @@ export function chartPods(): void {
       return { args: dig(podOf(object), 'containers', 0, 'args'), variables: Object.fromEntries(variables) };
     }
 
-    it('migrate, become ready, answer Prometheus, pass the doctor, and end on SIGTERM in time', async () => {
+    it('migrate, become ready over IPv4 and IPv6 with console and approvals, pass the doctor, and end in time', async () => {
       const key = join(folder, 'signing-key.pem');
       expect((await runCommand(['keys', 'generate', '--out', key])).code).to.equal(0);
-      const [port, metricsPort] = [await freePort(), await freePort()];
+      const [port, metricsPort, consolePort] = [await freePort(), await freePort(), await freePort()];
+      const { Service__Approvals__Resources__0__JwksUri: _, ...approvals } = approvalSettings;
       const objects = await render(
         withSettings({
+          ...consoleSettings,
+          ...approvals,
+          // The address of the page is one that this machine cannot reach.
+          Service__Approvals__Resources__0__Jwks: JSON.stringify(TOOL_KEYS),
+          Service__Console__Port: String(consolePort),
           Service__UpstreamIdp__Issuer: provider.issuer,
           Service__UpstreamIdp__Audience: provider.audience,
           Service__Metrics__Port: String(metricsPort),
@@ -82,16 +95,22 @@ export function chartPods(): void {
 
       const deployment = objectOf(objects, 'Deployment');
       const replica = pod(deployment, secrets);
-      // A pod has its own address; this process shares the machine's.
-      const variables = { ...replica.variables, HOST: '127.0.0.1', PORT: String(port) };
+      // A pod has its own ports; this process shares the machine's.
+      const variables = { ...replica.variables, PORT: String(port) };
       const { child, ended } = startCommand(replica.args, variables);
       try {
         const { readinessProbe } = podOf(deployment).containers[0];
         const ready = () => fetch(`http://127.0.0.1:${port}${readinessProbe.httpGet.path}`).catch(() => undefined);
         await eventually(async () => (await ready())?.status === 200 || child.exitCode !== null, 50);
         expect(child.exitCode, 'the service runs').to.equal(null);
-        const scrape = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
-        expect(await scrape.text()).to.include('mandate_build_info');
+        for (const address of ADDRESSES) {
+          expect((await fetch(`http://${address}:${port}/readyz`)).status, address).to.equal(200);
+          expect((await fetch(`http://${address}:${consolePort}/`, { method: 'OPTIONS' })).status, address).to.equal(
+            204,
+          );
+          const scrape = await fetch(`http://${address}:${metricsPort}/metrics`);
+          expect(await scrape.text()).to.include('mandate_build_info');
+        }
         const agents = await fetch(`http://127.0.0.1:${port}/admin/agents`, {
           headers: { authorization: `Bearer ${ADMIN_KEY}` },
         });

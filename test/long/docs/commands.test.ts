@@ -159,6 +159,8 @@ describe('The commands', function () {
       'http://10.0.0.5:5100': issuer,
       'https://mandate.example': issuer,
       $AGENT: 'jira-triage',
+      // The last archived record.
+      $SEQ: '20',
     });
     expect(outputs[0]).to.match(/^\d+ ok, \d+ warning, \d+ skipped\.$/m);
     expect(outputs[1]).to.match(/^ok +verdict /m);
@@ -275,12 +277,16 @@ describe('The commands', function () {
   }
 });
 
-/** A database whose ledger begins in September 2026, so that the commands have a month to archive. */
+/**
+ * A database whose ledger begins in September 2026, so that the commands have a month to archive. Its newest record is of today,
+ * because a service that saw no later record than those of an archived month believes that its database went back in time.
+ */
 async function withRecordsOfSeptember(key: Awaited<ReturnType<typeof makeSealingKey>>): Promise<FreshDatabase> {
   const database = await freshDatabase('postgres');
   const storage = await database.open({ clock: { now: () => SEPTEMBER } });
   await append(storage, 20, SEPTEMBER);
   await seal(storage, key.signer, SEPTEMBER);
+  await append(storage, 1, instantFromMillis(Date.now()));
   await storage.close();
   return database;
 }

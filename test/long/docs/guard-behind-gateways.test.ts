@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { describeRefusal } from '../../../adapters/sdk/tool-server/core/refusal.ts';
@@ -26,6 +27,11 @@ const fileOf = (name: string) => fileURLToPath(new URL(`../../../docs/examples/g
 
 /** The mode of the guard behind each gateway. */
 const MODES = { nginx: 'decide', caddy: 'decide', haproxy: 'decide', apache: 'proxy' } as const;
+const APP = 'https://app.example';
+/** Longer than HAProxy would let a stream be silent with the limits that its manual proposes. */
+const SILENT_MS = 35_000;
+const LARGE = 4 * 1024 * 1024;
+
 /** The status of `malformed_request` in each mode. */
 const MALFORMED = { decide: 403, proxy: 400 } as const;
 
@@ -78,11 +84,14 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
 
     async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
       const toolServer = fixture.toolServer({ now: () => NOW * 1000 + 250, onError: () => undefined, ...options });
-      const decided = decideConfiguration(toolServer.issuer, { listen: { host: '127.0.0.1', port } });
-      const { routes, open, listen } = decided;
+      const decided = decideConfiguration(toolServer.issuer, {
+        listen: { host: '127.0.0.1', port },
+        origins: new Set([APP]),
+      });
+      const { routes, open, listen, origins } = decided;
       guard = await serveGuard(
         toolServer,
-        passesOn ? proxyConfiguration(toolServer.issuer, upstream.url, { routes, open, listen }) : decided,
+        passesOn ? proxyConfiguration(toolServer.issuer, upstream.url, { routes, open, listen, origins }) : decided,
       );
     }
 
@@ -216,33 +225,55 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
       expect(upstream.received).to.deep.equal([]);
     });
 
-    if (passesOn) {
-      it('passes each part of a stream on at once, and bodies in both directions', async () => {
-        let stream: ServerResponse | undefined;
-        upstream.answer = (_, response) => {
-          stream = response;
-          response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
-        };
-        const raw = await rawConnection(started.url);
-        const [name, value] = bearer()[0];
-        raw.send(`GET /issues/7 HTTP/1.1\r\nHost: a\r\n${name}: ${value}\r\n\r\n`);
-        expect(await raw.until('data: 1')).to.match(/^HTTP\/1\.1 200 /);
-        stream?.write('data: 2\n\n');
-        await raw.until('data: 2');
-        raw.leave();
-        // Apache notices at the next event that the client has left.
-        await eventually(() => stream?.write('data: 3\n\n') === false || stream?.closed === true);
-        upstream.answer = ({ body }, response) => response.end(body);
-        const token = fixture.plane.token({ scope: 'jira:read jira:comment' });
-        const body = 'x'.repeat(4 * 1024 * 1024);
-        const sent = await fetch(`${started.url}/issues/OPS-7/comments`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}` },
-          body,
-        });
-        expect([sent.status, (await sent.text()) === body]).to.deep.equal([200, true]);
+    it('lets scripts of a listed origin read what the guard refuses, and leaves the answers of the service alone', async () => {
+      const other = ['Authorization', `Bearer ${fixture.plane.token({ scope: 'jira:admin' })}`] as const;
+      const origin = ['Origin', APP] as const;
+      const shared = (headers: Readonly<Record<string, unknown>>) =>
+        ['access-control-allow-origin', 'access-control-expose-headers', 'vary'].map((name) => headers[name]);
+      const refused = [await ask('GET', '/issues/7', [origin]), await ask('GET', '/issues/7', [origin, other])];
+      expect(refused.map(({ status }) => status)).to.deep.equal([401, 403]);
+      for (const { headers } of refused) {
+        expect(shared(headers)).to.deep.equal([APP, 'WWW-Authenticate, Retry-After, Mcp-Session-Id', 'Origin']);
+      }
+      const closed = await ask('GET', '/issues/7', [['Origin', 'https://other.example']]);
+      expect(shared(closed.headers)).to.deep.equal([undefined, undefined, 'Origin']);
+      const allowed = await ask('GET', '/issues/7', [origin, ...bearer()]);
+      expect([allowed.status, ...shared(allowed.headers)]).to.deep.equal([200, undefined, undefined, undefined]);
+    });
+
+    it('passes each part of a stream on at once, also after half a minute of silence', async () => {
+      let stream: ServerResponse | undefined;
+      upstream.answer = (_, response) => {
+        stream = response;
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      };
+      const raw = await rawConnection(started.url);
+      const [name, value] = bearer()[0];
+      raw.send(`GET /issues/7 HTTP/1.1\r\nHost: ${new URL(started.url).host}\r\n${name}: ${value}\r\n\r\n`);
+      expect(await raw.until('data: 1')).to.match(/^HTTP\/1\.1 200 .*data: 1/s);
+      stream?.write('data: 2\n\n');
+      expect(await raw.until('data: 2')).to.include('data: 2');
+      await pause(SILENT_MS);
+      stream?.write('data: 3\n\n');
+      // It also returns at the end of the connection.
+      expect(await raw.until('data: 3')).to.include('data: 3');
+      raw.leave();
+      // The gateway notices at the next event that the client has left.
+      await eventually(() => stream?.write('data: 4\n\n') === false || stream?.closed === true);
+      stream?.destroy();
+    });
+
+    it('passes large bodies on in both directions', async () => {
+      upstream.answer = ({ body }, response) => response.end(body);
+      const token = fixture.plane.token({ scope: 'jira:read jira:comment' });
+      const body = 'x'.repeat(LARGE);
+      const sent = await fetch(`${started.url}/issues/OPS-7/comments`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body,
       });
-    }
+      expect([sent.status, (await sent.text()) === body]).to.deep.equal([200, true]);
+    });
 
     /** `fetch` and `http.request` would resolve dot segments. */
     async function rawTarget(target: string): Promise<string> {

@@ -12,8 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { guardMetrics } from '../../../adapters/sdk/tool-server/guard/guard-metrics.ts';
-import { alerts } from '../../../scripts/observability/alerts.ts';
-import { rows } from '../../../scripts/observability/dashboard.ts';
+import { alertRules, queries } from '../../support/observability-files.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../docs/examples/observability/', import.meta.url));
 const RULES = join(FOLDER, 'mandate.rules.yaml');
@@ -107,7 +106,7 @@ describe('promtool', function () {
 
   it('accepts the configuration and the rules', async () => {
     expect(await promtool('check', 'config', join(FOLDER, 'prometheus.yaml'))).to.include('SUCCESS');
-    expect(await promtool('check', 'rules', RULES)).to.include(`SUCCESS: ${alerts.length} rules found`);
+    expect(await promtool('check', 'rules', RULES)).to.include(`SUCCESS: ${alertRules.length} rules found`);
   });
 
   it('accepts the metrics of the guard', () => {
@@ -119,9 +118,8 @@ describe('promtool', function () {
   });
 
   it('accepts every query of the dashboard', async () => {
-    const queries = rows.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries));
-    const rules = queries.map(({ expression }, index) => {
-      return { record: `query:${index}`, expr: expression.replaceAll('$__rate_interval', '5m') };
+    const rules = queries.map(({ expr }, index) => {
+      return { record: `query:${index}`, expr: expr.replaceAll('$__rate_interval', '5m') };
     });
     const file = join(folder, 'dashboard.yaml');
     writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
@@ -129,7 +127,7 @@ describe('promtool', function () {
   });
 
   it('has time series for each alert', () => {
-    expect(Object.keys(FIRED_BY).toSorted()).to.deep.equal(alerts.map(({ name }) => name).toSorted());
+    expect(Object.keys(FIRED_BY).toSorted()).to.deep.equal(alertRules.map(({ alert }) => alert).toSorted());
   });
 
   for (const [name, series] of Object.entries(FIRED_BY)) {

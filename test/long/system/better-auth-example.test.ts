@@ -59,6 +59,8 @@ describe('The example of Better Auth', function () {
     const clients = {
       'Service:UpstreamIdp:BackchannelLogout:Audience': 'portal',
       'Service:Me:ClientId': 'mandate-page',
+      'Service:Authorize:ClientId': 'mandate-authorize',
+      'Service:Authorize:ProviderParameters:resource': issuer,
       'Service:Operators:ClientId': 'mandate-console',
       'Service:Operators:RoleClaim': 'roles',
       'Service:Operators:Roles:Viewer': 'mandate-viewer',
@@ -94,7 +96,8 @@ describe('The example of Better Auth', function () {
     const findings = await examineEverything(read(), movedClock());
     expect(findings.filter(({ status }) => status === 'failed')).to.deep.equal([]);
     const tried = findings.filter(({ status }) => status === 'ok').map(({ check }) => check);
-    expect(tried).to.include.members(['sponsor check', 'sign-in client', 'console client', 'console address']);
+    const clients = ['sign-in client', 'authorize client', 'console client'];
+    expect(tried).to.include.members(['sponsor check', ...clients, 'console address']);
     const stdin = Readable.from([await runToken()]);
     const explained = await explainToken(read(), movedClock(), { stdin, person: true });
     expect(explained.filter(({ status }) => status !== 'ok')).to.deep.equal([]);

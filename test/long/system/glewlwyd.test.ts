@@ -19,6 +19,7 @@ import { eventually } from '../../support/eventually.ts';
 import { glewlwydIsInstalled, glewlwydScript } from '../../support/identity-provider/glewlwyd.ts';
 import { passGlewlwyd } from '../../support/identity-provider/glewlwyd-sign-in.ts';
 import { ada, edsger, grace } from '../../support/identity-provider/people.ts';
+import { AUTHORIZE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import {
   PORTAL,
   SCIM_TOKEN,
@@ -344,13 +345,15 @@ describe('With Glewlwyd', function () {
 
   describe('doctor', () => {
     it('reports no failure', async () => {
-      const findings = await examine();
+      const findings = await examine({ 'Service:Authorize:ClientId': AUTHORIZE_CLIENT_ID });
       expect(findings.filter(({ status }) => status === 'failed')).to.deep.equal([]);
       const checks = findings.filter(({ status }) => status === 'ok').map(({ check }) => check);
       expect(checks).to.include.members([
         'provider discovery',
         'provider keys',
         'sign-in provider',
+        'authorize provider',
+        'authorize client',
         'console provider',
       ]);
       // It has back-channel logout, which its metadata does not announce.

@@ -3,8 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ledgerMemory } from '../../../adapters/storage/ledger-memory.ts';
-import { type Connections, openConnections } from '../../../adapters/storage/postgres/connections.ts';
-import { knownPrimary } from '../../../adapters/storage/postgres/primary.ts';
+import { type Connections, openConnections } from '../../../adapters/storage/postgres/pool/pool.ts';
+import { knownPrimary } from '../../../adapters/storage/postgres/pool/primary.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { runCommand, startCommand } from '../../support/command-process.ts';

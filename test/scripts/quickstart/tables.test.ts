@@ -169,7 +169,7 @@ describe('the ledger of the quickstart', () => {
         {
           seq: 10,
           ts: '2026-11-21T04:05:06.789Z',
-          event: 'sponsor.unblocked',
+          event: 'authorization.allowed',
           sponsor: 'ada',
           agent_id: 'triage-bot',
           scope: 'jira:read jira:comment calendar:read',
@@ -180,7 +180,7 @@ describe('the ledger of the quickstart', () => {
     );
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
     expect(lines[2]).to.match(
-      /^10 +sponsor\.unblocked +ada +triage-bot +jira:read jira:comment +allow +scope_intersection_empty$/,
+      /^10 +authorization\.allowed +ada +triage-bot +jira:read +allow +scope_intersection_empty$/,
     );
   });
 

@@ -95,12 +95,7 @@ export function authorizingForSuite() {
       allowed_audiences: [authorizing.resource, 'https://wiki.example'],
       high_risk_audiences: [],
     });
-    authorizing.agent = createAgent({
-      issuer: authorizing.mandate.issuer,
-      agentId: authorizing.registered.id,
-      key: { jwk: { ...authorizing.registered.key.privateJwk } },
-      clock: { now: () => authorizing.mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
-    });
+    authorizing.agent = agentWith(fetch);
   });
   afterEach(async () => {
     for (const close of closing.splice(0)) await close().catch(() => undefined);
@@ -121,6 +116,15 @@ export function authorizingForSuite() {
   }
   const personsToken = (scope = 'jira:read jira:comment') =>
     authorizing.mandate.provider.mintAccessToken({ scope, exp: authorizing.mandate.clock.seconds() + 7200 });
+  /** The registered agent, with another `fetch`. */
+  const agentWith = (send: typeof globalThis.fetch) =>
+    createAgent({
+      issuer: authorizing.mandate.issuer,
+      agentId: authorizing.registered.id,
+      key: { jwk: { ...authorizing.registered.key.privateJwk } },
+      clock: { now: () => authorizing.mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
+      fetch: send,
+    });
   function providing(options: Partial<McpAuthorizationOptions> = {}): McpAuthorization {
     const provider = mcpAuthorization({
       agent: authorizing.agent,
@@ -132,19 +136,19 @@ export function authorizingForSuite() {
     return provider;
   }
   /** Sends the client's requests, and records them in `sent`. */
-  const recording: typeof globalThis.fetch = async (input, init) => {
-    const answer = await fetch(input, init);
-    const text = `${[...new Headers(init?.headers)].join('\n')}\n${String(init?.body ?? '')}`;
-    const isToken = String(input).endsWith('/oauth2/token');
-    authorizing.sent.push({ url: String(input), text, answer: isToken ? await answer.clone().text() : '' });
-    return answer;
-  };
-  async function connected(
-    connect: Connect,
-    provider: McpAuthorization,
-    url = authorizing.jira.endpoint,
-  ): Promise<Connected> {
-    const client = await connect(url, provider, recording);
+  const recordingOf =
+    (send: typeof globalThis.fetch): typeof globalThis.fetch =>
+    async (input, init) => {
+      const answer = await send(input, init);
+      const text = `${[...new Headers(init?.headers)].join('\n')}\n${String(init?.body ?? '')}`;
+      const isToken = String(input).endsWith('/oauth2/token');
+      authorizing.sent.push({ url: String(input), text, answer: isToken ? await answer.clone().text() : '' });
+      return answer;
+    };
+  const recording = recordingOf(fetch);
+  /** @param send by default that of the provider, as the documentation says */
+  async function connected(connect: Connect, provider: McpAuthorization, send = provider.fetch): Promise<Connected> {
+    const client = await connect(authorizing.jira.endpoint, provider, recordingOf(send));
     closing.push(() => client.close());
     return client;
   }
@@ -169,9 +173,11 @@ export function authorizingForSuite() {
   return Object.assign(authorizing, {
     closing,
     toolServerFor,
+    agentWith,
     personsToken,
     providing,
     recording,
+    recordingOf,
     connected,
     statusIn,
     failed,

@@ -34,8 +34,9 @@ export async function insertDenials(
   const at = timeIn(database)(
     `(${first} + (n - 1) / ${perMinute} * 60 + ((n - 1) % ${perMinute}) * ${now % 60} / ${perMinute})`,
   );
-  await mandate.sql(`${begin}insert into ledger (ts, event, decision, reason)
-    select ${at}, 'token.denied', 'deny', case when n % 3 = 0 then 'task_revoked' else 'scope_widened' end from ${from}`);
+  await mandate.sql(`${begin}insert into ledger (ts, event, decision, reason, agent_id)
+    select ${at}, 'token.denied', 'deny', case when n % 3 = 0 then 'task_revoked' else 'scope_widened' end,
+      case when n % 3 = 0 then 'agent-' || n % 500 else 'fleet-117' end from ${from}`);
 }
 
 function timeIn({ engine }: TestDatabase): (seconds: number | string) => string {

@@ -8,14 +8,14 @@ import { assets } from '../../../adapters/http/console/assets.ts';
 import { type ConsoleSurface, consoleRouter } from '../../../adapters/http/console/console-router.ts';
 import type { Screen } from '../../../adapters/http/console/context.ts';
 import { renderLiveRecords } from '../../../adapters/http/console/screens/now.ts';
-import { type ScreenName, screens } from '../../../adapters/http/console/screens.ts';
+import { screens } from '../../../adapters/http/console/screens.ts';
 import { eventLoopTurn, timeLimit } from '../../../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
 import { sharedExamination } from '../../../application/doctor/shared-examination.ts';
 import { findArchivedPart } from '../../../application/ledger/find-archived-part.ts';
 import { proveRecord } from '../../../application/ledger/prove.ts';
-import { listCheckpoints, listNewestCheckpoints, queryLedger } from '../../../application/ledger/query.ts';
+import { listCheckpoints, queryLedger } from '../../../application/ledger/query.ts';
 import { recordStream } from '../../../application/ledger/record-stream.ts';
 import { sealedTrees } from '../../../application/ledger/sealed-trees.ts';
 import type { CheckpointVerifier } from '../../../application/ports/keys.ts';
@@ -38,7 +38,7 @@ export interface ServedConsole {
   stop(): Promise<void>;
 }
 
-export interface ServedOptions {
+interface ServedOptions {
   readonly storage: Storage;
   readonly now: () => Instant;
   readonly port?: number;
@@ -90,14 +90,10 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
       },
       formToken: 'form-token',
     };
-  const rest = Object.entries(screens).map(([name, screen]) => [name, { ...screen, show: elsewhere }]);
-  const { ledger: ledgerScreen, checkpoints: checkpointsScreen, doctor } = screens;
-  const shown: Readonly<Record<ScreenName, Screen>> = {
-    ...Object.fromEntries(rest),
-    ledger: ledgerScreen,
-    checkpoints: checkpointsScreen,
-    doctor,
-  };
+  const asTheyAre: readonly Screen[] = [screens.ledger, screens.checkpoints, screens.doctor];
+  const shown = Object.values<Screen>(screens).map((screen) =>
+    asTheyAre.includes(screen) ? screen : { ...screen, show: elsewhere },
+  );
   const examine = sharedExamination(async () => findings, clock);
   const app = express();
   app.set('query parser', false);
@@ -106,9 +102,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
       {
         origin: 'http://127.0.0.1',
         admin: { listTasks: async () => NO_TASK } as unknown as AdminSurface,
-        views: {
-          checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
-        } as ConsoleSurface['views'],
+        views: { ports: { checkpoints } } as unknown as ConsoleSurface['views'],
         overview: {} as ConsoleSurface['overview'],
         audit,
         sessions: {

@@ -16,6 +16,7 @@ import type { Oddities } from './oddities.ts';
 import { ada, edsger, everyScope, grace, type Person } from './people.ts';
 import {
   type ConsoleClient,
+  type Demands,
   MACHINE_CLIENT,
   type PageClient,
   POLL_CLIENT_ID,
@@ -49,6 +50,7 @@ export interface IdentityProviderOptions {
   readonly odd?: Oddities;
   /** Whether a client assertion must have the token endpoint as `aud`, as some providers require. */
   readonly acceptsOnlyTokenEndpoint?: boolean;
+  readonly demands?: Demands;
 }
 
 interface LogoutDelivery {
@@ -141,6 +143,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     console: options.console,
     poll: options.poll,
     assertionAudience: options.acceptsOnlyTokenEndpoint ? `${issuer}/token` : undefined,
+    demands: options.demands ?? {},
     storage: memoryStorage(),
     cookieKey: randomBytes(32).toString('base64url'),
   };

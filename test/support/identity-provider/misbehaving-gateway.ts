@@ -10,6 +10,7 @@ import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import { type Endpoint, type Oddities, type OddKeys, oddKeys, oddMetadata, oddToken } from './oddities.ts';
 import type { Person } from './people.ts';
 import {
+  AUTHORIZE_CLIENT_ID,
   CONSOLE_CLIENT_ID,
   type ConsoleClient,
   PAGE_CLIENT_ID,
@@ -43,7 +44,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/token': 'token',
   '/session/end': 'sign_out',
 };
-const MANDATE: readonly (string | null)[] = [PAGE_CLIENT_ID, CONSOLE_CLIENT_ID, POLL_CLIENT_ID];
+const MANDATE: readonly (string | null)[] = [PAGE_CLIENT_ID, AUTHORIZE_CLIENT_ID, CONSOLE_CLIENT_ID, POLL_CLIENT_ID];
 /** The User-Agent of a test's own browser or application. Oddities of the transport are for Mandate alone. */
 const OF_TESTS = /^(node|openid-client|oauth4webapi)\b/;
 /** Some readers try at most sixteen keys. */
@@ -64,6 +65,7 @@ export async function startGateway(first: Oddities, { people, page, console }: C
   });
   const secrets = new Map<string | null, string | undefined>([
     [PAGE_CLIENT_ID, page?.secret],
+    [AUTHORIZE_CLIENT_ID, page?.secret],
     [CONSOLE_CLIENT_ID, console?.secret],
   ]);
   const codes = new Set<string | null>();

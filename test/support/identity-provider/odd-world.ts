@@ -11,14 +11,14 @@ import { doctorSettings } from '../../../composition/doctor/settings.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { operators, signedInOperator } from '../console/operators-browser.ts';
 import { sqliteFile } from '../databases.ts';
-import { environmentOf, type Mandate, type MandateOptions, startMandate } from '../mandate.ts';
+import { environmentOf, type Mandate, type MandateOptions, sendTo, startMandate } from '../mandate.ts';
 import { personBrowser } from '../me/person-browser.ts';
 import { OPERATORS } from '../operators.ts';
 import { sharedSigningKey } from '../shared-signing-key.ts';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
 import type { Oddities } from './oddities.ts';
 import { ada, grace } from './people.ts';
-import { CONSOLE_CLIENT_ID, PAGE_CLIENT_ID } from './provider-configuration.ts';
+import { CONSOLE_CLIENT_ID, type Demands, PAGE_CLIENT_ID } from './provider-configuration.ts';
 
 /** The parts of the system that use the provider. */
 export type Area = 'page' | 'console' | 'exchange';
@@ -29,6 +29,8 @@ export interface OddWorld {
   readonly origin: string;
   /** Whether a person signs in at the page, an operator at the console, and an agent gets a token for a person. */
   works(area: Area): Promise<boolean>;
+  /** The address to which a sign-in sends the browser. */
+  begins(area: 'page' | 'console'): Promise<URL>;
   /** The doctor's findings about the same provider. */
   findings(area: Area): Promise<readonly NamedFinding[]>;
   stop(): Promise<void>;
@@ -36,6 +38,7 @@ export interface OddWorld {
 
 export interface OddWorldOptions extends Pick<MandateOptions, 'requestLimitMs'> {
   readonly acceptsOnlyTokenEndpoint?: boolean;
+  readonly demands?: Demands;
   /** The secret of each client at the provider. By default they have keys. */
   readonly secret?: string;
   /** The secret that Mandate has. */
@@ -57,6 +60,7 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
     odd,
     people,
     acceptsOnlyTokenEndpoint,
+    ...(options.demands && { demands: options.demands }),
     page: client,
     console: { ...client, origin },
     poll: { issuer },
@@ -111,6 +115,11 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
     provider,
     origin,
     works,
+    async begins(area) {
+      const address = area === 'page' ? `${mandate.url}/me/sign-in` : `${origin}/sign-in`;
+      const { headers } = await sendTo(address, {});
+      return new URL(headers.get('location') ?? '');
+    },
     findings,
     async stop() {
       await mandate.stop();

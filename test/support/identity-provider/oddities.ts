@@ -41,6 +41,11 @@ export interface Oddities {
   /** The `auth_time` of ID tokens. */
   readonly authTime?: 0 | 'absent' | 'text' | 'future';
 
+  /** These claims of access tokens are replaced, or removed by `undefined`. */
+  readonly accessClaims?: Members;
+  /** Access tokens are no JWT. */
+  readonly opaqueAccessTokens?: boolean;
+
   /** ID tokens are longer by this many characters, in a claim. */
   readonly idTokenPadding?: number;
 
@@ -97,6 +102,7 @@ export function oddToken(
   odd: Oddities,
   { signingKey, ed25519 }: { readonly signingKey: SigningKey; readonly ed25519: SigningKey },
 ): string {
+  if (odd.opaqueAccessTokens && kind === 'access_token') return 'an-opaque-access-token';
   const key = odd.ed25519 ? ed25519 : signingKey;
   const { alg: _, kid: __, ...header } = decodeProtectedHeader(token);
   const kid = odd.sameKid ? SAME_KID : key.kid;
@@ -114,6 +120,7 @@ function oddAccessClaims({ scope, sid, ...claims }: Members, odd: Oddities): Mem
     ...(odd.scopeClaim === 'absent' ? {} : { scope: odd.scopeClaim === 'list' ? list : scope }),
     ...(odd.noSession ? {} : { sid }),
     ...(odd.accessTokenIssuer === undefined ? {} : { iss: odd.accessTokenIssuer }),
+    ...odd.accessClaims,
   };
 }
 

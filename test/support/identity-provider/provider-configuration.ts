@@ -29,10 +29,22 @@ export interface ProviderSetup {
   readonly poll: PollClient | undefined;
   /** The only `aud` of client assertions that it accepts; `undefined`: its issuer and its token endpoint. */
   readonly assertionAudience: string | undefined;
+  readonly demands: Demands;
   readonly storage: AdapterFactory;
   readonly cookieKey: string;
 }
 
+/** What the provider demands of the clients of the page and of the console, as providers of the FAPI profiles do. */
+export interface Demands {
+  /** Pushed authorization requests (RFC 9126). `of_clients`: the metadata does not say so. */
+  readonly pushedRequests?: 'of_all' | 'of_clients';
+  /** Signed request objects (RFC 9101). */
+  readonly signedRequests?: boolean;
+  /** Access tokens bound to a key (RFC 9449). */
+  readonly dpop?: boolean;
+}
+
+/** The clients with which people sign in at Mandate: at the page `/me`, and at `/oauth2/authorize` to start a task. */
 export interface PageClient {
   /** The address of Mandate. */
   readonly issuer: string;
@@ -65,6 +77,8 @@ export const MACHINE_CLIENT = {
 } as const satisfies Record<string, unknown>;
 
 export const PAGE_CLIENT_ID = 'mandate-page';
+/** Registered together with the client of the page. */
+export const AUTHORIZE_CLIENT_ID = 'mandate-authorize';
 export const CONSOLE_CLIENT_ID = 'mandate-console';
 export const POLL_CLIENT_ID = 'mandate-poll';
 
@@ -75,9 +89,17 @@ function authentication({ issuer, secret }: PageClient) {
     : { token_endpoint_auth_method: 'client_secret_post' as const, client_secret: secret };
 }
 
-function consoleClient(client: ConsoleClient, alg: SigningKey['alg']): ClientMetadata {
+function demanded({ pushedRequests, dpop }: Demands): Partial<ClientMetadata> {
+  return {
+    ...(pushedRequests === 'of_clients' && { require_pushed_authorization_requests: true }),
+    ...(dpop && { dpop_bound_access_tokens: true }),
+  };
+}
+
+function consoleClient(client: ConsoleClient, alg: SigningKey['alg'], demands: Demands): ClientMetadata {
   const { issuer, origin } = client;
   return {
+    ...demanded(demands),
     client_id: CONSOLE_CLIENT_ID,
     redirect_uris: [`${origin}/callback`],
     post_logout_redirect_uris: [`${origin}/signed-out`],
@@ -88,17 +110,24 @@ function consoleClient(client: ConsoleClient, alg: SigningKey['alg']): ClientMet
   };
 }
 
-function pageClient(client: PageClient, alg: SigningKey['alg']): ClientMetadata {
+function pageClients(client: PageClient, alg: SigningKey['alg'], demands: Demands): readonly ClientMetadata[] {
   const { issuer } = client;
-  return {
-    client_id: PAGE_CLIENT_ID,
-    redirect_uris: [`${issuer}/me/callback`],
-    post_logout_redirect_uris: [`${issuer}/me/signed-out`],
+  const both = {
+    ...demanded(demands),
     id_token_signed_response_alg: alg,
     ...authentication(client),
     backchannel_logout_uri: `${issuer}/backchannel-logout`,
     backchannel_logout_session_required: true,
   };
+  return [
+    {
+      ...both,
+      client_id: PAGE_CLIENT_ID,
+      redirect_uris: [`${issuer}/me/callback`],
+      post_logout_redirect_uris: [`${issuer}/me/signed-out`],
+    },
+    { ...both, client_id: AUTHORIZE_CLIENT_ID, redirect_uris: [`${issuer}/oauth2/authorize/callback`] },
+  ];
 }
 
 function pollClient(client: PollClient): ClientMetadata {
@@ -139,14 +168,18 @@ export function providerConfiguration(
           : { backchannel_logout_uri: setup.backchannelLogoutUri, backchannel_logout_session_required: true }),
       },
       MACHINE_CLIENT,
-      ...(setup.page === undefined ? [] : [pageClient(setup.page, signingKey.alg)]),
-      ...(setup.console === undefined ? [] : [consoleClient(setup.console, signingKey.alg)]),
+      ...(setup.page === undefined ? [] : pageClients(setup.page, signingKey.alg, setup.demands)),
+      ...(setup.console === undefined ? [] : [consoleClient(setup.console, signingKey.alg, setup.demands)]),
       ...(setup.poll === undefined ? [] : [pollClient(setup.poll)]),
     ],
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
       backchannelLogout: { enabled: true },
+      ...(setup.demands.pushedRequests === 'of_all' && {
+        pushedAuthorizationRequests: { enabled: true, requirePushedAuthorizationRequests: true },
+      }),
+      ...(setup.demands.signedRequests && { requestObjects: { enabled: true, requireSignedRequestObject: true } }),
       rpInitiatedLogout: { enabled: true, logoutSource: logoutPage, postLogoutSuccessSource: signedOutPage },
       resourceIndicators: {
         enabled: true,
@@ -182,7 +215,7 @@ export function providerConfiguration(
       const person = setup.people.find(({ username }) => username === token.accountId);
       const session =
         token.sessionUid === undefined ? undefined : await ctx.oidc.provider.Session.findByUid(token.sessionUid);
-      return { ...person?.claims, sid: session?.sidFor(setup.clientId), auth_time: session?.loginTs };
+      return { ...person?.claims, sid: session?.sidFor(String(token.clientId)), auth_time: session?.loginTs };
     },
     ttl: {
       AccessToken: setup.accessTokenLifetime,

@@ -2,13 +2,15 @@
 
 import { discovery, type ProviderLocation } from '../../../adapters/identity-provider/discovery.ts';
 import { serviceAssertion } from '../../../adapters/identity-provider/service-token.ts';
-import { type SignInClient, signIn } from '../../../adapters/identity-provider/sign-in.ts';
+import { signIn } from '../../../adapters/identity-provider/sign-in.ts';
+import type { SignInClient } from '../../../adapters/identity-provider/sign-in-client.ts';
 import { providerKeys } from '../../../adapters/jose/provider-keys.ts';
 import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
-import type { SignIn, SignInOutcome } from '../../../application/ports/identity-provider.ts';
+import type { SignIn, SignInAttempt, SignInOutcome } from '../../../application/ports/identity-provider.ts';
+import type { Network } from '../../../application/ports/network.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../captured-log.ts';
 import { answering, loopbackForSuite, testTrust } from '../loopback.ts';
@@ -95,6 +97,12 @@ export const attempt = {
   maxAge: undefined,
 };
 export const secret = new Secret('a secret:%');
+/** Where a sign-in sends the browser. */
+export async function addressOf(signing: SignIn, begun: SignInAttempt = attempt): Promise<URL> {
+  const beginning = await signing.begin(begun);
+  if (beginning.kind === 'refused') throw new Error(beginning.reason);
+  return new URL(beginning.address);
+}
 export const refused = (reason: string) => ({ kind: 'refused', reason });
 
 export function providerForSuite() {
@@ -153,13 +161,14 @@ export function providerForSuite() {
     changes: Partial<SignInClient> = {},
     location: ProviderLocation = { kind: 'issuer', issuer: idp.provider.issuer },
     metadata = discovery(location, httpNetwork({ secureContext: testTrust }), idp.log),
+    network: Network = httpNetwork({ secureContext: testTrust }),
   ): SignIn {
-    const network = httpNetwork({ secureContext: testTrust });
     return signIn(
       {
         clientId: CLIENT,
         clientSecret: undefined,
         assertionAudience: 'issuer',
+        pushedAuthorization: 'auto',
         redirectUri: REDIRECT,
         signedOutUri: SIGNED_OUT,
         sponsorKeyClaim: 'sub',

@@ -37,7 +37,11 @@ export interface WithGlewlwyd {
   stop(): Promise<void>;
 }
 
-export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwyd> {
+/** @param more settings of the service, by its issuer */
+export async function startWithGlewlwyd(
+  kind: TestDatabase,
+  more: (issuer: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<WithGlewlwyd> {
   const [port, consolePort] = [await freePort(), await freePort()];
   const [issuer, origin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${consolePort}`];
   const glewlwyd = await startGlewlwyd({ MANDATE: issuer, CONSOLE: origin, PORTAL: new URL(PORTAL_RETURN).origin });
@@ -73,6 +77,7 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
     'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
     'Service:Console:Port': String(consolePort),
     'Service:Console:Origin': origin,
+    ...more(issuer),
   };
   const mandate = await startMandate({ database: { ...kind, fresh: async () => database }, settings });
   const application = { issuer: glewlwyd.issuer, clientId: PORTAL, redirectUri: PORTAL_RETURN, audience: issuer };

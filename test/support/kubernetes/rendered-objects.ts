@@ -32,12 +32,13 @@ export function variablesOf(object: Manifest): Record<string, string> {
 
 export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The settings as the service reads them in the container. */
-export function settingsOf(objects: readonly Manifest[]) {
+/** The settings as the service reads them in the container. @param secrets more files of the Secret, by name */
+export function settingsOf(objects: readonly Manifest[], secrets: Readonly<Record<string, string>> = {}) {
   const environment = variablesOf(objectOf(objects, 'Deployment'));
   const contents = [
     ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
     ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
+    ...Object.entries(secrets).map(([name, text]) => [name, { text }] as const),
   ] as const;
   return readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
 }

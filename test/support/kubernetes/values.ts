@@ -17,10 +17,15 @@ export const withSettings = (changes: Members, others: Members = {}) => ({
   ...others,
   settings: { ...values.settings, ...changes },
 });
-/** The settings of the console on the page. */
-export const consoleSettings = (
-  parse(/^```yaml\n(settings:\n {2}Service__Console.*?)^```$/ms.exec(page)?.[1] ?? '') as { readonly settings: Members }
-).settings;
+/** The settings of a block of the page that begins with this one. */
+const settingsFrom = (first: string) =>
+  (
+    parse(new RegExp(`^\`\`\`yaml\\n(settings:\\n {2}${first}.*?)^\`\`\`$`, 'ms').exec(page)?.[1] ?? '') as {
+      settings: Members;
+    }
+  ).settings;
+export const consoleSettings = settingsFrom('Service__Console');
+export const approvalSettings = settingsFrom('Service__Me');
 
 /** With everything that is optional. */
 export const everything = withSettings(

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { BundleQuestion } from '../../../domain/log/bundle-questions.ts';
 
 export const pageUrl = new URL('../../../docs/verify-evidence.html', import.meta.url);
 export const pageText = readFileSync(pageUrl, 'utf8');
@@ -19,9 +20,14 @@ interface PageVerdict {
   readonly fault?: string;
   readonly line?: number;
   readonly message?: string;
+  readonly questions?: unknown;
+  readonly further?: number;
 }
 
 /** It does nothing else here: there is no document. */
-export const { verifyBundle: verifyOnPage } = (await import(
+export const { verifyBundle: verifyOnPage, describeQuestion: describedOnPage } = (await import(
   `data:text/javascript,${encodeURIComponent(contentOf('script'))}`
-)) as { verifyBundle(bundle: string, policy?: string): Promise<PageVerdict> };
+)) as {
+  verifyBundle(bundle: string, policy?: string): Promise<PageVerdict>;
+  describeQuestion(question: BundleQuestion): string;
+};

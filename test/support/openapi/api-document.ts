@@ -5,7 +5,7 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseIsoDuration } from '../../../domain/duration.ts';
 
-export const DOCUMENT_PATH = new URL('../../../adapters/http/openapi.json', import.meta.url);
+const DOCUMENT_PATH = new URL('../../../adapters/http/openapi.json', import.meta.url);
 
 type Node = Readonly<Record<string, unknown>>;
 
@@ -102,7 +102,7 @@ function operationAt(path: string, method: string): Operation {
   };
 }
 
-export function responsesAt(pointer: string): ReadonlyMap<number, Placed<Described>> {
+function responsesAt(pointer: string): ReadonlyMap<number, Placed<Described>> {
   return new Map(namesAt(pointer).map((status) => [Number(status), nodeAt<Described>(below(pointer, status))]));
 }
 
@@ -146,7 +146,7 @@ export function problemsOf(pointer: string, value: unknown): string | undefined 
   return validate(value) ? undefined : `${pointer}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`;
 }
 
-export interface PlacedExample {
+interface PlacedExample {
   readonly pointer: string;
   readonly schema: string;
   readonly value: unknown;

@@ -112,6 +112,7 @@ function kindOf(text: string): string {
   return text
     .replace(/\b(task|tok|user|approval)_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>')
     .replace(/^task_grant_[\w-]{43}$/, '<grant>')
+    .replace(/^task_grant_[\w-]{43}\.[\w-]{43}$/, '<rotating grant>')
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
     .replace(/\/status\/[\w-]{22}$/, '/status/<list>')
     .replace(/^\S+\n\d+\n\S+=\n\n— \S+ \S+\n$/, '<note>')

@@ -2,7 +2,7 @@
 
 import type { AdmissionControl } from '../../../adapters/http/admission/admission.ts';
 import { type HttpSurfaces, httpApp } from '../../../adapters/http/app.ts';
-import { startHttpServer, type TimeLimits } from '../../../adapters/http/server/server.ts';
+import { type ServerLimits, startHttpServer } from '../../../adapters/http/server/server.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { openSqlite } from '../../../adapters/storage/sqlite/open.ts';
@@ -12,6 +12,7 @@ import { loadNoteSigner, loadSigningKeys } from '../../../composition/files/sign
 import { openMe } from '../../../composition/pages/me.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
 import { transparencyLog } from '../../../composition/transparency-log.ts';
+import { EVERY_CLIENT } from '../authorize/settings.ts';
 import { capturedLog } from '../captured-log.ts';
 import { ADMIN_KEY, environmentOf } from '../mandate.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
@@ -20,7 +21,7 @@ import { EVERY_RECEIVER } from '../transmitter.ts';
 import { logKeySettings } from '../transparency-log.ts';
 import { ME_AUDIENCE } from './send-example.ts';
 
-export type Trouble = 'storage_unavailable' | 'fault';
+type Trouble = 'storage_unavailable' | 'fault';
 
 export interface TroubledService {
   readonly surfaces: HttpSurfaces;
@@ -28,7 +29,7 @@ export interface TroubledService {
   /** If set, each call of the storage fails with this. */
   trouble: Trouble | undefined;
   /** Serves, with these endpoints in place of its own. Resolves with the address. */
-  serve(changes?: Partial<HttpSurfaces>, limits?: TimeLimits): Promise<string>;
+  serve(changes?: Partial<HttpSurfaces>, limits?: Partial<ServerLimits>): Promise<string>;
   /** Admission control with these limits. Without any, it limits nothing. */
   admission(limits: Partial<Pick<AdmissionControl, 'rates' | 'limiters' | 'clock'>>): AdmissionControl;
   stop(): Promise<void>;
@@ -58,6 +59,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     openConsole: undefined,
     openLog: transparencyLog,
     openMe: (needed) => openMe(needed, { clientSecret: undefined, scopeWords: new Map() }),
+    openAuthorize: undefined,
   });
   const service: TroubledService = {
     surfaces: parts.surfaces,
@@ -102,6 +104,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     NODE_ENV: 'development',
     ...EVERY_RECEIVER,
     ...TWO_PERSONS,
+    ...EVERY_CLIENT,
     ...given,
   });
   const result = readSettings({ environment, overrides: [] });

@@ -108,7 +108,11 @@ export const endings: readonly Ending[] = [
     name: 'Shared Signals session-revoked',
     reason: 'ssf_sessions_revoked',
     record: 'sponsor.signal ssf_sessions_revoked',
-    prepare: async (replicas, { key }) => event(replicas, 'caep/event-type/session-revoked', key),
+    prepare: async (replicas, target) => {
+      // Before its first task, a person whom nothing else names would be unknown, and the record would name nobody.
+      await provisioned(replicas, target);
+      return event(replicas, 'caep/event-type/session-revoked', target.key);
+    },
   },
   {
     name: 'Shared Signals account-disabled',

@@ -45,6 +45,9 @@ export const ME_AUDIENCE = 'https://mandate.test/me';
 
 const ISSUER = 'https://mandate.test';
 
+/** A reading by time begins this early, so that a clock which is set back hides no record. */
+const EARLIER_MS = 60_000;
+
 export async function startReplicas(kind: TestDatabase, count: number): Promise<Replicas> {
   const database = await kind.fresh();
   const outside = await connectOutside(database);
@@ -104,9 +107,12 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     each: (ask) => Promise.all(connections.map(ask)),
     agent: () => registerAgent(registrar, {}),
     async recorded(act) {
-      const from = new Date().toISOString();
+      const [row] = await outside.sql('select max(seq) as seq from ledger');
+      const before = Number(row?.seq ?? 0);
+      const from = new Date(Date.now() - EARLIER_MS).toISOString();
       await act();
-      return (await recordsOf(at(0).admin, `&from=${from}`)).toSorted((one, other) => one.seq - other.seq);
+      const lines = await recordsOf(at(0).admin, `&from=${from}`);
+      return lines.filter(({ seq }) => seq > before).toSorted((one, other) => one.seq - other.seq);
     },
     async stop() {
       for (const connection of connections) connection.close();

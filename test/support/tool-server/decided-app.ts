@@ -5,7 +5,7 @@
 
 import { createServer } from 'node:http';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
-import type { GuardConfiguration } from '../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import type { GuardConfiguration } from '../../../adapters/sdk/tool-server/guard/configuration.ts';
 import { readRouteMatch } from '../../../adapters/sdk/tool-server/guard/route-match.ts';
 import { closeServer, listen } from '../listening.ts';
 import { AUDIENCE } from './control-plane.ts';
@@ -31,8 +31,7 @@ export function decideConfiguration(issuer: string, more: Partial<GuardConfigura
     listen: { host: '127.0.0.1', port: 0 },
     routes: Object.entries(POLICIES).map(([route, policy]) => ({ match: matchOf(patternOf(route)), ...policy })),
     open: [matchOf('GET /healthz')],
-    statusList: undefined,
-    metricsPort: undefined,
+    origins: new Set(),
     mode: 'decide',
     ...more,
   } as GuardConfiguration;

@@ -10,7 +10,7 @@ export const LOCALLY = { high_risk_audiences: [] };
 const HOUR = 3600;
 
 /** The service: a test may start it again with another key. */
-export interface Issuing {
+interface Issuing {
   readonly mandate: Mandate;
   readonly agent: RegisteredAgent;
   /** The key that signs. */
@@ -19,7 +19,7 @@ export interface Issuing {
   readonly other: Mandate;
 }
 
-export interface ForeignTokens {
+interface ForeignTokens {
   issued(changes?: Form, by?: RegisteredAgent): Promise<string>;
   /** A token as issued, with these changes. This key signs it, in place of the service's key. */
   signed(claims: object, header?: object, signer?: SigningKey): Promise<string>;

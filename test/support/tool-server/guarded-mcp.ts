@@ -69,7 +69,7 @@ export async function startGuardedMcp(
   toolServer: ToolServer,
   { parsed = true, sessions = false, proxied = false, port = 0, ...options }: GuardedMcpOptions = {},
 ): Promise<GuardedMcp> {
-  if (proxied) return startProxiedMcp(toolServer, sessions, options);
+  if (proxied) return startProxiedMcp(toolServer, sessions, port, options);
   const called: string[] = [];
   const app = parsed ? createMcpExpressApp() : express();
   const protection = mcpProtection(toolServer, { tools: TOOL_POLICIES, ...options });
@@ -103,6 +103,7 @@ function ofFile(tools: Readonly<Record<string, McpToolPolicy>>): Readonly<Record
 async function startProxiedMcp(
   toolServer: ToolServer,
   sessions: boolean,
+  port: number,
   { tools = TOOL_POLICIES, methods = {} }: GuardedMcpOptions,
 ): Promise<GuardedMcp> {
   const called: string[] = [];
@@ -115,7 +116,9 @@ async function startProxiedMcp(
   const server = createServer(app);
   const upstream = `http://127.0.0.1:${await listen(server)}`;
   const mcp = { path: '/mcp', tools: ofFile(tools), methods };
-  const guard = await serveGuard(toolServer, proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp }));
+  const listening = { host: '127.0.0.1', port };
+  const configuration = proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp, listen: listening });
+  const guard = await serveGuard(toolServer, configuration);
   return {
     url: guard.url,
     called,

@@ -7,6 +7,7 @@
  */
 
 import { startGuard } from '../../../adapters/sdk/tool-server/guard/guard.ts';
+import { startServer } from './served-guard.ts';
 
 const FASTER = 500;
 
@@ -17,6 +18,7 @@ globalThis.setTimeout = Object.assign(hurried, inTime) as typeof setTimeout;
 const guard = await startGuard(JSON.parse(process.argv[2] ?? ''), {
   onAccess: () => undefined,
   onError: (error) => console.error(String(error)),
+  startServer,
 });
 process.on('message', (ms) => setTimeout(() => process.send?.('passed'), Number(ms)));
 process.send?.(guard.address.port);

@@ -1,10 +1,11 @@
 /** A real MCP server with one tool, `pay`, whose calls a person has to approve, and the official clients of both SDKs. */
 
 import { createServer } from 'node:http';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { UrlElicitationRequiredError as UrlElicitationRequiredError1 } from '@modelcontextprotocol/sdk/types.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { z } from 'zod';
@@ -49,7 +50,11 @@ async function startBank(first: readonly RequestHandler[], guard: RequestHandler
   const sessions = inSessions(() => payingServer(paid));
   const answer = toNodeHandler(createMcpHandler(() => payingServer(paid)));
   app.all('/mcp', guard, (request: Request, response: Response) => void answer(request, response, request.body));
-  app.all('/sessions', guard, (request: Request, response: Response) => void sessions(request, response, request.body));
+  app.all(
+    ['/sessions', '/mcp/sessions'],
+    guard,
+    (request: Request, response: Response) => void sessions(request, response, request.body),
+  );
   const server = createServer(app);
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   return { endpoint: `${url}/mcp`, paid, stop: () => closeServer(server) };
@@ -66,7 +71,11 @@ function payingServer(paid: PayingMcp['paid']): McpServer {
 }
 
 export interface Paying {
-  call(args: Readonly<Record<string, unknown>>): Promise<{ readonly text: string; readonly isError: boolean }>;
+  /** @param name by default `pay` */
+  call(
+    args: Readonly<Record<string, unknown>>,
+    name?: string,
+  ): Promise<{ readonly text: string; readonly isError: boolean }>;
   close(): Promise<void>;
 }
 
@@ -79,11 +88,25 @@ const read = ({ content, isError }: Result) => ({
 /** The token of each request, or the provider with which the client gets a token of its own. */
 export type Authorization = (() => Promise<string>) | McpAuthorization;
 
-/** @param open opens the page for the person, as a client does that declares URL elicitation; returns the action */
+/** Opens the page for the person, as a client does that declares URL elicitation. Returns the action. */
+export type OpenPage = (url: string) => Promise<'accept' | 'decline'>;
+
+/** In revision 2025-11-25 the program opens the pages that the error names, and then repeats the call. */
+async function opening(send: () => Promise<Result>, open: OpenPage | undefined) {
+  try {
+    return read(await send());
+  } catch (error) {
+    const isAsked = error instanceof UrlElicitationRequiredError || error instanceof UrlElicitationRequiredError1;
+    if (!isAsked || open === undefined) throw error;
+    for (const { url } of error.elicitations) await open(url);
+    return read(await send());
+  }
+}
+
 export async function client2(
   endpoint: string,
   authorization: Authorization,
-  open?: (url: string) => Promise<'accept' | 'decline'>,
+  open?: OpenPage,
   mode: 'auto' | 'legacy' = 'auto',
 ): Promise<Paying> {
   const capabilities = open ? { elicitation: { url: {} } } : {};
@@ -93,14 +116,18 @@ export async function client2(
       action: await open('url' in params ? params.url : ''),
     }));
   }
-  const authProvider = typeof authorization === 'function' ? { token: authorization } : authorization;
-  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { authProvider }));
-  const call = async (args: Result) => read(await client.callTool({ name: 'pay', arguments: args }));
+  const options =
+    typeof authorization === 'function'
+      ? { authProvider: { token: authorization } }
+      : { authProvider: authorization, fetch: authorization.fetch };
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), options));
+  const call = async (args: Result, name = 'pay') => opening(() => client.callTool({ name, arguments: args }), open);
   return { call, close: () => client.close() };
 }
 
-export async function client1(endpoint: string, authorization: Authorization): Promise<Paying> {
-  const client = new Client1({ name: 'payer', version: '1.0.0' }, { capabilities: { elicitation: { url: {} } } });
+export async function client1(endpoint: string, authorization: Authorization, open?: OpenPage): Promise<Paying> {
+  const capabilities = open ? { elicitation: { url: {} } } : {};
+  const client = new Client1({ name: 'payer', version: '1.0.0' }, { capabilities });
   const authorizedWith =
     (token: () => Promise<string>): typeof fetch =>
     async (input, init) => {
@@ -111,9 +138,11 @@ export async function client1(endpoint: string, authorization: Authorization): P
   // The types of the two SDKs differ in members that are optional here, and those of SDK 1 do not support
   // exactOptionalPropertyTypes.
   const options =
-    typeof authorization === 'function' ? { fetch: authorizedWith(authorization) } : { authProvider: authorization };
+    typeof authorization === 'function'
+      ? { fetch: authorizedWith(authorization) }
+      : { authProvider: authorization, fetch: authorization.fetch };
   const transport = new Transport1(new URL(endpoint), options as ConstructorParameters<typeof Transport1>[1]);
   await client.connect(transport as unknown as Parameters<Client1['connect']>[0]);
-  const call = async (args: Result) => read(await client.callTool({ name: 'pay', arguments: args }));
+  const call = async (args: Result, name = 'pay') => opening(() => client.callTool({ name, arguments: args }), open);
   return { call, close: () => client.close() };
 }

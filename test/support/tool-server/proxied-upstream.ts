@@ -3,20 +3,21 @@
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import {
+  FILE,
+  type GuardConfiguration,
+  type ProxyConfiguration,
+} from '../../../adapters/sdk/tool-server/guard/configuration.ts';
+import type { UnshownCall } from '../../../adapters/sdk/tool-server/guard/described-call.ts';
 import { type Guard, startGuard } from '../../../adapters/sdk/tool-server/guard/guard.ts';
-import type {
-  GuardConfiguration,
-  GuardRoute,
-  ProxyConfiguration,
-} from '../../../adapters/sdk/tool-server/guard/read-configuration.ts';
 import { closeServer, listen } from '../listening.ts';
 import { AUDIENCE, planeForEachTest } from './control-plane.ts';
 import { decideConfiguration, matchOf } from './decided-app.ts';
 import { type GuardedApp, presentedHeaders } from './guarded-apps.ts';
-import { STOPPING, serveGuard } from './served-guard.ts';
+import { serveGuard, startServer } from './served-guard.ts';
 
 /** Every one of these needs the scope `jira:read`. */
-export const readable = (...patterns: readonly string[]): readonly GuardRoute[] =>
+export const readable = (...patterns: readonly string[]): GuardConfiguration['routes'] =>
   patterns.map((pattern) => ({ match: matchOf(pattern), scope: ['jira:read'] }));
 
 export function proxyConfiguration(
@@ -24,20 +25,14 @@ export function proxyConfiguration(
   upstream: string,
   more: Partial<ProxyConfiguration> = {},
 ): GuardConfiguration {
+  const least = FILE.read({ issuer, audience: AUDIENCE, mode: 'proxy', upstream });
   return {
-    issuer,
-    audience: AUDIENCE,
+    ...least,
     listen: { host: '127.0.0.1', port: 0 },
     routes: readable('GET /*', 'HEAD /*', 'POST /*', 'PUT /*', 'DELETE /*'),
-    open: [],
-    statusList: undefined,
-    metricsPort: undefined,
     mode: 'proxy',
     upstream,
     upstreamTimeoutMs: 10_000,
-    maxHeldBodies: 100,
-    passHeaders: new Set(),
-    mcp: undefined,
     approvalKey: undefined,
     ...more,
   };
@@ -64,11 +59,13 @@ export async function startProxiedApp(toolServer: ToolServer): Promise<GuardedAp
 export function proxyForEachTest() {
   const fixture = planeForEachTest();
   const errors: string[] = [];
+  const unshown: UnshownCall[] = [];
   const stopped: (() => Promise<void>)[] = [];
   let guard: Guard | undefined;
 
   beforeEach(() => {
     errors.length = 0;
+    unshown.length = 0;
   });
   async function stop(): Promise<void> {
     const running = guard;
@@ -110,7 +107,8 @@ export function proxyForEachTest() {
     guard = await startGuard(proxyConfiguration(fixture.plane.issuer, origin, more), {
       onAccess: (event) => void fixture.events.push(event),
       onError: (error) => void errors.push(error instanceof Error ? error.message : String(error)),
-      stopping: STOPPING,
+      onUnshown: (call) => void unshown.push(call),
+      startServer,
     });
     return `http://127.0.0.1:${guard.address.port}`;
   }
@@ -118,6 +116,7 @@ export function proxyForEachTest() {
   return {
     events: fixture.events,
     errors,
+    unshown,
     start,
     stop,
     upstreamOf,

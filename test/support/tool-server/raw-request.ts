@@ -12,7 +12,7 @@ export function rawRequest(
   url: string,
   method: string,
   headers: readonly (readonly [string, string])[],
-  body = '',
+  body: string | Uint8Array = '',
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const { host } = new URL(url);

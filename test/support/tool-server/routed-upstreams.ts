@@ -10,7 +10,7 @@ import { gateways, isInstalled, startGateway } from '../gateways.ts';
 import { closeServer, listen } from '../listening.ts';
 import { isPythonInstalled, startPython } from './python-upstream.ts';
 
-export interface RoutedUpstream {
+interface RoutedUpstream {
   readonly name: string;
   readonly isInstalled: boolean;
   start(): Promise<{ readonly url: string; close(): Promise<void> }>;

@@ -13,15 +13,15 @@ import { byLength } from '../../support/length.ts';
 import type { Archives } from './archives.ts';
 import { FILES, type Fixture, partitions, THIS_MONTH } from './archives.ts';
 
+/** Whether processes are killed too. In the short run, the steps below fail in the process of the test. */
+const isKilled = byLength({ short: false, full: true });
 /** The times at which runs are killed, relative to the duration of a run that archives nothing. */
-const KILLED_AT = byLength({ short: [1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
+const KILLED_AT = [0.6, 0.8, 0.9, 1, 1.1, 1.2];
 
 type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'record' | 'remove' | 'exported';
-/** In the short run, only after the steps that leave something behind. */
-const FAILED_AFTER = byLength<readonly Step[]>({
-  short: ['draft', 'remove'],
-  full: ['prepare', 'find', 'draft', 'publish', 'record', 'remove', 'exported'],
-});
+const STEPS: readonly Step[] = ['prepare', 'find', 'draft', 'publish', 'record', 'remove', 'exported'];
+/** In the short run, before and after the steps that leave something behind. */
+const FAILED: readonly Step[] = byLength<readonly Step[]>({ short: ['draft', 'record', 'remove'], full: STEPS });
 
 export function testInterruptions(suite: Archives): void {
   const { fixture, keep, whileSealing, ageDrafts, expectAllArchived } = suite;
@@ -67,9 +67,8 @@ export function testInterruptions(suite: Archives): void {
       };
     }
 
-    for (const step of ['prepare', 'find', 'draft', 'publish', 'record', 'remove', 'exported'] as const) {
+    for (const step of FAILED) {
       for (const when of ['before', 'after'] as const) {
-        if (when === 'after' && !FAILED_AFTER.includes(step)) continue;
         it(`archives every record once if earlier runs failed ${when} the step "${step}"`, async () => {
           const made = await fixture();
           for (const nth of [1, 2]) {
@@ -94,31 +93,33 @@ export function testInterruptions(suite: Archives): void {
       }
     }
 
-    it('archives every record once, whenever earlier runs were killed', async function () {
-      const { key } = suite;
-      this.timeout(120_000);
-      const made = await fixture();
-      const settings = { ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
-      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
-      // How long a run takes to start depends on the machine.
-      const began = performance.now();
-      await runMandate(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
-      const usual = performance.now() - began;
-      for (const share of KILLED_AT) {
-        const { child, ended } = startCommand(line, settings);
-        const timer = setTimeout(() => child.kill('SIGKILL'), usual * share);
-        await whileSealing(made, () => ended);
-        clearTimeout(timer);
-      }
-      ageDrafts(made);
-      // Postgres may not have closed the session of the last killed run yet.
-      let end = await whileSealing(made, () => runMandate(line, settings));
-      for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
-        end = await whileSealing(made, () => runMandate(line, settings));
-      }
-      expect(end.code, end.err).to.equal(0);
-      await expectAllArchived(made);
-    });
+    if (isKilled) {
+      it('archives every record once, whenever earlier runs were killed', async function () {
+        const { key } = suite;
+        this.timeout(120_000);
+        const made = await fixture();
+        const settings = { ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
+        const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
+        // How long a run takes to start depends on the machine.
+        const began = performance.now();
+        await runMandate(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
+        const usual = performance.now() - began;
+        for (const share of KILLED_AT) {
+          const { child, ended } = startCommand(line, settings);
+          const timer = setTimeout(() => child.kill('SIGKILL'), usual * share);
+          await whileSealing(made, () => ended);
+          clearTimeout(timer);
+        }
+        ageDrafts(made);
+        // Postgres may not have closed the session of the last killed run yet.
+        let end = await whileSealing(made, () => runMandate(line, settings));
+        for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
+          end = await whileSealing(made, () => runMandate(line, settings));
+        }
+        expect(end.code, end.err).to.equal(0);
+        await expectAllArchived(made);
+      });
+    }
   });
 
   describe('if a file with the name of the export exists', () => {
@@ -133,17 +134,8 @@ export function testInterruptions(suite: Archives): void {
 
     const alterations: readonly (readonly [string, (text: string) => Buffer])[] = [
       ['is truncated', (text) => gzipSync(text).subarray(0, -20)],
-      ['is not compressed', (text) => Buffer.from(text)],
-      ['is empty', () => Buffer.alloc(0)],
-      ['lacks a record', (text) => gzipSync(`${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`)],
       ['has an altered record', (text) => gzipSync(text.replace('agent-7', 'agent-8'))],
-      [
-        'has a timestamp that was altered below the millisecond, which no seal covers',
-        (text) => gzipSync(text.replace(/\d(Z\t[a-z]+\.)/, '9$1')),
-      ],
       ['is of another month', (text) => gzipSync(text.replace('2026-09', '2026-08'))],
-      ['has no checkpoint', () => gzipSync('service-archive\t1\t2026-09\t0\t0\n')],
-      ['has bytes after its end', (text) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
     ];
     let kept: Awaited<ReturnType<typeof standing>> | undefined;
     for (const [title, alter] of alterations) {

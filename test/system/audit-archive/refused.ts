@@ -1,6 +1,6 @@
 /** What `audit-archive` refuses, also while another run uses the directory. */
 
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { exportFolder } from '../../../adapters/platform/export-folder.ts';
@@ -13,9 +13,8 @@ import type { Month } from '../../../domain/ledger/time-range.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import type { OutsideConnection } from '../../support/databases.ts';
 import { append, fullEntry, seal } from '../../support/ledger/fill.ts';
-import { makeSealingKey } from '../../support/ledger/sealing-key.ts';
 import type { Archives } from './archives.ts';
-import { FILES, type Fixture, monthOf, NOVEMBER, NOW, OCTOBER, partitions, SEPTEMBER, THIS_MONTH } from './archives.ts';
+import { FILES, type Fixture, monthOf, NOW, partitions, SEPTEMBER, THIS_MONTH } from './archives.ts';
 
 /** The owner of the tables can disable the triggers. */
 async function tamper(owner: OutsideConnection, statement: string): Promise<void> {
@@ -27,7 +26,7 @@ async function tamper(owner: OutsideConnection, statement: string): Promise<void
 }
 
 export function testRefusals(suite: Archives): void {
-  const { emptyScene, fixture, keep, ageDrafts, expectAllArchived } = suite;
+  const { emptyScene, fixture, keep, expectAllArchived } = suite;
 
   describe('refuses', () => {
     let kept: Fixture | undefined;
@@ -62,35 +61,6 @@ export function testRefusals(suite: Archives): void {
       });
     }
 
-    it('the month that has just begun by this clock, but not by the database’s', async () => {
-      const made = await unchanged();
-      const clock = { now: () => plusSeconds(NOVEMBER, 10) };
-      const archives = { ...made.archiving.archives, databaseTime: async () => plusSeconds(NOVEMBER, -10) };
-      const stop = await refusal(made, THIS_MONTH, { clock, archives });
-      expect(stop).to.deep.equal({ kind: 'after_current_month', before: THIS_MONTH });
-    });
-
-    it('a month with an unsealed record', async () => {
-      const made = await fixture();
-      await append(made.storage, 1, SEPTEMBER, 90);
-      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
-    });
-
-    it('a later month that gets a record meanwhile, after archiving the earlier months', async () => {
-      const made = await fixture();
-      const { archives } = made.archiving;
-      const remove: typeof archives.remove = async (departure) => {
-        const outcome = await archives.remove(departure);
-        await append(made.storage, 1, OCTOBER, 90);
-        return outcome;
-      };
-      expect(await archive(THIS_MONTH, { ...made.archiving, archives: { ...archives, remove } })).to.deep.equal({
-        months: 1,
-        stop: { kind: 'gained', month: '2026-10', partition: 'ledger_2026_10' },
-      });
-      expect(readdirSync(made.directory)).to.deep.equal(FILES.slice(0, 1));
-    });
-
     it('a month whose record is not sealed in time, and archives it once the record is sealed', async () => {
       const { key } = suite;
       const made = await fixture();
@@ -105,17 +75,6 @@ export function testRefusals(suite: Archives): void {
       expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
       expect((await made.storage.checkpoints.archivings())[1]).to.deep.equal({ ...record, checkpoint: 5 });
       await expectAllArchived(made);
-    });
-
-    it('a month whose record is sealed by a checkpoint that does not verify', async () => {
-      const made = await fixture();
-      const another = await makeSealingKey();
-      const untilSealed: Archiving['untilSealed'] = async (isSealed) => {
-        await seal(made.storage, another.signer, NOW);
-        return isSealed();
-      };
-      const stop = await refusal(made, THIS_MONTH, { untilSealed });
-      expect(stop).to.deep.include({ kind: 'not_intact', fault: { kind: 'unknown_key', checkpointId: 5 } });
     });
 
     it('a month whose record would leave with it, or is not sealed', async () => {
@@ -161,28 +120,21 @@ export function testRefusals(suite: Archives): void {
       expect(await refusal(made, THIS_MONTH)).to.have.property('kind', 'not_intact');
     });
 
-    for (const [what, row] of [
-      ['whole checkpoints of the month', '1, 2, 1, max(last_seq)'],
-      ['one checkpoint, whose records are all still there', '1, 1, 1, min(last_seq)'],
-      ['checkpoints without their numbers', '1, max(1), null, null'],
-      ['numbers without their checkpoints', 'null, null, 1, max(last_seq)'],
-    ]) {
-      it(`a month if ledger_archives lists, as exported with another month, ${what}`, async () => {
-        const { key } = suite;
-        const made = await emptyScene();
-        await append(made.storage, 4, SEPTEMBER);
-        await seal(made.storage, key.signer, SEPTEMBER);
-        await append(made.storage, 4, SEPTEMBER, 4);
-        await seal(made.storage, key.signer, SEPTEMBER);
-        await made.owner.sql(
-          `insert into ledger_archives
-              (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
-            select '2020-01', '2020-02-01Z', now(), ${row} from checkpoints`,
-        );
-        expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
-        expect(readdirSync(made.directory)).to.deep.equal([]);
-      });
-    }
+    it('a month if ledger_archives lists, as exported with another month, whole checkpoints of the month', async () => {
+      const { key } = suite;
+      const made = await emptyScene();
+      await append(made.storage, 4, SEPTEMBER);
+      await seal(made.storage, key.signer, SEPTEMBER);
+      await append(made.storage, 4, SEPTEMBER, 4);
+      await seal(made.storage, key.signer, SEPTEMBER);
+      await made.owner.sql(
+        `insert into ledger_archives
+            (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+          select '2020-01', '2020-02-01Z', now(), 1, 2, 1, max(last_seq) from checkpoints`,
+      );
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+    });
 
     it('a run while another audit-archive runs', async () => {
       const made = await unchanged();
@@ -217,30 +169,6 @@ export function testRefusals(suite: Archives): void {
   });
 
   describe('while another run uses the directory', () => {
-    async function* otherLines() {
-      yield ['the export of another database'];
-    }
-
-    it('publishes its own draft, not the one that the other run begins after the verification', async () => {
-      const made = await fixture();
-      const { folder } = made.archiving;
-      const other = exportFolder(made.directory);
-      const draft: typeof folder.draft = async (month, lines) => {
-        const written = await folder.draft(month, lines);
-        const publish: typeof written.publish = async () => {
-          await other.prepare();
-          await (await other.draft(month, otherLines())).close();
-          return written.publish();
-        };
-        return { ...written, publish };
-      };
-      const outcome = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } });
-      expect(outcome).to.deep.equal({ months: 2, stop: undefined });
-      ageDrafts(made);
-      await other.prepare();
-      await expectAllArchived(made);
-    });
-
     it('publishes nothing and keeps the month if the verified draft was replaced', async () => {
       const made = await fixture();
       const { folder } = made.archiving;
@@ -261,25 +189,6 @@ export function testRefusals(suite: Archives): void {
       expect(await made.owner.sql("select 1 from ledger where event = 'audit.archived' and seq > 28")).to.deep.equal(
         [],
       );
-    });
-
-    it('keeps the month if the verified export loses its name to another file', async () => {
-      const made = await fixture();
-      const { folder } = made.archiving;
-      const path = join(made.directory, FILES[0] ?? '');
-      const draft: typeof folder.draft = async (month, lines) => {
-        const written = await folder.draft(month, lines);
-        const publish: typeof written.publish = async () => {
-          const published = await written.publish();
-          rmSync(path);
-          writeFileSync(path, 'the export of another database');
-          return published;
-        };
-        return { ...written, publish };
-      };
-      const error = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } }).catch((e) => e);
-      expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', 'replaced');
-      expect(await partitions(made.owner)).to.include('ledger_2026_09');
     });
   });
 }

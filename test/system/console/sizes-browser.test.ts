@@ -11,6 +11,7 @@ import {
   looksByLength,
   screenshot,
   turnedAround,
+  willBeScanned,
 } from '../../support/browser.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
 import { insertDenials } from '../../support/console/many-tasks.ts';
@@ -108,6 +109,7 @@ describe('The screens of the console with long names, in a browser', function ()
       const url = service.origin.replace('http:', 'https:');
       await context.addCookies([{ name, value, url, httpOnly: true, secure: true, sameSite: 'Lax' }]);
       const page = await context.newPage();
+      await willBeScanned(page);
       const faults: Record<string, unknown> = {};
       for (const [name, path] of Object.entries(paths)) {
         await page.goto(`${service.origin}${path}`);

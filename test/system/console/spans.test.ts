@@ -33,6 +33,7 @@ for (const database of databasesByLength) {
     let collector: Collector;
     let service: CommandProcess;
     let origin: string;
+    let metricsPort: number;
     let browser: Browser;
     /** The address to which the provider sent the browser, with the code and the state. */
     let back: URL;
@@ -41,6 +42,7 @@ for (const database of databasesByLength) {
 
     before(async () => {
       const [port, consolePort] = [await freePort(), await freePort()];
+      metricsPort = await freePort();
       const issuer = `http://127.0.0.1:${port}`;
       origin = `http://127.0.0.1:${consolePort}`;
       [fresh, provider, collector] = await Promise.all([
@@ -62,6 +64,7 @@ for (const database of databasesByLength) {
         'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
         'Service:Console:Port': String(consolePort),
         'Service:Console:Origin': origin,
+        'Service:Metrics:Port': String(metricsPort),
         NODE_ENV: 'development',
         HOST: '127.0.0.1',
         PORT: String(port),
@@ -93,6 +96,18 @@ for (const database of databasesByLength) {
       traceparent: `00-${traceId}-${PARENT}-01`,
     });
     const get = (path: string, traceId: string) => sendTo(`${origin}${path}`, { headers: headers(traceId) });
+
+    // This service is a process with all three.
+    it('come from a service that logs where it, its console and its metrics listen', async () => {
+      const out = await service.said('metrics are listening');
+      const lines = out.split('\n').flatMap((line) => (line.includes('listening') ? [JSON.parse(line)] : []));
+      const [host, consolePort] = ['127.0.0.1', Number(new URL(origin).port)];
+      expect(lines.map(({ message, host, port, origin }) => ({ message, host, port, origin }))).to.deep.equal([
+        { message: 'listening', host, port: Number(lines[0].port), origin: undefined },
+        { message: 'the console is listening', host, port: consolePort, origin },
+        { message: 'metrics are listening', host, port: metricsPort, origin: undefined },
+      ]);
+    });
 
     it('show a page as a server span with its route, and the reads of the database below it', async () => {
       const traceId = newTrace();

@@ -39,19 +39,6 @@ export function testClaims(explained: Explained): void {
     await adfs.close();
   });
 
-  it('reports a token that has the audience of the page as well', async () => {
-    const { provider } = explained;
-    const changes = { 'Service:Me:Audience': 'https://mandate.example/me' };
-    const both = mint({ aud: [provider.audience, 'https://mandate.example/me'], scope: 'jira:read' });
-    const refused = await explain(both, { changes });
-    expect(failedOf(refused)).to.deep.equal(['token aud', 'verdict']);
-    expect(sentenceOf(refused, 'token aud')).to.equal(
-      `aud is "${provider.audience}", "https://mandate.example/me"; expected is "${provider.audience}" without "https://mandate.example/me".`,
-    );
-    expect(sentenceOf(refused, 'verdict')).to.include('reason subject_audience_mismatch:');
-    expect(failedOf(await explain(both))).to.deep.equal([]);
-  });
-
   it('warns of a token that is bound to a key, and with RefuseBoundTokens reports the denial reason', async () => {
     const bound = mint({ cnf: { jkt: 'thumbprint' }, scope: 'jira:read' });
     const warned = await explain(bound);
@@ -151,20 +138,8 @@ export function testClaims(explained: Explained): void {
   });
 
   const single: readonly (readonly [string, () => string, string, string])[] = [
-    ['has the typ of a logout token', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
     ['is an ID token by its claims', () => mint({ at_hash: 'hash' }), 'token form', 'subject_malformed'],
-    ['is opaque', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
-    ['was signed by an unpublished key', () => mint({}, { kid: 'unknown' }), 'token signature', 'subject_unknown_key'],
     ['was changed after it was signed', () => tampered(mint()), 'token signature', 'subject_invalid_signature'],
-    ['names the algorithm none', () => mint({}, { alg: 'none' }), 'token signature', 'subject_unsupported_algorithm'],
-    [
-      'is not yet valid',
-      () => mint({ nbf: Math.floor(Date.now() / 1000) + 900 }),
-      'token iat, nbf',
-      'subject_not_yet_valid',
-    ],
-    ['has an unusable sid', () => mint({ sid: 7 }), 'token sid', 'subject_malformed'],
-    ['grants no scope', () => mint({ scope: undefined }), 'token scopes', 'scope_intersection_empty'],
     ['has an unusable sponsor key', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
   ];
 
@@ -178,18 +153,7 @@ export function testClaims(explained: Explained): void {
 
   for (const [title, claims, sentence] of [
     ['of the client itself', { sub: 'svc-7', client_id: 'svc-7' }, 'Its sub is the client itself'],
-    ['of a grant without a user', { gty: ['client-credentials'] }, 'Its gty says client credentials'],
     ['of an application', { idtyp: 'app' }, 'Its idtyp says app'],
-    [
-      'of an application without idtyp',
-      { sub: 'object-7', oid: 'object-7', azpacr: '1', scp: undefined },
-      'Its sub is the oid of an application',
-    ],
-    [
-      'of a service account',
-      { client_id: 'svc-7', preferred_username: 'service-account-svc-7' },
-      'Its preferred_username is that of a service account',
-    ],
   ] as const) {
     it(`says first that no person is behind a token ${title}`, async () => {
       const findings = await explain(mint(claims));

@@ -74,14 +74,10 @@ export function testDatabase(examined: Examined, kind: TestDatabase): void {
     expect(found?.status).to.equal('failed');
     for (const difference of [
       'the column title of the table approvals is missing',
-      'the column sid of the table sessions is missing',
       'the column session of the table sessions is not of the migrations',
-    ]) {
-      expect(found?.sentence).to.include(difference);
-      expect(`${out}${err}`).to.include(difference);
-    }
-    expect(code).to.equal(1);
-    expect(out).to.not.include('the schema is current');
+    ])
+      for (const text of [found?.sentence, `${out}${err}`]) expect(text).to.include(difference);
+    expect([code, out.includes('the schema is current')]).to.deep.equal([1, false]);
   });
 
   it('finds a removed trigger on each table of the ledger', async () => {

@@ -9,7 +9,6 @@ import type { TestDatabase } from '../../support/databases.ts';
 import { append, seal } from '../../support/ledger/fill.ts';
 import { makeSealingKey } from '../../support/ledger/sealing-key.ts';
 import type { Examined } from './examined.ts';
-import { SECRET } from './examined.ts';
 
 /** The provider reads the keys of its client at Service:Issuer, and these are not there. */
 const keysUnknown =
@@ -74,19 +73,6 @@ export function testKeys(examined: Examined, kind: TestDatabase): void {
     });
   }
 
-  it('finds a key file that two settings name', async () => {
-    const { good } = examined;
-    const { 'Service:Signing:Keys:0:Path': file } = good;
-    const found = (await complaints({ 'Service:Me:ClientSecret:Path': file })).filter(
-      ({ check }) => check === 'settings',
-    );
-    await expectOnly(found, [
-      'settings',
-      'failed',
-      /^Service:Me:ClientSecret:Path .* names the same file as Service:Signing:Keys:0:Path\./,
-    ]);
-  });
-
   it('lets everybody read the public half of a retired key, but not replace it', async () => {
     const { folder } = examined;
     const half = await makeSealingKey();
@@ -123,17 +109,6 @@ export function testKeys(examined: Examined, kind: TestDatabase): void {
         status: 'failed',
         sentence:
           'Service:Database:ConnectionString (Service__Database__ConnectionString) names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user.',
-      });
-    });
-
-    it('names all faults of a connection string with several hosts', async () => {
-      const found = await complaints({
-        'Service:Database:ConnectionString': `postgresql://mandate:${SECRET}@db1,db2/mandate?keepalives=${SECRET}`,
-      });
-      const key = 'Service:Database:ConnectionString (Service__Database__ConnectionString)';
-      expect(found.find(({ check }) => check === 'database')).to.deep.include({
-        status: 'failed',
-        sentence: `${key} has the parameter keepalives, which has no effect here: remove it. ${key} names several hosts without target_session_attrs=read-write (or primary): Mandate would read from a standby.`,
       });
     });
   }

@@ -71,67 +71,59 @@ export function testOperators(examined: Examined): void {
     expect(other?.sentence).to.match(/ Its ID tokens need these claims: roles, oid\.$/);
   });
 
-  for (const [whose, setting, changes] of [
-    ["the operators' own provider", 'Service:Operators:Issuer', {}],
-    [
-      'the upstream provider, if operators have no other',
-      'Service:UpstreamIdp:Issuer',
-      { 'Service:Operators:Issuer': undefined },
-    ],
-  ] as const) {
-    it(`finds what the metadata lacks for the sign-in at the console, at ${whose}`, async () => {
-      const { folder } = examined;
-      const server = await startLoopback(answering({}));
-      const verdict = async (lacking: object, secret: Settings = {}) => {
-        const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
-        server.answer = answering({ ...document, ...lacking });
-        const found = await examine({ ...CONSOLE, ...changes, ...secret, [setting]: server.url });
-        return found.find(({ check }) => check === 'console provider');
-      };
-      expect((await verdict({}))?.status).to.equal('ok');
-      for (const [lacking, named] of [
-        [{ authorization_endpoint: undefined }, 'authorization_endpoint'],
-        [{ token_endpoint: undefined }, 'token_endpoint'],
-        [{ token_endpoint: 'ftp://127.0.0.1/t' }, 'token_endpoint'],
-      ] as const) {
-        expect(await verdict(lacking), named).to.deep.equal({
-          check: 'console provider',
-          status: 'failed',
-          sentence: `Operators cannot sign in at the console. The provider's metadata has no usable ${named}.`,
-          remedy:
-            'See what its metadata names there: an absolute https URL, or http if the metadata is read over http.',
-        });
-      }
-      for (const [lacking, named] of [
-        [{ response_types_supported: ['id_token'] }, 'the response type code'],
-        [{ code_challenge_methods_supported: ['plain'] }, 'the code challenge method S256'],
-        [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, 'private_key_jwt'],
-        [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, 'client assertions signed with ES256'],
-      ] as const) {
-        expect(await verdict(lacking), named).to.deep.equal({
-          check: 'console provider',
-          status: 'warning',
-          sentence: `The provider's metadata does not list ${named}, which the sign-in at the console uses.`,
-          remedy:
-            'Some providers accept more than they list: see `console client`, and sign in once. If that fails: Turn it on at the provider, or give Service:Operators:ClientSecret:Path.',
-        });
-      }
-      const secret = { 'Service:Operators:ClientSecret:Path': join(folder, 'no-such-file') };
-      const methods = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
-      expect((await verdict(methods, secret))?.status, 'a secret needs no private_key_jwt').to.equal('ok');
-      const unreadable = await examine({ ...CONSOLE, ...changes, ...secret });
-      const client = unreadable.find(({ check }) => check === 'console client');
-      expect(client?.status).to.equal('failed');
-      expect(client?.sentence).to.match(/^Service:Operators:ClientSecret:Path .* does not exist/);
-      server.answer = answering({}, 503);
-      const unread = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
-      expect(unread.find(({ check }) => check === 'console provider')).to.include({
-        status: 'skipped',
-        sentence: 'Its metadata could not be read.',
+  it('finds what the metadata lacks for the sign-in at the console, at the upstream provider, if operators have no other', async () => {
+    const { folder } = examined;
+    const setting = 'Service:UpstreamIdp:Issuer';
+    const changes = { 'Service:Operators:Issuer': undefined };
+    const server = await startLoopback(answering({}));
+    const verdict = async (lacking: object, secret: Settings = {}) => {
+      const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
+      server.answer = answering({ ...document, ...lacking });
+      const found = await examine({ ...CONSOLE, ...changes, ...secret, [setting]: server.url });
+      return found.find(({ check }) => check === 'console provider');
+    };
+    expect((await verdict({}))?.status).to.equal('ok');
+    for (const [lacking, named] of [
+      [{ authorization_endpoint: undefined }, 'authorization_endpoint'],
+      [{ token_endpoint: undefined }, 'token_endpoint'],
+      [{ token_endpoint: 'ftp://127.0.0.1/t' }, 'token_endpoint'],
+    ] as const) {
+      expect(await verdict(lacking), named).to.deep.equal({
+        check: 'console provider',
+        status: 'failed',
+        sentence: `Operators cannot sign in at the console. The provider's metadata has no usable ${named}.`,
+        remedy: 'See what its metadata names there: an absolute https URL, or http if the metadata is read over http.',
       });
-      await server.close();
+    }
+    for (const [lacking, named] of [
+      [{ response_types_supported: ['id_token'] }, 'the response type code'],
+      [{ code_challenge_methods_supported: ['plain'] }, 'the code challenge method S256'],
+      [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, 'private_key_jwt'],
+      [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, 'client assertions signed with ES256'],
+    ] as const) {
+      expect(await verdict(lacking), named).to.deep.equal({
+        check: 'console provider',
+        status: 'warning',
+        sentence: `The provider's metadata does not list ${named}, which the sign-in at the console uses.`,
+        remedy:
+          'Some providers accept more than they list: see `console client`, and sign in once. If that fails: Turn it on at the provider, or give Service:Operators:ClientSecret:Path.',
+      });
+    }
+    const secret = { 'Service:Operators:ClientSecret:Path': join(folder, 'no-such-file') };
+    const methods = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
+    expect((await verdict(methods, secret))?.status, 'a secret needs no private_key_jwt').to.equal('ok');
+    const unreadable = await examine({ ...CONSOLE, ...changes, ...secret });
+    const client = unreadable.find(({ check }) => check === 'console client');
+    expect(client?.status).to.equal('failed');
+    expect(client?.sentence).to.match(/^Service:Operators:ClientSecret:Path .* does not exist/);
+    server.answer = answering({}, 503);
+    const unread = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
+    expect(unread.find(({ check }) => check === 'console provider')).to.include({
+      status: 'skipped',
+      sentence: 'Its metadata could not be read.',
     });
-  }
+    await server.close();
+  });
 
   it('names wrong settings of the console and of operators, and checks no console without a port', async () => {
     for (const missing of ['Service:Console:Port', 'Service:Console:Origin', 'Service:Operators:ClientId']) {

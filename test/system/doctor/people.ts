@@ -3,11 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { append } from '../../../application/decisions/append.ts';
 import { logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { freePort } from '../../../scripts/free-port.ts';
-import { openedTask } from '../../contract/storage-fixtures.ts';
+import { openedTask, registeredAgent } from '../../contract/storage-fixtures.ts';
 import type { TestDatabase } from '../../support/databases.ts';
+import { agentIdOf } from '../../support/domain-fixtures.ts';
+import { AUTHORIZE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { answering, startLoopback } from '../../support/loopback.ts';
 import { SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 import type { Examined } from './examined.ts';
@@ -16,20 +19,6 @@ import { endpointsAt, type Settings } from './examined.ts';
 export function testPeople(examined: Examined, kind: TestDatabase): void {
   const { expectOnly } = examined;
   const { examine, complaints, expectFinding } = examined.withoutDatabase;
-
-  it('warns if the client of logouts, or the stream of events, has the audience of subject tokens', async () => {
-    const { provider } = examined;
-    const audience = provider.audience;
-    const found = await complaints({
-      'Service:UpstreamIdp:BackchannelLogout:Audience': audience,
-      'Service:Ssf:Audience': audience,
-    });
-    const ofSettings = found.filter(({ check }) => check === 'settings');
-    expect(ofSettings.map(({ status, sentence }) => [status, sentence.split(' ')[0]])).to.deep.equal([
-      ['warning', 'Service:UpstreamIdp:BackchannelLogout:Audience'],
-      ['warning', 'Service:Ssf:Audience'],
-    ]);
-  });
 
   it('warns for a day after a logout that ended nothing while tasks without a session went on', async () => {
     const { provider, clock } = examined;
@@ -58,6 +47,40 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     expect(await ofLogouts({ [setting]: 'true' })).to.equal(undefined);
     clock.advance(86_400 + 60);
     expect(await ofLogouts()).to.include({ status: 'ok' });
+    await storage.close();
+    await fresh.drop();
+  });
+
+  it('warns of agents whose tokens live longer than the settings allow, which are from before', async () => {
+    const fresh = await kind.fresh();
+    const storage = await fresh.open();
+    const lives = async (changes: Settings = {}) =>
+      (await examined.examine({ ...fresh.settings, ...changes })).find(({ check }) => check === 'token lifetimes');
+    await registeredAgent(storage, { agentId: agentIdOf('from-before'), maxTokenTtl: 14_400, maxTaskTtl: 14_400 });
+    const found = await lives();
+    expect(found).to.include({ status: 'warning' });
+    expect(found?.sentence).to.include('above Service:Agents:MaxTokenTtl (PT1H)').and.include('from-before (PT4H).');
+    expect(await lives({ 'Service:Agents:MaxTokenTtl': 'PT4H' })).to.include({ status: 'ok' });
+    await storage.close();
+    await fresh.drop();
+  });
+
+  it('warns for a day after a security event that ended nothing', async () => {
+    const { clock } = examined;
+    const fresh = await kind.fresh();
+    const storage = await fresh.open();
+    const ofEvents = async (changes: Settings = {}) =>
+      (await examined.examine({ ...fresh.settings, ...changes })).find(({ check }) => check === 'security events');
+    expect(await ofEvents()).to.include({ status: 'ok' });
+    const record = { event: 'sponsor.signal', decision: 'deny', reason: 'ssf_nothing_ended' } as const;
+    await storage.decide(append, { at: clock.now(), ...record });
+    const found = await ofEvents();
+    expect(found).to.include({ status: 'warning' });
+    expect(found?.sentence).to.match(/named nobody who is known here, or a session: nothing ended/);
+    const transmitter = Object.keys(examined.good).filter((key) => key.startsWith('Service:Ssf:'));
+    expect(await ofEvents(Object.fromEntries(transmitter.map((key) => [key, undefined])))).to.equal(undefined);
+    clock.advance(86_400 + 60);
+    expect(await ofEvents()).to.include({ status: 'ok' });
     await storage.close();
     await fresh.drop();
   });
@@ -121,29 +144,6 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     );
   });
 
-  it('names the configured receivers, and says whether subject tokens from before a logout are refused', async () => {
-    const setting = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
-    for (const [value, sentence] of [
-      ['false', 'Configured: /backchannel-logout, /scim/v2, /events.'],
-      [
-        'true',
-        'Configured: /backchannel-logout, /scim/v2, /events. Subject tokens from before a logout start no task.',
-      ],
-    ] as const) {
-      const found = await examine({ [setting]: value });
-      expect(found.find(({ check }) => check === 'receivers')).to.include({ status: 'ok', sentence });
-    }
-  });
-
-  it('warns of iss_sub subjects if security events are received and the sponsor key claim is not sub', async () => {
-    const { transmitter } = examined;
-    const other = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
-    const found = await complaints(other);
-    await expectOnly(found, ['event subjects', 'warning', /SponsorKeyClaim is not sub/]);
-    const none = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, undefined]));
-    await expectOnly(await complaints({ ...other, ...none }));
-  });
-
   it('says what the sign-in at /me needs at the provider, and finds what its metadata lacks', async () => {
     const { folder, mandate } = examined;
     const found = await examine({});
@@ -153,6 +153,14 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     }
     expect(client?.sentence).to.include('(private_key_jwt, ES256)');
     expect(client?.sentence).to.match(/ Its ID tokens need these claims: auth_time \(to pause agents\)\.$/);
+    const approving = async (changes: Settings) => {
+      const settings = { ...SOME_APPROVALS, 'Service:Me:ClientId': 'mandate-page', ...changes };
+      return (await examine(settings)).find(({ check }) => check === 'sign-in client')?.sentence;
+    };
+    expect(await approving({})).to.match(/ claims: auth_time \(to pause agents, and to say yes to an action\)\.$/);
+    expect(await approving({ 'Service:Me:Pause': 'false' })).to.match(
+      / claims: auth_time \(to say yes to an action\)\.$/,
+    );
     const others = await examine({
       'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint',
       'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
@@ -198,6 +206,48 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
       expect(refused?.status).to.equal('failed');
       expect(refused?.sentence).to.include(key).and.include(problem);
     }
+  });
+
+  it('tries the client of tasks that people start, says what it cannot see, and warns of programs without a key', async () => {
+    const { folder, mandate, provider, good } = examined;
+    const door = { 'Service:Authorize:ClientId': AUTHORIZE_CLIENT_ID };
+    const findings = async (changes: Settings = {}) =>
+      (await examine({ ...door, ...changes })).filter(({ check }) => /^(authorize |public )/.test(check));
+    const found = await findings();
+    expect(found.map(({ check, status }) => [check, status])).to.deep.equal([
+      ['authorize provider', 'ok'],
+      ['authorize client', 'ok'],
+      ['public clients', 'ok'],
+    ]);
+    for (const part of [
+      `The provider accepts the client ${AUTHORIZE_CLIENT_ID}.`,
+      `${mandate.issuer}/oauth2/authorize/callback`,
+      `JWTs with the aud ${provider.audience}. No trial shows that they have it: start a task once.`,
+    ]) {
+      expect(found[1]?.sentence).to.include(part);
+    }
+    const unknown = await findings({ 'Service:Authorize:ClientId': 'nobody' });
+    expect(unknown[1]).to.include({ status: 'failed' });
+    expect(unknown[1]?.sentence).to.match(/^The provider refuses the client nobody, so nobody can sign in\./);
+    const unreadable = await findings({ 'Service:Authorize:ClientSecret:Path': join(folder, 'no-such-file') });
+    expect(unreadable[1]?.sentence).to.match(/^Service:Authorize:ClientSecret:Path .* does not exist/);
+    const open = await findings({ 'Service:Authorize:PublicClients': 'true' });
+    expect(open[2]).to.include({ status: 'warning' });
+    const off = await examine(good);
+    expect(off.filter(({ check }) => /^(authorize |public )/.test(check))).to.deep.equal([]);
+  });
+
+  it('takes the logouts of that client for those of a receiver', async () => {
+    const settings = {
+      'Service:UpstreamIdp:BackchannelLogout:Audience': undefined,
+      'Service:Authorize:ClientId': AUTHORIZE_CLIENT_ID,
+    };
+    const receivers = async (changes: Settings) =>
+      (await examine(changes)).find(({ check }) => check === 'receivers')?.sentence;
+    expect(await receivers(settings)).to.include('/backchannel-logout');
+    expect(await receivers({ ...settings, 'Service:Authorize:ClientId': undefined })).not.to.include(
+      '/backchannel-logout',
+    );
   });
 
   it('finds a transmitter and a sink that do not answer', async () => {

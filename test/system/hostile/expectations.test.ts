@@ -2,15 +2,7 @@
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { EXPECTATIONS } from '../../support/hostile/ambiguous-messages.ts';
-import {
-  ADMIN_HEADERS,
-  effectsOf,
-  expectNoEffect,
-  expectRefused,
-  registration,
-  wholeRegistration,
-} from '../../support/hostile/no-effect.ts';
+import { ADMIN_HEADERS, effectsOf, registration, wholeRegistration } from '../../support/hostile/no-effect.ts';
 import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { type Mandate, startMandate } from '../../support/mandate.ts';
 import { formPost, rawConnection } from '../../support/raw-http.ts';
@@ -99,12 +91,4 @@ describe('A request with Expect', () => {
     });
     expect(records.map(({ event }) => event)).to.deep.equal(['admin.denied']);
   });
-
-  it('gets 417 unless it expects exactly 100-continue', () =>
-    expectNoEffect(mandate, async () => {
-      for (const expected of EXPECTATIONS) {
-        const sent = wholeRegistration(`Expect: ${expected}\r\n`) + wholeRegistration();
-        expectRefused(await sendBytes(mandate.url, sent), 417);
-      }
-    }));
 });

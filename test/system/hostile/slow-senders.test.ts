@@ -1,7 +1,4 @@
-/**
- * Many clients that are slow on purpose. They hold no permit, no database connection and no transaction.
- * docs/performance.md says how much they slow down other clients.
- */
+/** Many clients that are slow on purpose. They hold no permit, no database connection and no transaction. */
 
 import { expect } from 'chai';
 import { databases } from '../../support/databases.ts';

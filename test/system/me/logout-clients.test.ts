@@ -1,8 +1,8 @@
-/** Logout tokens for the client of the tasks, for that of the page, and for one client of both. */
+/** Logout tokens for the clients of the tasks, for that of the page, and for one client of both. */
 
 import { expect } from 'chai';
 import { databasesByLength } from '../../support/databases.ts';
-import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
+import { AUTHORIZE_CLIENT_ID, PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, startWithPage } from '../../support/me/person-browser.ts';
 
@@ -42,17 +42,33 @@ for (const database of databasesByLength) {
       ['the tasks end the task, beside another client for the page', 'both', 'tasks', { task: false, session: true }],
       ['one client of both end both', 'one', 'page', { task: false, session: false }],
       ['both clients in one token end both', 'both', 'all', { task: false, session: false }],
+      ['tasks that people start end the task', 'door', 'door', { task: false, session: true }],
+      [
+        'the page close the session, beside a client for tasks that people start',
+        'door',
+        'page',
+        { task: true, session: false },
+      ],
+      ['one client of all tasks end the task', 'one_of_tasks', 'door', { task: false, session: true }],
     ] as const) {
       it(`for ${whose}`, async () => {
         const { clientId } = page.provider;
-        const tasksClient = { page: undefined, both: clientId, one: PAGE_CLIENT_ID }[clients];
+        const [tasksClient, door] = {
+          page: [undefined, undefined],
+          both: [clientId, undefined],
+          one: [PAGE_CLIENT_ID, undefined],
+          door: [undefined, AUTHORIZE_CLIENT_ID],
+          one_of_tasks: [AUTHORIZE_CLIENT_ID, AUTHORIZE_CLIENT_ID],
+        }[clients];
         const settings = { 'Service:Issuer': page.mandate.issuer, 'Service:Me:ClientId': PAGE_CLIENT_ID };
         const mandate = await page.mandate.another({
           ...settings,
           ...(tasksClient === undefined ? {} : { [AUDIENCE]: tasksClient }),
+          ...(door === undefined ? {} : { 'Service:Authorize:ClientId': door }),
         });
         const live = await begun(mandate);
-        const aud = { page: PAGE_CLIENT_ID, tasks: clientId, all: [clientId, PAGE_CLIENT_ID] }[audience];
+        const all = [clientId, PAGE_CLIENT_ID];
+        const aud = { page: PAGE_CLIENT_ID, tasks: clientId, all, door: AUTHORIZE_CLIENT_ID }[audience];
         const records = await mandate.recorded(async () => expect((await send(mandate, { aud })).status).to.equal(200));
         expect(await live()).to.deep.equal(left);
         const signal = ['sponsor.signal', 'sponsor_logged_out'];
@@ -85,45 +101,6 @@ for (const database of databasesByLength) {
         expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([['signal.denied', reason, null]]);
       }
       expect(await live()).to.deep.equal({ task: true, session: true });
-    });
-
-    it('for another person or session close no session, and a replayed one closes none that opened since', async () => {
-      const { mandate, provider } = page;
-      const iat = mandate.clock.seconds() - 5;
-      const logout_token = provider.signLogoutToken({ aud: PAGE_CLIENT_ID, sub: 'ada', iat, exp: iat + 120 });
-      const replay = () => mandate.post('/backchannel-logout', { logout_token });
-      const earlier = await begun(mandate);
-      expect((await replay()).status).to.equal(200);
-      expect(await earlier()).to.deep.equal({ task: true, session: false });
-      const live = await begun(mandate);
-      const records = await mandate.recorded(async () => {
-        expect((await replay()).status).to.equal(200);
-        expect((await send(mandate, { aud: PAGE_CLIENT_ID, sub: 'grace' })).status).to.equal(200);
-        expect((await send(mandate, { aud: [PAGE_CLIENT_ID, 'another'], sid: 'no-such-session' })).status).to.equal(
-          200,
-        );
-      });
-      expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([
-        ['sponsor.signal', 'sponsor_logged_out', 'grace'],
-        ['sponsor.signal', 'sponsor_logged_out', 'ada'],
-      ]);
-      expect(await live()).to.deep.equal({ task: true, session: true });
-    });
-
-    it('for the page refuse no subject token, even if those from before a logout are refused', async () => {
-      const settings = { 'Service:Issuer': page.mandate.issuer, 'Service:Me:ClientId': PAGE_CLIENT_ID };
-      const mandate = await page.mandate.another({
-        ...settings,
-        [AUDIENCE]: page.provider.clientId,
-        [REFUSED]: 'true',
-      });
-      const agent = await mandate.agent();
-      const subject_token = agent.subjectToken({ sub: 'grace', iat: mandate.clock.seconds() - 10 });
-      expect((await send(mandate, { sub: 'grace', aud: PAGE_CLIENT_ID })).status).to.equal(200);
-      expect((await agent.exchange({ subject_token })).status).to.equal(200);
-      expect((await send(mandate, { sub: 'grace', aud: page.provider.clientId })).status).to.equal(200);
-      expect((await agent.exchange({ subject_token })).status).to.equal(400);
-      await mandate.stop();
     });
   });
 }

@@ -1,21 +1,14 @@
-/** The page at its limits: slow forms, too many requests, no free permit. */
+/** The forms of the page hold no permit while they are slow. test/adapters/http/me/page/refused-pages.test.ts has its refusals. */
 
 import { expect } from 'chai';
 import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import { databasesByLength } from '../../support/databases.ts';
-import { holdRevoking } from '../../support/held-permit.ts';
-import { fieldsOf, type Mandate } from '../../support/mandate.ts';
-import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
+import { fieldsOf } from '../../support/mandate.ts';
+import { type PageWithProvider, personBrowser, startWithPage } from '../../support/me/person-browser.ts';
 import { formPost, rawConnection } from '../../support/raw-http.ts';
 
 const FEW_TURNS = { 'Service:Overload:ConcurrencyLimit': '2', 'Service:Overload:QueueLimit': '0' };
-const ONE_TURN = { 'Service:Overload:ConcurrencyLimit': '1', 'Service:Overload:QueueLimit': '0' };
-const ONE_A_SECOND = {
-  'Service:RateLimit:Enabled': 'true',
-  'Service:RateLimit:PermitsPerMinute': '60',
-  'Service:RateLimit:Burst': '1',
-};
 const BROWSER = { accept: 'text/html' };
 const FORMS = [
   'tasks/stop',
@@ -75,44 +68,6 @@ for (const database of databasesByLength) {
         ['task.revoked', 'sponsor_stopped', issued.body.task_id],
       ]);
       expect((await mandate.get('/me/tasks', { cookie })).status).to.equal(200);
-    });
-
-    it('a browser over the rate gets the page with 429, recorded as me.denied', async () => {
-      const { mandate } = running;
-      const limited = await mandate.another(ONE_A_SECOND);
-      limited.clock.standStill();
-      const records = await mandate.recorded(async () => {
-        let answer = await limited.get('/me', { ...BROWSER, cookie });
-        for (let sent = 0; answer.status !== 429 && sent < 5; sent += 1) answer = await limited.get('/me', BROWSER);
-        expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([429, 'text/html; charset=utf-8']);
-        expect(answer.text).to.contain('<h1>Too many requests</h1>');
-      });
-      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
-        ['me.denied', 'deny', 'rate_limited', null],
-      ]);
-      await limited.stop();
-    });
-
-    describe('while the one permit of stops is taken', () => {
-      let narrow: Mandate;
-      before(async () => {
-        narrow = await running.mandate.another(ONE_TURN);
-      });
-      after(() => narrow.stop());
-
-      it('a browser gets the page with 503, recorded as me.denied; a sign-out needs another permit', async () => {
-        const release = await holdRevoking(narrow);
-        const records = await running.mandate.recorded(async () => {
-          const answer = await narrow.get('/me', { ...BROWSER, cookie });
-          expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([503, 'text/html; charset=utf-8']);
-          expect(answer.text).to.contain('<h1>The service is busy</h1>');
-          expect((await postOwn(narrow, '/me/sign-out', '', {})).status).to.equal(200);
-        });
-        await release();
-        expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
-          ['me.denied', 'deny', 'overloaded', null],
-        ]);
-      });
     });
   });
 }

@@ -37,10 +37,10 @@ for (const database of databasesByLength) {
       expect(page.url()).to.equal(`${mandate.issuer}/me`);
       await page.getByRole('link', { name: 'Jira triage' }).click();
       await page.locator('.task button').first().click();
-      await page.getByText('1 task stopped.').waitFor();
+      await page.getByText('1 task of Jira triage stopped.').waitFor();
       await page.getByRole('link', { name: 'Back to my tasks' }).click();
       await page.getByRole('button', { name: 'Stop all 5 tasks of Jira triage' }).click();
-      await page.getByText('5 tasks stopped.').waitFor();
+      await page.getByText('5 tasks of Jira triage stopped.').waitFor();
       await page.goto(`${mandate.issuer}/me/ended`);
       await page.getByRole('link', { name: 'Back to my tasks' }).click();
       await page.locator('summary', { hasText: 'Pause agents' }).click();

@@ -13,8 +13,6 @@ import { testOpenedSessions } from './sign-in/opened.ts';
 import { testRefusedAnswers } from './sign-in/refused.ts';
 import { expectNotice, FORM, formToken, isSignedIn, siteWithProvider } from './sign-in/site.ts';
 
-const UNKNOWN = 'task_01M31S7W68TMK7WDX8YKPSYTE0';
-
 for (const database of databasesByLength) {
   describe(`The sign-in at /me on ${database.name}`, function () {
     this.timeout(60_000);
@@ -71,17 +69,6 @@ for (const database of databasesByLength) {
       await other.stop();
     });
 
-    it('authenticates by an assertion for the token endpoint, where the provider accepts no other', async () => {
-      const other = await startWithPage(
-        database,
-        { 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' },
-        { acceptsOnlyTokenEndpoint: true },
-      );
-      const person = personBrowser(other.mandate);
-      expect((await person.signIn()).headers.get('location')).to.equal('/me');
-      await other.stop();
-    });
-
     it('redirects only to its own pages after the sign-in', async () => {
       const { mandate } = site;
       for (const to of ['https://evil.example/', '//evil.example', '/me', 'constructor', '', 'me&to=resume']) {
@@ -131,41 +118,15 @@ for (const database of databasesByLength) {
       expect((await mandate.admin('GET', `/admin/sponsors/${grace.username}`)).status).to.equal(404);
     });
 
-    it('answers 405 to any other method', async () => {
-      const { mandate } = site;
-      for (const [path, method] of [
-        ['/me/sign-in', 'POST'],
-        ['/me/callback', 'POST'],
-        ['/me/sign-out', 'GET'],
-      ] as const) {
-        expect((await mandate.send(path, { method })).status, path).to.equal(405);
-      }
-    });
-
-    it('leads a browser that opens the address of a form to the page, and shows it a page for an unknown one', async () => {
+    it('leads a browser that opens the address of the sign-out to the page, and shows it a page for an unknown one', async () => {
       const { mandate } = site;
       const cookie = await signedIn();
       const accept = 'text/html';
-      const records = await mandate.recorded(async () => {
-        for (const path of ['sign-out', 'pause', 'tasks/stop', `tasks/${UNKNOWN}/stop`, 'agents/stop']) {
-          for (const headers of [{ accept }, { accept, cookie }]) {
-            const answer = await mandate.get(`/me/${path}`, headers);
-            expect([answer.status, answer.headers.get('location')], path).to.deep.equal([302, '/me']);
-          }
-        }
-        expectNotice(await mandate.get('/me/nothing', { accept, cookie }), 404, 'There is nothing here');
-        expect((await mandate.get('/me/tasks', { accept, cookie })).body.tasks).to.be.an('array');
-      });
-      expect(records).to.deep.equal([]);
-      const refused = await mandate.recorded(async () => {
-        expectNotice(await mandate.get('/me/nothing', { accept }), 401, 'Your sign-in has ended');
-        const { status, headers } = await mandate.get('/me/nothing', { accept, authorization: 'Bearer x' });
-        expect([status, headers.get('content-type')]).to.deep.equal([401, 'application/problem+json; charset=utf-8']);
-      });
-      expect(fieldsOf(refused, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
-        ['me.denied', 'deny', 'missing_token', null],
-        ['me.denied', 'deny', 'invalid_token', null],
-      ]);
+      const left = await mandate.get('/me/sign-out', { accept });
+      expect([left.status, left.headers.get('location')]).to.deep.equal([302, '/me']);
+      expectNotice(await mandate.get('/me/nothing', { accept, cookie }), 404, 'There is nothing here');
+      expect((await mandate.get('/me/tasks', { accept, cookie })).body.tasks).to.be.an('array');
+      expectNotice(await mandate.get('/me/nothing', { accept }), 401, 'Your sign-in has ended');
     });
 
     it('sends its redirects, and those of the page, with the headers of a page', async () => {
@@ -209,13 +170,24 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('names the person by the claim of the sponsor key', async () => {
+    it('finds the person by the claim of the sponsor key, and shows the name of the ID token', async () => {
       const settings = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
       const keyed = await startWithPage(database, settings);
       const person = personBrowser(keyed.mandate);
       expect((await person.signIn()).status).to.equal(302);
       const { text } = await keyed.mandate.get('/me', { accept: 'text/html', cookie: person.cookies() });
-      expect(text).to.include(`Signed in as <bdi translate="no">${ada.claims?.oid}</bdi>`);
+      expect(text).to.include(`Signed in as <bdi translate="no">${ada.name}</bdi>`);
+      expect(text).to.include(`find you as <bdi translate="no">${ada.claims?.oid}</bdi>`);
+      // Another's question and none have one page: it says as whom the person is signed in, and offers another sign-in.
+      const unknown = '/me/tasks/task_01JDCK0000000000000000NONE';
+      const nothing = await keyed.mandate.get(unknown, { accept: 'text/html', cookie: person.cookies() });
+      expect(nothing.status).to.equal(404);
+      expect(nothing.text).to.include(`signed in as <bdi translate="no">${ada.name}</bdi>.`);
+      const [, to = ''] = /href="(\/me\/sign-in\?to=other)">Sign in as somebody else/.exec(nothing.text) ?? [];
+      const begun = await keyed.mandate.get(to);
+      expect(new URL(String(begun.headers.get('location'))).searchParams.get('prompt')).to.equal('login');
+      const plain = await keyed.mandate.get('/me/sign-in');
+      expect(new URL(String(plain.headers.get('location'))).searchParams.get('prompt')).to.equal(null);
       await keyed.stop();
       const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
       expectNotice(await personBrowser(missing.mandate).signIn(), 403, 'Your account cannot use this page');

@@ -3,10 +3,12 @@
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { serviceDefinitions } from '../../../adapters/telemetry/service-metrics.ts';
+import { approvalSteps } from '../../../application/ports/telemetry.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../../support/databases.ts';
-import { startMandate } from '../../support/mandate.ts';
+import { JIRA, startMandate } from '../../support/mandate.ts';
 import { scrape } from '../../support/metrics-scrape.ts';
+import { approvalSettings, askingServer, asks, digestOf } from '../../support/tool-server/approval-request.ts';
 import type { Scraped } from './scraped.ts';
 import { grown, METRICS_PORT } from './scraped.ts';
 
@@ -58,6 +60,53 @@ export function testState(scraped: Scraped, database: TestDatabase): void {
     await instance.stop();
   });
 
+  it('of approvals count each question, answer and use once, and those that wait; without approvals they do not exist', async () => {
+    const [ofItsOwn, audience] = [await freePort(), 'https://mandate.test/me'];
+    const clock = { issuer: () => instance.issuer, now: () => instance.clock.seconds() };
+    const jira = await askingServer(JIRA, clock);
+    const instance = await startMandate({
+      database,
+      settings: {
+        [METRICS_PORT]: String(ofItsOwn),
+        'Service:Me:Audience': audience,
+        'Service:Me:ClientId': 'the-page',
+        ...approvalSettings(jira),
+      },
+    });
+    const agent = await instance.agent();
+    const steps = async () => {
+      const { value } = await scrape(ofItsOwn);
+      const counted = approvalSteps.map((step) => value('mandate_approvals_total', { step }));
+      return [...counted, value('mandate_approvals_waiting')];
+    };
+    expect(await steps()).to.deep.equal([0, 0, 0, 0, 0]);
+    const { access_token: token, task_id: taskId } = (await agent.exchange()).body;
+    const ask = async (what: string) =>
+      String((await asks(instance, token, jira.request(taskId, { digest: digestOf(what) }))).body.approval_id);
+    const answer = async (id: string, decision: 'approve' | 'refuse') => {
+      const { commitment } = await instance.approval(id);
+      const authorization = `Bearer ${agent.subjectToken({ aud: audience, auth_time: instance.clock.seconds() })}`;
+      const body = JSON.stringify({ decision, commitment });
+      const headers = { authorization, 'content-type': 'application/json' };
+      expect((await instance.send(`/me/approvals/${id}`, { method: 'POST', headers, body })).status).to.equal(200);
+    };
+    const [yes, no] = [await ask('1'), await ask('2')];
+    await ask('3');
+    await ask('1');
+    // The number of those that wait is read again after five seconds.
+    instance.clock.advance(5);
+    expect(await steps()).to.deep.equal([3, 0, 0, 0, 3]);
+    for (let time = 0; time < 2; time += 1) {
+      await answer(yes, 'approve');
+      await answer(no, 'refuse');
+    }
+    for (let time = 0; time < 2; time += 1) await ask('1');
+    instance.clock.advance(5);
+    expect(await steps()).to.deep.equal([3, 1, 1, 1, 1]);
+    await instance.stop();
+    expect([...(await look()).families.keys()].filter((name) => name.includes('approval'))).to.deep.equal([]);
+  });
+
   it('of status lists count requests and lists made, and report the indices that tasks hold', async () => {
     const ofItsOwn = await freePort();
     const instance = await startMandate({
@@ -71,7 +120,7 @@ export function testState(scraped: Scraped, database: TestDatabase): void {
     instance.clock.standStill();
     const agent = await instance.agent();
     const first = await scrape(ofItsOwn);
-    const ours = serviceDefinitions.filter(({ ofStatusLists }) => ofStatusLists).map(({ name }) => name);
+    const ours = serviceDefinitions.filter(({ only }) => only === 'status_lists').map(({ name }) => name);
     expect(ours).to.have.length(5);
     expect([...first.families.keys()]).to.include.members(ours);
     expect(first.value('mandate_status_lists')).to.equal(0);

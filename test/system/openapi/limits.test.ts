@@ -29,6 +29,40 @@ const MEMBERS: Readonly<Record<string, readonly unknown[]>> = {
     Array.from({ length: 17 }, (_, nth) => ({ sub: `a${nth}` })),
     Array.from({ length: 16 }, (_, nth) => ({ sub: `a${nth}` })),
   ],
+  redirect_uris: [
+    ...[
+      ['https://a.example'],
+      ['https://a.example/b?c=d', 'cursor://a/b'],
+      ['https://a.example/#'],
+      ['HTTPS://a.example'],
+    ],
+    ...[
+      ['http://127.0.0.1'],
+      ['http://[::1]:65535/a'],
+      ['http://localhost?a'],
+      ['http://a.example/'],
+      null,
+      [],
+      'a',
+      [1],
+    ],
+    ...[['http://localhost.evil/'], ['http://localhost:0/'], ['com.example:/a'], ['Cursor://a'], ['cursor:a'], ['']],
+    ['https://a.example', 'https://a.example'],
+    Array.from({ length: 17 }, (_, nth) => `https://a.example/${nth}`),
+  ],
+  public_client: [true, false, 'true', null],
+  client_id_document: [
+    'https://a.example/b',
+    'http://a.example/b',
+    'https://a.example/#',
+    'HTTPS://a.example/b',
+    null,
+    1,
+  ],
+  client_names: [
+    ...[['a'], ['é*', 'a b'], ['**'], ['*'], [''], ['a\n'], ['a', 'a'], [long], [`${long.slice(1)}*`], null, [], 'a'],
+    Array.from({ length: 17 }, (_, nth) => `a${nth}`),
+  ],
   enabled: [true, 'true', null],
   // The object is closed.
   unknown_member: [1],
@@ -52,7 +86,11 @@ describe('The schemas of requests', function () {
   const [database] = databases;
   before(async () => {
     if (database === undefined) throw new Error('there is no database');
-    mandate = await (await sharedMandate(database)).another({ 'Service:UpstreamIdp:MayAct': 'honour' });
+    mandate = await (await sharedMandate(database)).another({
+      'Service:UpstreamIdp:MayAct': 'honour',
+      'Service:Me:ClientId': 'page',
+      'Service:Authorize:ClientId': 'authorize',
+    });
     agent = await mandate.agent();
   });
   after(() => mandate.stop());

@@ -5,6 +5,7 @@
  */
 
 import { expect } from 'chai';
+import { EVERY_CLIENT } from '../../support/authorize/settings.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { thirdByLength } from '../../support/length.ts';
 import { type Answer, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
@@ -40,6 +41,7 @@ const SETTINGS = {
   'Service:Me:Audience': ME_AUDIENCE,
   'Service:StatusLists:Enabled': 'true',
   ...SOME_APPROVALS,
+  ...EVERY_CLIENT,
   // Each refusal has its own record.
   'Service:Audit:Aggregation:Enabled': 'false',
 };
@@ -58,6 +60,7 @@ const METHOD_DENIALS: Readonly<Record<string, readonly [event: string, reason: s
   '/oauth2/introspect': ['token.denied', 'invalid_request'],
   '/oauth2/approval': ['token.denied', 'invalid_request'],
   '/oauth2/revoke': ['token.denied', 'invalid_request'],
+  '/oauth2/register': ['authorization.denied', 'invalid_request'],
   '/backchannel-logout': ['signal.denied', 'logout_malformed'],
   '/events': ['signal.denied', 'ssf_malformed'],
 };

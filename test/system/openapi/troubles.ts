@@ -3,23 +3,16 @@
 import { expect } from 'chai';
 import { workLimiters } from '../../../adapters/http/admission/concurrency.ts';
 import { works } from '../../../adapters/http/routes.ts';
-import type { TimeLimits } from '../../../adapters/http/server/server.ts';
+import type { ServerLimits } from '../../../adapters/http/server/server.ts';
 import { listenForScrapes } from '../../../adapters/telemetry/scrape-listener.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { freePort } from '../../../scripts/free-port.ts';
+import { clientAt } from '../../support/client-at.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import {
-  ADMIN_KEY,
-  encodeForm,
-  JIRA,
-  type Mandate,
-  type RegisteredAgent,
-  registerAgent,
-  sendTo,
-} from '../../support/mandate.ts';
+import { JIRA, type RegisteredAgent, registerAgent, sendTo } from '../../support/mandate.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import {
   anyPathResponse,
@@ -34,7 +27,7 @@ import { asAnswer, type Changes, presentMeToken, sendExample, targetOf } from '.
 import { type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
 import { type AskingServer, askingServer, jwksOf, SOME_APPROVALS } from '../../support/tool-server/approval-request.ts';
 import { startTransmitter, type Transmitter } from '../../support/transmitter.ts';
-import { SESSION_REVOKED } from './scenarios.ts';
+import { SESSION_REVOKED } from './scenarios/of-signals.ts';
 import { NO_RECEIVER } from './world.ts';
 
 /** The operations with rate and concurrency limits; health checks have none. */
@@ -52,7 +45,7 @@ const CHECKPOINT: Checkpoint = {
   signature: '0'.repeat(128),
 };
 
-const SHORT: TimeLimits = { headMs: 200, requestMs: 400, idleMs: 2000, checkMs: 25 };
+const SHORT: Partial<ServerLimits> = { headMs: 200, requestMs: 400, idleMs: 2000, checkMs: 25 };
 const HOST = 'Host: mandate.example\r\n';
 const BROKEN_REQUESTS: readonly (readonly [status: number, example: string, bytes: string])[] = [
   [400, 'malformed', 'nonsense\r\n\r\n'],
@@ -95,7 +88,10 @@ export function describeTroubles(): void {
       });
       url = await service.serve();
       presentMeToken(provider);
-      agent = await registerAgent(clientOf(url, { provider, clock: service.clock }), {});
+      agent = await registerAgent(
+        { ...clientAt(url), issuer: 'https://mandate.example', provider, clock: service.clock },
+        {},
+      );
       const issued = await agent.exchange();
       token = String(issued.body.access_token);
       taskId = issued.body.task_id;
@@ -257,6 +253,8 @@ export function describeTroubles(): void {
         confirm(operation, answer, 'invalid_form_token');
       }
       confirm(operationOf('pauseMyAgents'), await sendExample(at, operationOf('pauseMyAgents')), 'pause_disabled');
+      // An earlier pause could still be lifted.
+      confirm(operationOf('resumeMyAgents'), await sendExample(at, operationOf('resumeMyAgents')), 'not_blocked');
     });
 
     it('answers getMetrics 500 if the metrics cannot be rendered', async () => {
@@ -280,25 +278,4 @@ export function describeTroubles(): void {
       confirmResponse(anyPathResponse(404), await sendTo(`${url}/no/such/path`, {}), 'unknown_path', 'any path');
     });
   });
-}
-
-/** The members of a running service that registering an agent needs. */
-function clientOf(url: string, others: Pick<Mandate, 'provider' | 'clock'>): Parameters<typeof registerAgent>[0] {
-  const authorization = `Bearer ${ADMIN_KEY}`;
-  return {
-    ...others,
-    issuer: 'https://mandate.example',
-    admin: (method, path, body) =>
-      sendTo(`${url}${path}`, {
-        method,
-        headers: { authorization, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    post: (path, form) =>
-      sendTo(`${url}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: encodeForm(form),
-      }),
-  };
 }

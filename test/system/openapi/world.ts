@@ -1,6 +1,7 @@
 /** The services of the scenarios: one with everything, and three in the states that some examples need. */
 
 import { freePort } from '../../../scripts/free-port.ts';
+import { EVERY_CLIENT } from '../../support/authorize/settings.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { answering } from '../../support/loopback.ts';
 import { JIRA, type Mandate, type RegisteredAgent, registerAgent, startMandate } from '../../support/mandate.ts';
@@ -21,7 +22,7 @@ export interface World {
   readonly asking: AskingServer;
   /** Has no receiver, and an identity provider that does not answer. */
   readonly lonely: Mandate;
-  /** Has receivers whose issuers do not answer, allows one user, and heeds `may_act`. */
+  /** Has receivers whose issuers do not answer, allows one user, heeds `may_act`, and lets people start tasks. */
   readonly deaf: Mandate;
   /** Queries a user endpoint that does not answer. No operator may end everything there. */
   readonly polling: Mandate;
@@ -37,12 +38,16 @@ export interface World {
 
 const JWKS = 'Service:Approvals:Resources:0:Jwks';
 
-/** Settings that turn off every receiver, approvals, and operators with names. */
+/** Settings that turn off every receiver, approvals, tasks that people start, and operators with names. */
 export const NO_RECEIVER = Object.fromEntries(
-  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...STOP_EVERYTHING, ...SOME_APPROVALS, [JWKS]: '' }).map((key) => [
-    key,
-    '',
-  ]),
+  Object.keys({
+    ...EVERY_RECEIVER,
+    ...TWO_PERSONS,
+    ...STOP_EVERYTHING,
+    ...SOME_APPROVALS,
+    ...EVERY_CLIENT,
+    [JWKS]: '',
+  }).map((key) => [key, '']),
 );
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 
@@ -92,7 +97,13 @@ export async function startWorld(database: TestDatabase): Promise<World> {
     asking,
     agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
     lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
-    deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUserAndMayAct }),
+    deaf: await another({
+      ...EVERY_RECEIVER,
+      ...TWO_PERSONS,
+      ...SILENT_PROVIDER,
+      ...oneUserAndMayAct,
+      ...EVERY_CLIENT,
+    }),
     polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
     keyless: await another({
       [JWKS]: '',

@@ -143,7 +143,7 @@ export function testStream(service: ReadService, database: TestDatabase): void {
     return { url: `http://127.0.0.1:${PORT}`, end };
   };
 
-  // In `npm test`, test/system/console/stream-replicas.test.ts kills a process that has listeners of this stream.
+  // In `npm test`, test/adapters/http/console/auditor-browser.test.ts kills a process that has listeners of this stream.
   const replicas = byLength({ short: { stops: replica }, full: { stops: replica, 'is killed': replicaProcess } });
 
   for (const [how, startOne] of Object.entries(replicas)) {

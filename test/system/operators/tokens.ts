@@ -10,13 +10,8 @@ import { type Claims, operator, type Sent, sendAs } from './service.ts';
 export function testTokens(service: ServiceWithOperators): void {
   const unusable: readonly (readonly [string, Sent])[] = [
     ['is missing', { reason: undefined }],
-    ['is too short', { reason: '  ab ' }],
-    ['is too long', { reason: 'x'.repeat(201) }],
-    ['has 2 UTF-16 code units', { reason: encodeURIComponent('😀') }],
     ['has 201 UTF-16 code units', { reason: encodeURIComponent(`${'😀'.repeat(100)}x`) }],
     ['is not percent-encoded', { reason: '100 % sure' }],
-    ['is not UTF-8', { reason: 'abc%ff' }],
-    ['is in another encoding', { reason: 'Ärger' }],
     ['has a control character', { reason: 'line%0Abreak' }],
   ];
 
@@ -51,28 +46,11 @@ export function testTokens(service: ServiceWithOperators): void {
     expect(records).to.deep.equal([]);
   });
 
-  it('accept a reason of 3 and of 200 UTF-16 code units', async () => {
-    const { mandate } = service;
-    const send = operator(mandate, 'olga', 'responder');
-    for (const reason of ['abc', '😀x', 'x'.repeat(200), '😀'.repeat(100)]) {
-      const answer = await send('DELETE /admin/sponsors/nobody/tasks', { reason: encodeURIComponent(reason) });
-      expect(answer.status, reason).to.equal(200);
-    }
-  });
-
   const refused: readonly (readonly [string, Claims | ((mandate: Mandate) => Claims)])[] = [
     ['for another audience', { aud: 'https://mandate.example/other' }],
-    ['without an audience', { aud: undefined }],
     ['that agents may hold as well', ({ provider }) => ({ aud: [OPERATORS_AUDIENCE, provider.audience] })],
-    ['of a person, for agents', ({ provider }) => ({ aud: provider.audience })],
     ['of another issuer', { iss: 'https://elsewhere.example' }],
-    ['that has expired', ({ clock }) => ({ exp: clock.seconds() - 61 })],
-    ['without an expiry', { exp: undefined }],
-    ['that is itself delegated', { act: { sub: 'agent:jira-triage' } }],
-    ['of an agent', { sub: 'agent:jira-triage' }],
-    ['of nobody', { sub: undefined }],
     ['that an application got for itself', { sub: 'pipeline', client_id: 'pipeline' }],
-    ['whose grant had no user', { gty: ['client-credentials'] }],
   ];
 
   for (const [what, claims] of refused) {
@@ -109,21 +87,5 @@ export function testTokens(service: ServiceWithOperators): void {
     expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_grant']);
     const last = (await mandate.ledger()).at(-1);
     expect(last).to.include({ event: 'token.denied', reason: 'subject_audience_mismatch' });
-  });
-
-  it('compare the values of the claim exactly, in a text or in a list of texts', async () => {
-    const { mandate } = service;
-    for (const [roles, status] of [
-      [ROLE_VALUES.viewer, 200],
-      [[ROLE_VALUES.viewer, 'other'], 200],
-      [ROLE_VALUES.viewer.toUpperCase(), 403],
-      [`${ROLE_VALUES.viewer} ${ROLE_VALUES.auditor}`, 403],
-      [[ROLE_VALUES.viewer, 7], 403],
-      [{ [ROLE_VALUES.viewer]: true }, 403],
-      [undefined, 403],
-    ] as const) {
-      const answer = await sendAs(mandate, operatorToken(mandate, { roles }), 'GET /admin/agents');
-      expect(answer.status, JSON.stringify(roles)).to.equal(status);
-    }
   });
 }

@@ -1,13 +1,11 @@
-/** Every kind of request that uses the database, and what it needs before. */
+/** Requests that use the database, one of each kind of statements, and what each needs before. */
 
 import { randomUUID } from 'node:crypto';
 import { type Answer, aRegistration, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
 import { patch, scimClient, USER_SCHEMA } from '../../support/scim-client.ts';
-import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 
 export interface Fixture {
   readonly mandate: Mandate;
-  readonly transmitter: Transmitter;
   /** An agent that no test changes. */
   readonly agent: RegisteredAgent;
 }
@@ -22,7 +20,7 @@ export interface Decision {
   /** The events and reasons of the request's records, in order. */
   readonly records: readonly string[];
   /** The surface, if its 503 answers have no member `error`. */
-  readonly surface?: 'scim' | 'events';
+  readonly surface?: 'scim';
   /** Its first statement is a plain read. If it fails, the decision reads again. */
   readonly outlivesFirst?: true;
   readonly about: (fixture: Fixture) => Promise<Ask>;
@@ -46,16 +44,8 @@ export const decisions: readonly Decision[] = [
     exchangeFor(fixture, aPerson(), { resource: 'https://nobody.example' }),
   ),
   decision('the first renewal', 200, ['token.refreshed'], async (fixture) => renewalOf(fixture, await issued(fixture))),
-  decision('a later renewal', 200, [], async (fixture) => {
-    const renew = renewalOf(fixture, await issued(fixture));
-    await renew();
-    return renew;
-  }),
   decision('a renewal that is refused', 400, ['token.denied scope_widened'], async (fixture) =>
     renewalOf(fixture, await issued(fixture), { scope: 'jira:admin' }),
-  ),
-  decision('the revocation of a token', 200, ['token.revoked client_revoked'], async (fixture) =>
-    revocationOf(fixture, String((await issued(fixture)).body.access_token)),
   ),
   decision('the revocation of a grant', 200, ['task.revoked client_revoked'], async (fixture) =>
     revocationOf(fixture, String((await issued(fixture)).body.refresh_token)),
@@ -68,14 +58,6 @@ export const decisions: readonly Decision[] = [
     const id = `agent-${randomUUID()}`;
     return () => mandate.admin('POST', '/admin/agents', aRegistration({ agent_id: id, jwks: agent.key.jwks }));
   }),
-  decision('a change of a registration', 200, ['agent.updated changed:display_name'], async ({ mandate, agent }) => {
-    const changes = { display_name: `Triage ${randomUUID()}` };
-    return () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, changes);
-  }),
-  decision('the removal of an agent', 204, ['agent.deleted'], async ({ mandate }) => {
-    const { id } = await mandate.agent();
-    return () => mandate.admin('DELETE', `/admin/agents/${id}`);
-  }),
   decision(
     'the kill switch of a task',
     200,
@@ -86,18 +68,9 @@ export const decisions: readonly Decision[] = [
     },
     { outlivesFirst: true },
   ),
-  decision('the kill switch of a person', 200, [`task.revoked ${KILLED}`], async (fixture) => {
-    const sub = await busyPerson(fixture);
-    return () => fixture.mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
-  }),
   decision('a block', 200, ['sponsor.blocked sponsor_blocked', 'task.revoked sponsor_blocked'], async (fixture) => {
     const sub = await busyPerson(fixture);
     return () => fixture.mandate.admin('PUT', `/admin/sponsors/${sub}/block`);
-  }),
-  decision('the lifting of a block', 204, ['sponsor.unblocked operator_unblocked'], async ({ mandate }) => {
-    const block = `/admin/sponsors/${aPerson()}/block`;
-    await mandate.admin('PUT', block);
-    return () => mandate.admin('DELETE', block);
   }),
   decision(
     'a page of the ledger',
@@ -111,16 +84,6 @@ export const decisions: readonly Decision[] = [
     logoutOf(fixture, await busyPerson(fixture)),
   ),
   decision(
-    'a SCIM create',
-    201,
-    ['sponsor.signal scim_deactivated'],
-    async (fixture) => {
-      const user = aUser(aPerson(), false);
-      return () => scim(fixture, 'POST', '/Users', user);
-    },
-    { surface: 'scim' },
-  ),
-  decision(
     'a SCIM deactivation',
     200,
     ['sponsor.signal scim_deactivated', 'task.revoked scim_deactivated'],
@@ -130,24 +93,6 @@ export const decisions: readonly Decision[] = [
       return () => scim(fixture, 'PATCH', `/Users/${id}`, patch({ active: false }));
     },
     { surface: 'scim' },
-  ),
-  decision(
-    'a SCIM removal',
-    204,
-    ['sponsor.signal scim_deleted', 'task.revoked scim_deleted'],
-    async (fixture) => {
-      const sub = await busyPerson(fixture);
-      const { id } = (await scim(fixture, 'POST', '/Users', aUser(sub, true))).body;
-      return () => scim(fixture, 'DELETE', `/Users/${id}`);
-    },
-    { surface: 'scim' },
-  ),
-  decision(
-    'a security event',
-    202,
-    ['sponsor.signal ssf_account_disabled', 'task.revoked ssf_account_disabled'],
-    async (fixture) => securityEventAbout(fixture, await busyPerson(fixture)),
-    { surface: 'events' },
   ),
 ];
 
@@ -192,14 +137,10 @@ function scim({ mandate }: Fixture, method: string, path: string, body?: unknown
   return scimClient(mandate).send(method, path, body);
 }
 
-function securityEventAbout({ mandate, transmitter }: Fixture, id: string): Ask {
-  const disabled = 'https://schemas.openid.net/secevent/risc/event-type/account-disabled';
-  const body = transmitter.event(disabled, id, { iat: mandate.clock.seconds() });
-  return () => mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });
-}
-
 /** They end access, so each is decided again on another connection if the server has none left (53300). */
 export const SWITCHES: ReadonlySet<string> = new Set([
-  ...['the removal of an agent', 'the kill switch of a task', 'the kill switch of a person', 'a block', 'a logout'],
-  ...['a SCIM create', 'a SCIM deactivation', 'a SCIM removal', 'a security event'],
+  'the kill switch of a task',
+  'a block',
+  'a logout',
+  'a SCIM deactivation',
 ]);

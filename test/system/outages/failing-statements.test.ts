@@ -10,7 +10,6 @@ import { byLength } from '../../support/length.ts';
 import { type Answer, type Mandate, startMandate } from '../../support/mandate.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { type Fault, LOST_RESPONSE, type StatementFaults, statementFaults } from '../../support/statement-faults.ts';
-import { startTransmitter } from '../../support/transmitter.ts';
 import { type Ask, type Decision, decisions, type Fixture, SWITCHES } from './decisions.ts';
 
 /** Every response arrives within this time. */
@@ -60,19 +59,17 @@ describe('A Postgres statement that fails', () => {
     const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
     faults = await statementFaults(Number(uri.port));
     uri.port = String(faults.port);
-    const transmitter = await startTransmitter();
     const proxied = { ...database.settings, 'Service:Database:ConnectionString': uri.href };
     const mandate: Mandate = await startMandate({
       database: { ...postgres, fresh: async () => ({ ...database, settings: proxied }) },
       settings: {
         ...scimSettings,
-        ...transmitter.settings,
         'Service:Scim:SponsorKeyAttribute': 'externalId',
         'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
       },
     });
-    undo.push(outside.close, mandate.stop, faults.close, transmitter.stop);
-    fixture = { mandate, transmitter, agent: await mandate.agent() };
+    undo.push(outside.close, mandate.stop, faults.close);
+    fixture = { mandate, agent: await mandate.agent() };
   });
   after(async () => {
     for (const step of undo) await step();
@@ -117,7 +114,6 @@ describe('A Postgres statement that fails', () => {
     expect(answer.headers.get('retry-after')).to.equal('5');
     expect(took).to.be.below(IN_TIME_MS);
     if (surface === 'scim') expect(answer.body).to.include({ status: '503' }).and.to.have.property('schemas');
-    else if (surface === 'events') expect(answer.body).to.have.all.keys('err', 'description');
     else expect(answer.body).to.have.property('error', 'temporarily_unavailable');
   };
 

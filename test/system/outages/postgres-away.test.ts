@@ -1,7 +1,6 @@
 /** Outages of Postgres: the service refuses requests in time, and recovers without a restart. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { removeAgent } from '../../../application/admin/remove-agent.ts';
@@ -10,7 +9,7 @@ import { updateAgent } from '../../../application/admin/update-agent.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate, withService } from '../../support/mandate.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { agreeing, movedClock } from '../../support/moved-clock.ts';
 import { RULES } from '../../support/registrations.ts';
 import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-postgres.ts';
@@ -154,25 +153,6 @@ describe('While Postgres', function () {
       await own.sql(`begin read write; alter database ${DATABASE} reset default_transaction_read_only; commit`);
     }
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
-  });
-
-  it('is down, a status list that was made within its ttl is served, and a later one is refused', async () => {
-    const settings = { 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1M' };
-    await withService(mandate.another(settings), async (listed) => {
-      const issued = await listed.post('/oauth2/token', agent.exchangeForm());
-      const path = new URL(getStatusListFromJWT(String(issued.body.access_token)).uri).pathname;
-      const list = await listed.get(path);
-      await own.postgres.halt('fast');
-      try {
-        expect((await listed.get(path)).text).to.equal(list.text);
-        listed.clock.advance(60);
-        for (const target of [path, '/status']) expectUnavailable(await listed.get(target));
-      } finally {
-        await own.postgres.start();
-      }
-      await recovered();
-      expect((await listed.get(path)).status).to.equal(200);
-    });
   });
 
   it('has no free connection, every request is refused', async () => {

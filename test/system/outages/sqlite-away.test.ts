@@ -137,29 +137,41 @@ describe('A SQLite file that another process locked before the start', () => {
 });
 
 describe('A read-only SQLite file', () => {
-  it('makes mandate serve exit with 1', async function () {
-    this.timeout(30_000);
-    const database = await sqliteFile.fresh();
-    const path = pathOf(database);
-    chmodSync(path, 0o444);
-    chmodSync(dirname(path), 0o555);
-    const { command, args } = withoutSuperpowers([process.execPath, ...asProgram(MAIN), 'serve']);
-    const child = spawn(command, args, {
-      env: { PATH: process.env.PATH, ...environmentOf({ ...database.settings, ...unreachable, PORT: '0' }) },
-      stdio: ['ignore', 'ignore', 'pipe'],
+  for (const [title, command, isThere] of [
+    ['makes mandate serve exit with 1, one sentence and no stack', 'serve', true],
+    ['makes mandate migrate exit with 1, one sentence and no stack', 'migrate', true],
+    ['that does not exist yet, in a read-only folder, makes mandate migrate exit so', 'migrate', false],
+  ] as const) {
+    it(title, async function () {
+      this.timeout(30_000);
+      const database = await sqliteFile.fresh();
+      const path = pathOf(database);
+      if (isThere) chmodSync(path, 0o444);
+      else rmSync(path);
+      chmodSync(dirname(path), 0o555);
+      const settings = { ...database.settings, ...unreachable, PORT: '0' };
+      const { command: program, args } = withoutSuperpowers([process.execPath, ...asProgram(MAIN), command]);
+      const child = spawn(program, args, {
+        env: { PATH: process.env.PATH, ...environmentOf(settings) },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let [log, complaint] = ['', ''];
+      child.stdout.on('data', (chunk) => {
+        log += chunk;
+      });
+      child.stderr.on('data', (chunk) => {
+        complaint += chunk;
+      });
+      const [code] = await once(child, 'close');
+      expect([code, complaint]).to.deep.equal([
+        1,
+        'mandate: Service:Database:Path (Service__Database__Path) names a file that this user may not write to, or whose directory this user may not write to.\n',
+      ]);
+      expect(log).not.to.match(/"stack"|"level":"error"/);
+      chmodSync(dirname(path), 0o755);
+      await database.drop();
     });
-    let complaint = '';
-    child.stderr.on('data', (chunk) => {
-      complaint += chunk;
-    });
-    const [code] = await once(child, 'close');
-    expect([code, complaint]).to.deep.equal([
-      1,
-      'mandate: Service:Database:Path (Service__Database__Path) names a file that this user may not write to, or whose directory this user may not write to.\n',
-    ]);
-    chmodSync(dirname(path), 0o755);
-    await database.drop();
-  });
+  }
 });
 
 const unreachable = {

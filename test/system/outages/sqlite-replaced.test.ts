@@ -1,6 +1,6 @@
 /** The file at Service:Database:Path is not the one that the service opened, or another process serves it too. */
 
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -119,21 +119,6 @@ describe('A SQLite file under a running service', function () {
     await eventually(async () => (await mandate.get('/readyz')).status === 503, POLL_MS);
     await expectRefused();
     expect(existsSync(path)).to.equal(false);
-  });
-
-  it('may be moved away and back: nothing is decided until a restart', async () => {
-    renameSync(path, `${path}.away`);
-    await expectRefusedSoon();
-    renameSync(`${path}.away`, path);
-    // Longer than until the service looks again.
-    await pause(FILE_CHECK_MS * 1.2);
-    await expectRefused();
-  });
-
-  it('may lose its write-ahead log alone: the service decides nothing, because decisions would be lost with the process', async () => {
-    rmSync(`${path}-wal`);
-    await expectRefusedSoon();
-    expect((await mandate.introspect(issued)).active).to.equal(true);
   });
 });
 

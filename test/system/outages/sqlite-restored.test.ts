@@ -4,11 +4,8 @@ import { closeSync, copyFileSync, openSync, rmSync, statSync, writeSync } from '
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
 import { WENT_BACK } from '../../../adapters/storage/ledger-memory.ts';
-import { openConnection } from '../../../adapters/storage/sqlite/connection.ts';
 import { DAMAGED } from '../../../adapters/storage/sqlite/damaged-file.ts';
-import { CHECKED_AT_ONCE_BYTES, FILE_CHECK_MS } from '../../../adapters/storage/sqlite/limits.ts';
-import { sqliteReadiness } from '../../../adapters/storage/sqlite/readiness.ts';
-import { memoryOfThreads } from '../../../adapters/storage/sqlite/remembered-ledger.ts';
+import { CHECKED_AT_ONCE_BYTES } from '../../../adapters/storage/sqlite/limits.ts';
 import { runCommand } from '../../support/command-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -116,45 +113,6 @@ describe('A backup of SQLite', function () {
       expect((await restarted.introspect(lost)).active).to.equal(false);
       await expectStopped();
     });
-  });
-
-  it('restored under a service that only reads is noticed too, by introspection and by /readyz', async () => {
-    await copyDatabase(path, backup);
-    await agent.exchange();
-    await copyDatabase(backup, path);
-    const token = String(issued.body.access_token);
-    const within = performance.now() + FILE_CHECK_MS * 2;
-    await eventually(async () => (await mandate.post('/oauth2/introspect', { token })).status === 503, POLL_MS);
-    expect(performance.now()).to.be.below(within);
-    await expectStopped();
-  });
-
-  it('is noticed although another service gave the lost numbers to other records', async () => {
-    await copyDatabase(path, backup);
-    await agent.exchange();
-    const before = await records();
-    await copyDatabase(backup, path);
-    await withService(mandate.another({}), async (restarted) => {
-      mandate.clock.advance(1);
-      const another = await restarted.agent({ agent_id: 'another-agent' });
-      await another.exchange();
-      expect(await records()).to.be.at.least(Number(before));
-      await expectStopped();
-    });
-  });
-
-  it('is noticed by a database thread that starts after the restore, as long as the process lives', async () => {
-    await copyDatabase(path, backup);
-    await agent.exchange();
-    const memory = memoryOfThreads();
-    await (await openConnection(path, 'write', { memory })).close();
-    await copyDatabase(backup, path);
-    for (const restart of [1, 2]) {
-      const connection = await openConnection(path, 'write', { memory });
-      expect(connection.wentBack(), `restart ${restart}`).to.equal(true);
-      expect(await sqliteReadiness(connection).check()).to.deep.equal(WENT_BACK);
-      await connection.close();
-    }
   });
 
   it('may be made, and the file be compacted and written by other processes, while the service decides', async () => {

@@ -2,8 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { withService } from '../../support/mandate.ts';
-import { PATCH_SCHEMA, scimClient, USER_SCHEMA } from '../../support/scim-client.ts';
+import { PATCH_SCHEMA, USER_SCHEMA } from '../../support/scim-client.ts';
 import type { Directory } from './directory.ts';
 import { ENTRA_DEACTIVATION, ENTRA_FLAG_DEACTIVATION, ENTRA_REACTIVATION } from './directory.ts';
 
@@ -93,16 +92,5 @@ export function testEntraId(directory: Directory): void {
     const again = await brief(() => scim.create({ userName: `${sub}@contoso.example`, externalId: sub }));
     expect(again).to.deep.equal(signals('scim_reactivated', sub));
     expect((await exchangeFor(sub)).status).to.equal(200);
-  });
-
-  it('have their effect at once in another process on the same database', async () => {
-    const { mandate, scim } = directory;
-    await withService(mandate.another({}), async (other) => {
-      const { sub, issued } = await working();
-      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
-      await scim.send('PATCH', `/Users/${id}`, ENTRA_DEACTIVATION);
-      expect(await other.introspect(issued)).to.include({ active: false, revocation_reason: 'scim_deactivated' });
-      expect((await scimClient(other).send('GET', `/Users/${id}`)).body).to.include({ active: false });
-    });
   });
 }

@@ -12,37 +12,11 @@ export function testBodies(directory: Directory): void {
 
   const bodies: readonly (readonly [title: string, body: string, scimType: string])[] = [
     ['an empty body', '', 'invalidSyntax'],
-    ['malformed JSON', '{"userName":', 'invalidSyntax'],
-    ['an array', '[]', 'invalidSyntax'],
     ['a repeated member', '{"userName":"hunter2","externalId":"a","externalId":"b"}', 'invalidSyntax'],
-    ['a member repeated with an escape', '{"active":true,"\\u0061ctive":false,"userName":"hunter2"}', 'invalidSyntax'],
-    ['a member repeated in another case', '{"userName":"hunter2","externalId":"a","ExternalId":"b"}', 'invalidSyntax'],
-    ['deep nesting', `{"x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, 'invalidSyntax'],
     ['an unknown schema', '{"schemas":["urn:hunter2"],"userName":"a","externalId":"b"}', 'invalidSyntax'],
     ['a string for active', '{"userName":"a","externalId":"b","active":"hunter2"}', 'invalidValue'],
-    ['a number for active', '{"userName":"a","externalId":"b","active":1}', 'invalidValue'],
-    ['null for active', '{"userName":"a","externalId":"b","active":null}', 'invalidValue'],
-    ['one dot for externalId', '{"userName":"a","externalId":"."}', 'invalidValue'],
-    ['two dots for externalId', '{"userName":"a","externalId":".."}', 'invalidValue'],
-    ['an invalid sponsor key for externalId', '{"userName":"a","externalId":"hunter2 hunter2"}', 'invalidValue'],
-    ['an externalId of 257 characters', `{"userName":"a","externalId":"${'h'.repeat(257)}"}`, 'invalidValue'],
-    ['an externalId of 129 emoji', `{"userName":"a","externalId":"${'😀'.repeat(129)}"}`, 'invalidValue'],
-    ['a number for userName', '{"userName":7,"externalId":"b"}', 'invalidValue'],
-    ['a lone surrogate', '{"userName":"\\ud800","externalId":"b"}', 'invalidSyntax'],
     ['a body over 64 KiB', `{"userName":"a","externalId":"b","x":"${'h'.repeat(65_536)}"}`, 'invalidSyntax'],
   ];
-
-  it('refuses null for userName or externalId by POST with 400, and does not repeat the other', async () => {
-    const { mandate, scim } = directory;
-    const lines = await mandate.recorded(async () => {
-      for (const body of ['{"userName":null,"externalId":"hunter2"}', '{"userName":"hunter2","externalId":null}']) {
-        const answer = await scim.send('POST', '/Users', body);
-        expectError(answer, 400, 'invalidValue');
-        expect(answer.text).not.to.contain('hunter2');
-      }
-    });
-    expect(lines).to.deep.equal([]);
-  });
 
   for (const [title, body, scimType] of bodies) {
     it(`refuses ${title} by POST and PUT with 400, and does not repeat the text`, async () => {
@@ -77,33 +51,16 @@ export function testBodies(directory: Directory): void {
     });
   });
 
-  it('accepts an externalId of 256 UTF-16 code units', async () => {
+  it('refuses a PATCH with an unknown operation', async () => {
     const { scim } = directory;
-    const externalId = '😀'.repeat(128);
-    const id = await scim.create({ ...aBody(), externalId });
-    expect((await scim.send('GET', `/Users/${id}`)).body).to.include({ externalId });
+    const id = await scim.create(aBody());
+    const operations = '[{"op":"hunter2","path":"active","value":false}]';
+    const patch = `{"schemas":["${PATCH_SCHEMA}"],"Operations":${operations}}`;
+    const answer = await scim.send('PATCH', `/Users/${id}`, patch);
+    expectError(answer, 400, 'invalidSyntax');
+    expect(answer.text).not.to.contain('hunter2');
+    expect((await scim.send('GET', `/Users/${id}`)).body).to.include({ active: true });
   });
-
-  for (const [title, operations] of [
-    ['an unknown operation', '[{"op":"hunter2","path":"active","value":false}]'],
-    ['1,000 operations', JSON.stringify(Array.from({ length: 1000 }, () => ({ op: 'add', path: 'active', value: 1 })))],
-    ['no operations', '[]'],
-    ['a repeated member', '[{"op":"replace","path":"active","value":false,"value":true}]'],
-    ['a sub-attribute of active', '[{"op":"replace","path":"active.hunter2","value":false}]'],
-  ] as const) {
-    it(`refuses a PATCH with ${title}`, async () => {
-      const { scim } = directory;
-      const id = await scim.create(aBody());
-      const answer = await scim.send(
-        'PATCH',
-        `/Users/${id}`,
-        `{"schemas":["${PATCH_SCHEMA}"],"Operations":${operations}}`,
-      );
-      expectError(answer, 400, 'invalidSyntax');
-      expect(answer.text).not.to.contain('hunter2');
-      expect((await scim.send('GET', `/Users/${id}`)).body).to.include({ active: true });
-    });
-  }
 
   it('answers 415 to every body except uncompressed JSON in UTF-8', async () => {
     const { scim } = directory;

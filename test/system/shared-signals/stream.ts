@@ -12,6 +12,8 @@ export const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/';
 
 export const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
 
+export const OAUTH = 'https://schemas.openid.net/secevent/oauth/event-type/';
+
 export const SESSION_REVOKED = `${CAEP}session-revoked`;
 
 export type Claims = Readonly<Record<string, unknown>>;

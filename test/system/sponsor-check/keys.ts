@@ -13,68 +13,10 @@ const decoding: Handler = (request, response) => {
   answering({ ...ACTIVE, id })(request, response);
 };
 
-/** Decodes the whole path, once more if an escape is left, and resolves dot segments. */
-const normalizing: Handler = (request, response) => {
-  const decoded = decodeURIComponent(request.path);
-  const path = /%[0-9a-f]{2}/i.test(decoded) ? decodeURIComponent(decoded) : decoded;
-  const id = new URL(`http://provider${path}`).pathname.split('/').at(-1) ?? '';
-  answering({ ...ACTIVE, id })(request, response);
-};
-
 const PATH_LIKE_KEYS = ['a/b', 'a\\b', 'a%b', 'a/../b', '..%2Fb', '%2e%2e', '../users/b', '/'.repeat(256)];
 
 export function testSponsorKeys(checked: Checked): void {
   const { questions } = checked;
-
-  it('queries every accepted sponsor key as one percent-encoded segment of the path', async () => {
-    const { admin, agent } = checked;
-    checked.users = decoding;
-    for (const sub of [...PATH_LIKE_KEYS, '...', '\u4e2d'.repeat(256)]) {
-      admin.received.length = 0;
-      const answer = await agent.exchangeFor({ sub });
-      expect(answer.status, `${sub}: ${answer.text}`).to.equal(200);
-      expect(questions().map(({ path }) => path)).to.deep.equal([`/users/${encodeURIComponent(sub)}`]);
-    }
-  });
-
-  it('accepts no answer about another person from a provider that normalizes paths', async () => {
-    const { mandate, agent } = checked;
-    for (const sub of PATH_LIKE_KEYS.filter((key) => key !== 'a%b')) {
-      checked.users = decoding;
-      const issued = await agent.exchangeFor({ sub });
-      expect(issued.status, issued.text).to.equal(200);
-      mandate.clock.advance(31);
-      checked.users = normalizing;
-      for (const act of [() => agent.exchangeFor({ sub }), () => agent.refresh(String(issued.body.refresh_token))]) {
-        const lines = await mandate.recorded(async () => {
-          const answer = await act();
-          expect(answer.status, sub).to.equal(503);
-          expect(answer.body.error).to.equal('temporarily_unavailable');
-        });
-        expect(lines).to.have.lengthOf(1);
-        expect(lines[0]).to.include({
-          event: 'token.denied',
-          reason: 'sponsor_status_unavailable',
-          agent_id: agent.id,
-          sponsor: sub,
-        });
-      }
-    }
-    // None of these answers counts as a failure that opens the circuit breaker.
-    checked.users = decoding;
-    expect((await agent.exchange()).status).to.equal(200);
-  });
-
-  it('compares the id in an answer only if it is a string', async () => {
-    const { mandate, agent } = checked;
-    for (const id of [undefined, null, 42, ['ada'], { id: 'grace' }]) {
-      checked.person = { status: 200, body: { enabled: true, id } };
-      expect((await agent.exchange()).status, JSON.stringify(id)).to.equal(200);
-      checked.person = { status: 200, body: { enabled: false, id } };
-      const lines = await mandate.recorded(() => agent.exchange());
-      expect(lines.at(-1)).to.include({ reason: 'sponsor_disabled', sponsor: 'ada' });
-    }
-  });
 
   it('queries by sub if the sponsor key is in another claim', async () => {
     const { mandate } = checked;

@@ -65,20 +65,6 @@ export function testAssertions(service: Service): void {
     expect((await agent.exchange(unused)).status).to.equal(200);
   });
 
-  it('opens exactly one task for one client_assertion with many actor_tokens at once', async () => {
-    const { mandate, agent } = service;
-    const client_assertion = agent.assertion();
-    const lines = await mandate.recorded(async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 30 }, () => agent.exchange({ ...CLIENT_ASSERTION, client_assertion })),
-      );
-      expect(answers.filter(({ status }) => status === 200)).to.have.lengthOf(1);
-      expect(answers.filter(({ body }) => body.error === 'invalid_client')).to.have.lengthOf(29);
-    });
-    expect(lines.filter(({ event }) => event === 'token.issued')).to.have.lengthOf(1);
-    expect(lines.filter(({ reason }) => reason === 'actor_replayed')).to.have.lengthOf(29);
-  });
-
   it('refuses a client_assertion without an actor_token, and does not mark it as used', async () => {
     const { mandate, agent } = service;
     const client_assertion = agent.assertion();
@@ -105,23 +91,6 @@ export function testAssertions(service: Service): void {
         expect((await signer.exchange({ actor_token: assertion })).status).to.equal(200);
       }
     }
-  });
-
-  it('fetches the keys at a jwks_uri once for several concurrent exchanges', async () => {
-    const { mandate } = service;
-    const key = await makeAgentKey();
-    const uri = await mandate.keyServer.serve(key.jwks);
-    const remote = await mandate.agent({ jwks: undefined, jwks_uri: uri });
-    const exchange = () => remote.exchange({ actor_token: key.signAssertion(remote.id, { aud: mandate.issuer }) });
-    const answers = await Promise.all(Array.from({ length: 20 }, exchange));
-    // One caller at most waits for an address of keys. The others are told to retry.
-    const later = answers.filter(({ status }) => status !== 200);
-    expect(later.length).to.be.below(answers.length);
-    for (const { status, headers } of later) expect([status, headers.get('retry-after')]).to.deep.equal([503, '1']);
-    const again = await Promise.all(later.map(exchange));
-    expect(again.map(({ status }) => status)).to.deep.equal(later.map(() => 200));
-    expect(mandate.keyServer.requests(uri)).to.equal(1);
-    expect((await mandate.get(`/agents/${remote.id}/jwks.json`)).status).to.equal(404);
   });
 
   it('refuses an assertion that another process on the same database has already accepted', async () => {

@@ -25,13 +25,24 @@ const PADDING = 10;
 const FITS = 23;
 const FITS_BESIDE_STOP = 18;
 
-export function drawDelegations(graph: DelegationGraph, mayStop: boolean): Html {
+interface Drawn {
+  readonly mayStop: boolean;
+  /** Whether all tasks were read. */
+  readonly isComplete: boolean;
+}
+
+export function drawDelegations(graph: DelegationGraph, drawn: Drawn): Html {
   const { width, height, nodes, edges } = placeDelegations(graph);
   return html`<svg class="delegations" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="group" aria-label="Who acts through what">
 <g class="columns" aria-hidden="true">${COLUMNS.map((title, nth) => html`<text x="${columnAt(nth) + PADDING}" y="${MARGIN + TOP / 2}">${title}</text>`)}</g>
 <g class="lines" aria-hidden="true">${edges.map(line)}</g>
-${nodes.map((placed) => drawNode(placed, mayStop))}
+${nodes.map((placed) => drawNode(placed, drawn))}
 </svg>`;
+}
+
+/** `50 tasks`, or `50 or more tasks` where older ones were not read. */
+export function countedTasks(tasks: number, isComplete: boolean): string {
+  return isComplete ? count(tasks, 'task') : `${tasks.toLocaleString('en')} or more tasks`;
 }
 
 function line({ edge, from, to }: PlacedEdge): Html {
@@ -55,8 +66,8 @@ interface NodeWords {
   readonly stop: { readonly to: string; readonly label: string } | undefined;
 }
 
-function drawNode({ node, x, y }: PlacedNode, mayStop: boolean): Html {
-  const { name: given, about, to, stop } = wordsFor(node);
+function drawNode({ node, x, y }: PlacedNode, { mayStop, isComplete }: Drawn): Html {
+  const { name: given, about, to, stop } = wordsFor(node, isComplete);
   const name = visibleWords(given);
   const hasStop = mayStop && stop !== undefined;
   const fits = hasStop ? FITS_BESIDE_STOP : FITS;
@@ -77,8 +88,8 @@ function styleOf(node: DelegationNode): Insert {
   return node.kind === 'task' ? `task ${node.state}` : node.kind.replace('other_', 'other ');
 }
 
-function wordsFor(node: DelegationNode): NodeWords {
-  const tasks = count(node.tasks, 'task');
+function wordsFor(node: DelegationNode, isComplete: boolean): NodeWords {
+  const tasks = countedTasks(node.tasks, isComplete);
   switch (node.kind) {
     case 'person': {
       const { sponsor, sponsorKey } = node;

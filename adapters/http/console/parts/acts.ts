@@ -35,8 +35,15 @@ const AROUND = 20;
  * The acts that may explain a record, for an auditor. Usually there is one. Changes at the same moment mix the numbers of
  * their records, and then several acts match.
  */
-export async function actsOf(context: ScreenContext, { seq, event }: LedgerRecord): Promise<readonly ShownAct[]> {
-  if (!context.may('auditor')) return [];
+export async function actsOf(context: ScreenContext, record: LedgerRecord): Promise<readonly ShownAct[]> {
+  return context.may('auditor') ? actsFor(context, record) : [];
+}
+
+/** The acts of the record, for a role that needs them for a decision. */
+export async function actsFor(
+  context: Pick<ScreenContext, 'admin'>,
+  { seq, event }: LedgerRecord,
+): Promise<readonly ShownAct[]> {
   const found = await context.admin.listActs({ seq, limit: AROUND, cursor: undefined });
   const acts = found.kind === 'page' ? found.acts : [];
   if (event === 'operator.acted') return acts.filter((act) => act.seq === seq);
@@ -71,7 +78,7 @@ const ACT_WORDS: Readonly<Record<string, string>> = {
 } satisfies Partial<Record<AdminRoute, string>>;
 
 /** `Stop of one task by olga (responder), 2026-11-24 09:30:00 UTC (3 minutes ago): “Incident 4711”` */
-export function actLine(stored: ShownAct, now: Instant): Html {
+function actLine(stored: ShownAct, now: Instant): Html {
   const { seq, iss, sub, role, act, at, difference } = stored;
   if (difference !== undefined && difference.how !== 'archived') {
     return html`<strong>Not shown:</strong> an act of an operator, record ${seq}. ${describeDifference(difference)}`;

@@ -107,6 +107,14 @@ function read(registration: Registration, field: RegistrationField): string | re
       return keys.kind === 'inline' ? keys.jwks.keys.map((key) => JSON.stringify(key)) : undefined;
     case 'may_act_names':
       return registration.mayActNames?.map(mayActNameText);
+    case 'redirect_uris':
+      return registration.redirectUris;
+    case 'public_client':
+      return String(registration.publicClient);
+    case 'client_id_document':
+      return registration.clientIdDocument;
+    case 'client_names':
+      return registration.clientNames;
     case 'enabled':
       return String(registration.enabled);
   }

@@ -5,7 +5,8 @@ import type { FieldError } from '../../../../domain/field-error.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { queryParameters } from '../../message/head.ts';
 import { readQuery } from '../../message/query.ts';
-import type { Page } from '../context.ts';
+import type { Shown } from '../context.ts';
+import { errorList } from './words.ts';
 
 type Reader = ReturnType<typeof readQuery>;
 
@@ -44,7 +45,7 @@ export function withoutEmpty(url: string, fields: readonly string[]): string {
 /** Names the fields that cannot be used, above the form that shows their texts again. */
 export function problemBanner(title: string, errors: readonly FieldError[]): Html {
   return html`<div class="banner warn" role="alert"><h2>${title}</h2>
-<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul></div>`;
+${errorList(errors)}</div>`;
 }
 
 /**
@@ -53,7 +54,7 @@ export function problemBanner(title: string, errors: readonly FieldError[]): Htm
  * @param to the screen without filters
  * @param form shows again what was typed
  */
-export function refusedFilters(errors: readonly FieldError[], to: string, form?: Html): Page {
+export function refusedFilters(errors: readonly FieldError[], to: string, form?: Html): Shown {
   return {
     status: 400,
     reason: 'invalid_fields',
@@ -64,7 +65,7 @@ ${form}
 }
 
 /** The page for an id that nothing has, or no longer. @param text a sentence, or a banner that offers other names */
-export function notFound(title: string, text: string | Html, to: string): Page {
+export function notFound(title: string, text: string | Html, to: string): Shown {
   return {
     status: 404,
     reason: 'not_found',

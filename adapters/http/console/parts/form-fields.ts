@@ -4,10 +4,10 @@ import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { MAX_REASON, MIN_REASON } from '../../../../domain/operators/reason.ts';
 import { visibleWords } from '../../../../domain/visible.ts';
-import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
-import type { FormField } from '../../browser/guards.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/operator-router.ts';
 import { type Html, html } from '../../browser/html.ts';
-import type { FormResult, ScreenContext } from '../context.ts';
+import type { FormField } from '../../browser/pages.ts';
+import type { ChangeResult, ScreenContext } from '../context.ts';
 import { code } from './words.ts';
 
 /** The texts of a refused form, which its fields show again. */
@@ -32,7 +32,7 @@ export function typedNameField(id: string, expected: string, typed: FormField): 
 }
 
 /** The person whom a form is about, or the refusal. */
-export function sponsorIn(field: FormField): SponsorKey | FormResult {
+export function sponsorIn(field: FormField): SponsorKey | ChangeResult {
   return (
     parseSponsorKey(field('sponsor_key') ?? '') ?? {
       kind: 'refused',
@@ -46,7 +46,7 @@ export function sponsorIn(field: FormField): SponsorKey | FormResult {
 }
 
 /** The refusal of a form whose typed name is another one than the act is about. */
-export function typedWrong(field: FormField, expected: string, back: string): FormResult | undefined {
+export function typedWrong(field: FormField, expected: string, back: string): ChangeResult | undefined {
   const typed = field('typed')?.trim();
   // An operator types what is shown: of a person's key with hidden characters, their numbers.
   if (typed === expected || typed === visibleWords(expected)) return undefined;

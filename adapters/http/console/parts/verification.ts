@@ -4,6 +4,7 @@ import type { BlockMemory, ProofOutcome } from '../../../../application/ledger/p
 import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { answerCheckpoints } from '../../admin/audit-router.ts';
 import { type Html, html } from '../../browser/html.ts';
+import { presentProof } from '../../message/ledger-answers.ts';
 import { answerInvalid } from '../../message/problem-details.ts';
 import { parseOrdinal, readQuery } from '../../message/query.ts';
 import type { AnswerScript, ScreenContext, ScreenFeed } from '../context.ts';
@@ -58,12 +59,8 @@ function parseSeqs(text: string): readonly number[] | undefined {
 /** `checkpoint` is that of an archived record, or whose records no longer rebuild the signed root. */
 function presentOutcome({ log }: ScreenContext['audit'], outcome: ProofOutcome): Readonly<Record<string, unknown>> {
   switch (outcome.kind) {
-    case 'proof': {
-      const { seq, checkpoint, leafIndex, auditPath } = outcome.proof;
-      return {
-        proof: { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index: leafIndex, audit_path: auditPath },
-      };
-    }
+    case 'proof':
+      return { proof: presentProof(outcome.proof) };
     case 'not_found':
       return { reason: 'no_sealed_record' };
     case 'archived':

@@ -1,5 +1,6 @@
 /** Words and pieces that several screens share. */
 
+import type { FieldError } from '../../../../domain/field-error.ts';
 import { visibleWords } from '../../../../domain/visible.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { MOST_COUNTED } from '../context.ts';
@@ -10,6 +11,10 @@ export function count(amount: number, one: string, many = `${one}s`): string {
 
 export function code(text: string): Html {
   return html`<bdi class="code" translate="no">${visibleWords(text)}</bdi>`;
+}
+
+export function errorList(errors: readonly FieldError[]): Html {
+  return html`<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul>`;
 }
 
 /**

@@ -1,38 +1,53 @@
 /** *Agent*: one registration, its keys and its live tasks; a registrar disables and enables it. */
 
+import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { mayActNameText } from '../../../../domain/agents/may-act-name.ts';
+import { shownRegistration } from '../../../../domain/agents/registration.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { visibleWords } from '../../../../domain/visible.ts';
-import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import type { FormField } from '../../browser/pages.ts';
 import { duration } from '../../browser/times.ts';
 import { form, named, placeOf } from '../../browser/words.ts';
-import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath, tasksPath } from '../addresses.ts';
-import type { ChangeByForm, Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import {
+  agentPath,
+  approvalsPath,
+  delegationPath,
+  ledgerPath,
+  personPath,
+  screenPaths,
+  stopPath,
+  taskPath,
+  tasksPath,
+} from '../addresses.ts';
+import type { ChangeByForm, Screen, ScreenContext, ShowScreen } from '../context.ts';
 import { compareSection } from '../parts/comparison.ts';
+import { denialsOf, readDenials } from '../parts/denials.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { reasonField, typedInto } from '../parts/form-fields.ts';
 import { moment } from '../parts/times.ts';
 import { unknownAgent } from '../parts/unknown-names.ts';
 import { amount, code, wide } from '../parts/words.ts';
 
-interface AgentView {
+interface AgentView extends Pick<ScreenContext, 'now' | 'formToken'> {
   readonly agent: Agent;
   /** The newest live ones. */
   readonly tasks: readonly ListedTask[];
   readonly live: LiveTaskCount;
+  /** `undefined` for an operator who is no auditor, and reads no record. */
+  readonly denials: RecentDenials | undefined;
+  /** Whether tool servers may ask people about its calls. */
+  readonly hasApprovals: boolean;
   /** Whether the operator is a registrar. */
   readonly mayChange: boolean;
   /** Whether the operator is a responder. */
   readonly mayStop: boolean;
-  readonly formToken: string;
   /** The texts of the refused form that disables or enables the agent. */
   readonly typed: FormField;
-  readonly now: Instant;
 }
 
 export function renderAgent(view: AgentView): Html {
@@ -52,7 +67,7 @@ ${
   agent.mayActNames !== undefined &&
   html`<dt>At the provider</dt><dd>${codes(agent.mayActNames.map(mayActNameText))}</dd>
 `
-}<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
+}${clientFacts(agent)}<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
 <dt>Longest token</dt><dd>${duration('en', agent.maxTokenTtl)} <span class="quiet">${formatDuration(agent.maxTokenTtl)}</span></dd>
 <dt>Delegation depth</dt><dd>at most ${agent.maxDelegationDepth}</dd>
 <dt>Registered</dt><dd>${moment(agent.createdAt, now)}</dd>
@@ -60,7 +75,29 @@ ${
 </dl></section>
 <section aria-labelledby="keys"><h2 id="keys">Keys</h2>${keysPart(agent, now)}</section>
 <section aria-labelledby="tasks">${tasksPart(view)}</section>
+${recordsPart(view)}
 ${compareSection(formToken)}`;
+}
+
+/** What the agent is as a client of `/oauth2/authorize`. */
+function clientFacts({ redirectUris, publicClient, clientIdDocument, clientNames }: Agent): Insert {
+  return html`${
+    redirectUris !== undefined &&
+    html`<dt>Answers go to</dt><dd>${codes(redirectUris)}</dd>
+`
+  }${
+    clientIdDocument !== undefined &&
+    html`<dt>Client document</dt><dd>${code(clientIdDocument)}</dd>
+`
+  }${
+    publicClient &&
+    html`<dt>Public client</dt><dd>It may redeem a code without a key. It cannot prove its name.</dd>
+`
+  }${
+    clientNames !== undefined &&
+    html`<dt>Registers as</dt><dd>${codes(clientNames)}</dd>
+`
+  }`;
 }
 
 function codes(texts: readonly string[]): Html {
@@ -88,6 +125,7 @@ ${mayStop && html`<p><a class="button stop" href="${stopPath({ agent_id: agentId
 }
 
 function keysPart({ keys, keysSince }: Agent, now: Instant): Html {
+  if (keys.kind === 'none') return html`<p>None are registered. It starts tasks at <code>/oauth2/authorize</code>.</p>`;
   if (keys.kind === 'remote') {
     return html`<dl class="facts"><dt>Address</dt><dd>${code(keys.uri)}</dd><dt>Named since</dt><dd>${moment(keysSince, now)}</dd></dl>
 <p class="quiet">The agent’s own server publishes the keys there, and may change them at any time.</p>`;
@@ -104,11 +142,12 @@ function text(value: unknown): Html {
   return typeof value === 'string' ? code(value) : html`<span class="quiet">not named</span>`;
 }
 
-function tasksPart({ agent: { agentId }, tasks, live, now }: AgentView): Html {
+function tasksPart({ agent: { agentId }, tasks, live, hasApprovals, now }: AgentView): Html {
   const title = html`<h2 id="tasks">Live tasks</h2>`;
-  if (tasks.length === 0) return html`${title}<p>It has no live task.</p>`;
+  const approvals = hasApprovals && html` <a href="${approvalsPath({ agent_id: agentId })}">Approvals</a>`;
+  if (tasks.length === 0) return html`<div class="heading">${title}${approvals}</div><p>It has no live task.</p>`;
   const shown = live.tasks > tasks.length ? `the newest ${tasks.length} of ${amount(live.tasks)}` : amount(live.tasks);
-  return html`<div class="heading">${title}<span class="quiet">${shown}</span> <a href="${tasksPath({ agent_id: agentId })}">All</a> <a href="${delegationPath({ agent_id: agentId })}">as a picture</a></div>
+  return html`<div class="heading">${title}<span class="quiet">${shown}</span> <a href="${tasksPath({ agent_id: agentId })}">All</a> <a href="${delegationPath({ agent_id: agentId })}">as a picture</a>${approvals}</div>
 ${wide(
   'Live tasks of the agent',
   html`<table><thead><tr><th scope="col">Task</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Started</th><th scope="col">Time is up</th></tr></thead>
@@ -119,20 +158,27 @@ ${wide(
 )}`;
 }
 
+function recordsPart({ agent: { agentId }, denials }: AgentView): Insert {
+  if (denials === undefined) return undefined;
+  return html`<section aria-labelledby="records"><div class="heading"><h2 id="records">Records</h2><a href="${ledgerPath({ agent_id: agentId })}">All</a> <a href="${ledgerPath({ decision: 'deny', agent_id: agentId })}">All its denials</a></div>
+<p>Denials in the last ${denials.minutes.length} minutes: ${denialsOf(agentId, denials)}</p></section>`;
+}
+
 /** The newest live tasks. */
 const TASKS_OF_AGENT = 50;
 
-async function showAgent(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+const showAgent: ShowScreen = async (context, request) => {
   const query = readFilters(request, []);
   const agentId = parseAgentId(String(request.params.agentId));
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.agents);
-  const [agent, tasks, live] =
+  const [agent, tasks, live, denials] =
     agentId === undefined
       ? []
       : await Promise.all([
           context.admin.find(agentId),
           liveTasksOf(context, agentId),
           context.overview.countLive({ agentId }),
+          readDenials(context, [agentId]),
         ]);
   if (agent === undefined || tasks === undefined || live === undefined) {
     const said = await unknownAgent(context, String(request.params.agentId));
@@ -141,10 +187,11 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
   return {
     title: visibleWords(agent.displayName),
     body: renderAgent({
-      // The names are kept, and not shown.
-      agent: context.admin.knowsMayActNames ? agent : { ...agent, mayActNames: undefined },
+      agent: shownRegistration(agent, context.admin.knows),
       tasks,
       live,
+      denials,
+      hasApprovals: context.views.listApprovals !== undefined,
       mayChange: context.may('registrar'),
       mayStop: context.may('responder'),
       typed: typedInto(context, agent.enabled ? agentScreen.forms.disableAgent : agentScreen.forms.enableAgent),
@@ -152,7 +199,7 @@ async function showAgent(context: ScreenContext, request: ScreenRequest): Promis
       now: context.now,
     }),
   };
-}
+};
 
 async function liveTasksOf({ admin }: ScreenContext, agentId: AgentId): Promise<readonly ListedTask[]> {
   const page = await admin.listTasks({ filters: { agentId, state: 'live' }, limit: TASKS_OF_AGENT, cursor: undefined });
@@ -208,7 +255,7 @@ function toAgent(field: FormField): string | undefined {
 }
 
 export const agentScreen = {
-  path: '/agents/:agentId',
+  path: screenPaths.agent,
   title: 'Agent',
   route: 'GET /admin/agents/{agent_id}',
   work: 'other',

@@ -1,5 +1,6 @@
 /** *Agents*: the registrations, and their difference from a file. */
 
+import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseAgentId } from '../../../../domain/identifiers.ts';
@@ -8,17 +9,20 @@ import { type Html, html } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
 import { named } from '../../browser/words.ts';
 import { agentPath, screenPaths, withQuery } from '../addresses.ts';
-import type { Page, ReadFile, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import type { ReadFile, Screen, ScreenContext, ShowScreen } from '../context.ts';
 import { COMPARE_PATH, compareSection, renderComparison } from '../parts/comparison.ts';
+import { denialsOf, readDenials } from '../parts/denials.ts';
 import { AGENT_ID_SENTENCE, readFilters, refusedFilters } from '../parts/filters.ts';
 import { suggestionList } from '../parts/suggestions.ts';
 import { moment } from '../parts/times.ts';
 import { unknownAgent } from '../parts/unknown-names.ts';
 import { code, pages, wide } from '../parts/words.ts';
 
-interface AgentsView {
+interface AgentsView extends Pick<ScreenContext, 'now' | 'formToken'> {
   /** In the order of their ids. */
   readonly agents: readonly Agent[];
+  /** Of these agents; `undefined` for an operator who is no auditor, and reads no record. */
+  readonly denials: RecentDenials | undefined;
   /** The id after which this page begins; `undefined` on the first page. */
   readonly after: string | undefined;
   /** The text of the search field. */
@@ -27,23 +31,21 @@ interface AgentsView {
   readonly unknown?: Html | undefined;
   /** Continues after this id; `undefined` on the last page. */
   readonly nextAfter: string | undefined;
-  readonly formToken: string;
-  readonly now: Instant;
 }
 
-function renderAgents({ agents, after, nextAfter, typed, unknown, formToken, now }: AgentsView): Html {
+function renderAgents({ agents, denials, after, nextAfter, typed, unknown, formToken, now }: AgentsView): Html {
   return html`${agentSearch(agents, typed)}
 ${
   agents.length === 0
     ? (unknown ?? html`<p>No agent is registered${after !== undefined && ' after that one'}.</p>`)
     : wide(
         'Registered agents',
-        html`<table><thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Scopes</th><th scope="col">Tool servers</th><th scope="col">Keys</th><th scope="col">Age of keys</th><th scope="col">Changed</th></tr></thead>
+        html`<table><thead><tr><th scope="col">Agent</th><th scope="col">State</th>${denials !== undefined && html`<th scope="col" class="number">Denials in ${denials.minutes.length} minutes</th>`}<th scope="col">Scopes</th><th scope="col">Tool servers</th><th scope="col">Keys</th><th scope="col">Age of keys</th><th scope="col">Changed</th></tr></thead>
 <tbody>${agents.map(
           (
             agent,
           ) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${named(agent.displayName)}</a><br>${code(agent.agentId)}</th>
-<td>${stateOf(agent)}</td><td>${agent.allowedScopes.length}</td><td>${agent.allowedAudiences.length}</td><td>${keysOf(agent)}</td><td>${ageOf(agent, now)}</td><td>${moment(agent.updatedAt, now)}</td></tr>`,
+<td>${stateOf(agent)}</td>${denials !== undefined && html`<td class="number">${denialsOf(agent.agentId, denials)}</td>`}<td>${agent.allowedScopes.length}</td><td>${agent.allowedAudiences.length}</td><td>${keysOf(agent)}</td><td>${ageOf(agent, now)}</td><td>${moment(agent.updatedAt, now)}</td></tr>`,
         )}</tbody></table>`,
       )
 }
@@ -69,6 +71,7 @@ function stateOf({ enabled }: Agent): Html {
 }
 
 function keysOf({ keys }: Agent): Html {
+  if (keys.kind === 'none') return html`none`;
   return keys.kind === 'remote' ? html`at ${named(new URL(keys.uri).host)}` : html`${keys.jwks.keys.length}`;
 }
 
@@ -79,7 +82,7 @@ function ageOf({ keysSince }: Agent, now: Instant): string {
 /** A page has no more agents than a person can read. */
 const AGENTS_PER_PAGE = 100;
 
-async function showAgents(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+const showAgents: ShowScreen = async (context, request) => {
   const query = readFilters(request, ['after', 'agent_id']);
   const after = query.read('after', parseAgentId, AGENT_ID_SENTENCE);
   const agentId = query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE);
@@ -92,10 +95,20 @@ async function showAgents(context: ScreenContext, request: ScreenRequest): Promi
     const agent = await context.admin.find(agentId);
     const unknown = agent === undefined ? await unknownAgent(context, agentId) : undefined;
     const agents = agent === undefined ? [] : [agent];
-    return { body: renderAgents({ agents, after, nextAfter: undefined, typed, unknown, formToken, now }) };
+    const denials = await denialsOfAll(context, agents);
+    return { body: renderAgents({ agents, denials, after, nextAfter: undefined, typed, unknown, formToken, now }) };
   }
   const { agents, nextAfter } = await context.admin.list({ after, limit: AGENTS_PER_PAGE });
-  return { body: renderAgents({ agents, after, nextAfter, formToken, now }) };
+  const denials = await denialsOfAll(context, agents);
+  return { body: renderAgents({ agents, denials, after, nextAfter, formToken, now }) };
+};
+
+async function denialsOfAll(context: ScreenContext, agents: readonly Agent[]): Promise<RecentDenials | undefined> {
+  if (agents.length === 0) return undefined;
+  return readDenials(
+    context,
+    agents.map(({ agentId }) => agentId),
+  );
 }
 
 const compare: ReadFile = async (context, file) => ({

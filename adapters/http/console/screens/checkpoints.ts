@@ -1,5 +1,6 @@
 /** *Checkpoints*: which records each one seals, the newest first, and the verification of the whole chain in the browser. */
 
+import { listNewestCheckpoints } from '../../../../application/ledger/query.ts';
 import type { FieldError } from '../../../../domain/field-error.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
@@ -7,7 +8,7 @@ import { type Html, html } from '../../browser/html.ts';
 import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../../message/query.ts';
 import { screenPaths, withQuery } from '../addresses.ts';
 import { assets } from '../assets.ts';
-import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import type { Screen, ShowScreen } from '../context.ts';
 import { problemBanner } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
 import { chain, renderVerification } from '../parts/verification.ts';
@@ -57,7 +58,7 @@ function row(checkpoint: Checkpoint, now: Instant): Html {
 <pre tabindex="0" aria-label="Checkpoint ${checkpointId} as JSON">${visibleJson(presentCheckpoint(checkpoint))}</pre></details></td></tr>`;
 }
 
-async function showCheckpoints({ views, now }: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {
+const showCheckpoints: ShowScreen = async ({ views, now }, { originalUrl }) => {
   const query = readQuery(originalUrl, ['before', 'limit']);
   const before = query.read('before', parseOrdinal, 'Must be a checkpoint_id.');
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
@@ -65,9 +66,9 @@ async function showCheckpoints({ views, now }: ScreenContext, { originalUrl }: S
     const body = renderCheckpoints({ now, outcome: { kind: 'invalid', errors: query.errors } });
     return { status: 400, reason: 'invalid_fields', body };
   }
-  const page = await views.checkpoints({ before, limit });
+  const page = await listNewestCheckpoints(views.ports, { before, limit });
   return { body: renderCheckpoints({ now, outcome: { kind: 'page', before, ...page } }), scripts: [assets.verify] };
-}
+};
 
 export const checkpointsScreen = {
   path: screenPaths.checkpoints,

@@ -1,13 +1,14 @@
 /** *Delegation*: who acts through what, as a picture and as a table. */
 
+import type { DelegationQuestion } from '../../../../application/admin/find-delegations.ts';
 import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
 import { parseAgentId, parseSponsorKey } from '../../../../domain/identifiers.ts';
 import { type Instant, toShortText } from '../../../../domain/instant.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../../domain/ledger/time-range.ts';
 import { taskStates } from '../../../../domain/tasks/task.ts';
 import { POINT_SENTENCE } from '../../admin/audit-router.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/operator-router.ts';
 import { parseState, STATE_SENTENCE } from '../../admin/reading-routes.ts';
-import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { named, placeOf } from '../../browser/words.ts';
 import { AUDIENCE_SENTENCE, parseAudience } from '../../message/query.ts';
@@ -21,12 +22,12 @@ import {
   tasksPath,
   withQuery,
 } from '../addresses.ts';
-import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import type { Screen, ScreenContext, ShowScreen } from '../context.ts';
 import { type DelegationGraph, type DelegationRow, delegationsOf } from '../delegation/graph.ts';
-import { drawDelegations } from '../delegation/picture.ts';
+import { countedTasks, drawDelegations } from '../delegation/picture.ts';
 import { AGENT_ID_SENTENCE, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
 import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
-import { count, wide } from '../parts/words.ts';
+import { amount, count, wide } from '../parts/words.ts';
 
 const FIELDS = ['sponsor', 'agent_id', 'audience', 'from', 'to', 'state'] as const;
 type DelegationFilters = Typed<(typeof FIELDS)[number]>;
@@ -38,8 +39,10 @@ export interface DelegationView {
   readonly graph: DelegationGraph;
   readonly rows: readonly DelegationRow[];
   readonly tasks: number;
-  /** Whether all tasks were read. */
+  /** Whether all tasks were read. Otherwise each number is that of the newest ones. */
   readonly isComplete: boolean;
+  /** How many there are; `undefined` if they were not counted. */
+  readonly total?: number | undefined;
   readonly mayStop: boolean;
   readonly now: Instant;
 }
@@ -53,7 +56,7 @@ export function renderDelegation(view: DelegationView): Html {
 <p class="summary">${summary(view)}</p>
 ${
   tasks > 0 &&
-  html`<div class="scroll picture" role="region" aria-label="Picture of delegations" tabindex="0">${drawDelegations(graph, view.mayStop)}</div>
+  html`<div class="scroll picture" role="region" aria-label="Picture of delegations" tabindex="0">${drawDelegations(graph, view)}</div>
 <details class="more"><summary>The same as a table</summary>
 ${rowsTable(view)}
 ${rows.length > MAX_ROWS && html`<p class="quiet">And ${count(rows.length - MAX_ROWS, 'more row')}: narrow the search, or read the <a href="${screenPaths.tasks}">list of tasks</a>.</p>`}
@@ -61,9 +64,13 @@ ${rows.length > MAX_ROWS && html`<p class="quiet">And ${count(rows.length - MAX_
 }`;
 }
 
-function summary({ tasks, isComplete, graph, filters }: DelegationView): Insert {
+function summary({ tasks, isComplete, total, graph, filters }: DelegationView): Insert {
   const hasWindow = filters.from !== undefined;
-  const what = hasWindow ? `${count(tasks, 'task')} ran in this time` : count(tasks, `${filters.state ?? 'live'} task`);
+  const all = hasWindow ? `${count(tasks, 'task')} ran in this time` : count(tasks, `${filters.state ?? 'live'} task`);
+  const newest = `The newest ${tasks.toLocaleString('en')}${total === undefined ? '' : ` of ${amount(total)}`}`;
+  const what = isComplete
+    ? all
+    : `${newest} ${hasWindow ? 'tasks that ran in this time' : `${filters.state ?? 'live'} tasks`}`;
   const grouped = {
     nothing: '',
     tasks: ' Tasks of the same person, agent and tool server are one node.',
@@ -72,7 +79,7 @@ function summary({ tasks, isComplete, graph, filters }: DelegationView): Insert 
   }[graph.grouped];
   if (tasks === 0 && isComplete)
     return hasWindow ? 'No task ran in this time.' : `There is no ${filters.state ?? 'live'} task here.`;
-  return html`<strong>${what}</strong>.${grouped}${!isComplete && ' These are the newest: older ones were not read. Narrow the search to see them.'}`;
+  return html`<strong>${what}</strong>.${grouped}${!isComplete && ' Older ones were not read, so each number is a part. Narrow the search to see all.'}`;
 }
 
 function scopeForm({ filters, suggested, now }: Pick<DelegationView, 'filters' | 'suggested' | 'now'>): Html {
@@ -93,7 +100,7 @@ ${input('from', 'Ran from', isoHelp)}
 ${input('to', 'until', isoHelp)}
 <p class="field"><label for="scope-state">State</label><select id="scope-state" name="state"><option value="">${'live, or any in a time'}</option>${taskStates.map((state) => html`<option value="${state}"${filters.state === state && html` selected`}>${state}</option>`)}</select></p>
 <p class="field"><button class="main">Show</button>${isNarrowed && html` <a class="button plain" href="${screenPaths.delegation}">All live tasks</a>`}</p>
-<p class="quiet help" id="scope-times">Times in UTC. A day covers all of it.</p>
+<p class="quiet help" id="scope-times">Ran from and until: times in UTC. A day covers all of it.</p>
 <ul class="shortcuts" aria-label="Tasks that ran">${recent}</ul>
 </form>
 ${suggestions(suggested, ['people', 'agents', 'audiences'])}`;
@@ -105,7 +112,7 @@ const RECENT = [
   ['last 24 hours', 86_400],
 ] as const;
 
-function rowsTable({ rows, mayStop, filters: { from, state } }: DelegationView): Html {
+function rowsTable({ rows, mayStop, isComplete, filters: { from, state } }: DelegationView): Html {
   return wide(
     'Table of delegations',
     html`<table>
@@ -116,14 +123,14 @@ function rowsTable({ rows, mayStop, filters: { from, state } }: DelegationView):
       return html`<tr><td><a href="${personPath(sponsorKey)}">${named(sponsor)}</a></td>
 <td><a href="${agentPath(agentId)}">${named(displayName)}</a></td>
 <td><a href="${delegationPath({ audience })}">${named(placeOf(audience))}</a></td>
-<td>${tasks === 1 ? html`<a href="${taskPath(newest)}">1 task</a>` : html`<a href="${from === undefined ? tasksPath({ ...about, state }) : delegationPath({ ...about })}">${count(tasks, 'task')}</a>`}</td>
-${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>, <a href="${stopPath({ agent_id: agentId })}">agent</a>${tasks === 1 && html`, <a href="${stopPath({ task_id: newest })}">task</a>`}</td>`}</tr>`;
+<td>${tasks === 1 && isComplete ? html`<a href="${taskPath(newest)}">1 task</a>` : html`<a href="${from === undefined ? tasksPath({ ...about, state }) : delegationPath({ ...about })}">${countedTasks(tasks, isComplete)}</a>`}</td>
+${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>, <a href="${stopPath({ agent_id: agentId })}">agent</a>${tasks === 1 && isComplete && html`, <a href="${stopPath({ task_id: newest })}">task</a>`}</td>`}</tr>`;
     })}</tbody>
 </table>`,
   );
 }
 
-async function showDelegation(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+const showDelegation: ShowScreen = async (context, request) => {
   const query = readFilters(request, FIELDS);
   const filters = {
     sponsorKey: query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE),
@@ -141,7 +148,11 @@ async function showDelegation(context: ScreenContext, request: ScreenRequest): P
     return refusedFilters(errors, screenPaths.delegation, form);
   }
   const window = from === undefined ? undefined : { from, to: to ?? context.now };
-  const { tasks, isComplete } = await context.views.delegations({ ...filters, window });
+  const found = await context.views.delegations({ ...filters, window });
+  const { tasks } = found;
+  const total = found.isComplete || window !== undefined ? undefined : await countAll(context, filters);
+  // The reading ends at its limit, also if no task is left there.
+  const isComplete = found.isComplete || total === tasks.length;
   return {
     body: renderDelegation({
       filters: typed,
@@ -149,10 +160,27 @@ async function showDelegation(context: ScreenContext, request: ScreenRequest): P
       ...delegationsOf(tasks),
       tasks: tasks.length,
       isComplete,
+      total,
       mayStop: context.may('responder'),
       now: context.now,
     }),
   };
+};
+
+/** Live tasks alone are counted, of all or by one name. */
+async function countAll(
+  { overview }: ScreenContext,
+  {
+    sponsorKey,
+    agentId,
+    audience,
+    state = 'live',
+  }: Omit<DelegationQuestion, 'window' | 'state'> & { readonly state?: string | undefined },
+): Promise<number | undefined> {
+  if (state !== 'live' || audience !== undefined || (sponsorKey !== undefined && agentId !== undefined))
+    return undefined;
+  const of = sponsorKey !== undefined ? { sponsorKey } : agentId !== undefined ? { agentId } : undefined;
+  return (await overview.countLive(of)).tasks;
 }
 
 function wrongWindow(from: Instant | undefined, to: Instant | undefined): readonly FieldError[] {

@@ -3,10 +3,10 @@
 import type { FindingStatus, NamedFinding } from '../../../../application/doctor/examine.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Html, html } from '../../browser/html.ts';
-import type { Screen, ShowPage } from '../context.ts';
+import type { Screen, ShowScreen } from '../context.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
-import { code } from '../parts/words.ts';
+import { code, count } from '../parts/words.ts';
 
 interface DoctorView {
   readonly findings: readonly NamedFinding[];
@@ -20,19 +20,19 @@ const OPEN: readonly FindingStatus[] = ['failed', 'warning'];
 const FOLDED: readonly FindingStatus[] = ['ok', 'skipped'];
 
 export function renderDoctor({ findings, at, now }: DoctorView): Html {
-  const count = (status: FindingStatus) => findings.filter((finding) => finding.status === status).length;
-  const [failed, warnings] = [count('failed'), count('warning')];
+  const of = (status: FindingStatus) => findings.filter((finding) => finding.status === status).length;
+  const [failed, warnings] = [of('failed'), of('warning')];
   const verdict =
     failed > 0
-      ? html`<p class="banner fault"><strong>${number(failed, 'check')} failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`
-      : html`<p class="banner ${warnings > 0 ? 'warn' : 'good'}"><strong>No check failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`;
+      ? html`<p class="banner fault"><strong>${count(failed, 'check')} failed.</strong> ${warnings > 0 && `${count(warnings, 'warning')}.`}</p>`
+      : html`<p class="banner ${warnings > 0 ? 'warn' : 'good'}"><strong>No check failed.</strong> ${warnings > 0 && `${count(warnings, 'warning')}.`}</p>`;
   const sorted = (order: readonly FindingStatus[]) =>
     order.flatMap((status) => findings.filter((finding) => finding.status === status));
   const [open, folded] = [sorted(OPEN), sorted(FOLDED)];
   return html`${verdict}
-<p class="quiet">Checked ${moment(at, now)}, by the replica that answered. <a href="/doctor">Check again</a></p>
+<p class="quiet">Checked ${moment(at, now)}, by the replica that answered. <a href="${doctorScreen.path}">Check again</a></p>
 ${open.length > 0 && table('Findings that need you', open)}
-${folded.length > 0 && html`<details class="more" id="well"><summary>${number(count('ok'), 'check')} found nothing wrong, ${count('skipped')} skipped</summary>${table('Other findings', folded)}</details>`}`;
+${folded.length > 0 && html`<details class="more" id="well"><summary>${count(of('ok'), 'check')} found nothing wrong, ${of('skipped')} skipped</summary>${table('Other findings', folded)}</details>`}`;
 }
 
 function table(label: string, findings: readonly NamedFinding[]): Html {
@@ -51,11 +51,7 @@ function withCode(text: string): readonly Html[] {
   return text.split('`').map((part, nth) => (nth % 2 === 1 ? code(part) : html`${part}`));
 }
 
-function number(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-const showDoctor: ShowPage = async ({ examine, now }, request) => {
+const showDoctor: ShowScreen = async ({ examine, now }, request) => {
   const query = readFilters(request, []);
   if (query.errors.length > 0) return refusedFilters(query.errors, doctorScreen.path);
   // The checks wait for other servers. They must not use up a permit of other requests.

@@ -14,7 +14,7 @@ import { queryParameters } from '../../message/head.ts';
 import { CURSOR, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import { type LedgerSearch, ledgerPath, screenPaths } from '../addresses.ts';
 import { assets } from '../assets.ts';
-import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import type { OverviewSurface, Screen, ScreenContext, ShowScreen } from '../context.ts';
 import { problemBanner, typedIn, withoutEmpty } from '../parts/filters.ts';
 import { renderRecords } from '../parts/record-lines.ts';
 import { readSuggestions, type Suggestions, suggestionList, suggestions } from '../parts/suggestions.ts';
@@ -37,10 +37,8 @@ const searchFields = [
 ] as const satisfies readonly (keyof LedgerSearch)[];
 type SearchField = (typeof searchFields)[number];
 
-export interface LedgerView {
+export interface LedgerView extends Pick<OverviewSurface, 'sealsEvery'> {
   readonly now: Instant;
-  /** Seconds between checkpoints. */
-  readonly sealsEvery: number;
   /** The texts of the request, which the form shows again. */
   readonly search: LedgerSearch;
   readonly suggested: Suggestions;
@@ -137,7 +135,7 @@ function countOf(count: number, next: string | undefined): string {
 /** Without a query the last hour is shown. The form has it as `from`, and an empty field removes it. */
 const RECENT_SECONDS = 3600;
 
-async function showLedger(context: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {
+const showLedger: ShowScreen = async (context, { originalUrl }) => {
   const { now } = context;
   const { sealsEvery } = context.overview;
   const recent = ledgerPath({ from: toShortText(plusSeconds(now, -RECENT_SECONDS)) });
@@ -149,7 +147,7 @@ async function showLedger(context: ScreenContext, { originalUrl }: ScreenRequest
     body: renderLedger({ now, sealsEvery, search: typedIn(url, searchFields), suggested, outcome }),
     scripts: isInvalid ? [] : [assets.verify],
   };
-}
+};
 
 async function outcomeOf({ audit }: ScreenContext, url: string): Promise<LedgerView['outcome']> {
   const parsed = parseAuditQuestion(url, { hasOperators: true, isConsole: true });

@@ -19,15 +19,23 @@ import { FORM_PAGE_HEADERS } from '../../browser/page-headers.ts';
 import { duration } from '../../browser/times.ts';
 import { answerInvalid } from '../../message/problem-details.ts';
 import { readQuery } from '../../message/query.ts';
-import { ledgerPath, screenPaths, withQuery } from '../addresses.ts';
+import { approvalsPath, ledgerPath, screenPaths, withQuery } from '../addresses.ts';
 import { assets } from '../assets.ts';
-import { type AnswerScript, MOST_COUNTED, type Screen, type ScreenContext, type ShowPage } from '../context.ts';
+import {
+  type AnswerScript,
+  MOST_COUNTED,
+  type OverviewSurface,
+  type Screen,
+  type ScreenContext,
+  type ShowScreen,
+} from '../context.ts';
+import { denialsByAgent, readDenials } from '../parts/denials.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { taskTable } from '../parts/task-table.ts';
 import { clock, moment } from '../parts/times.ts';
 import { amount, wide } from '../parts/words.ts';
 
-interface NowView {
+interface NowView extends Pick<OverviewSurface, 'hasSink' | 'sealsEvery'> {
   readonly now: Instant;
   readonly live: LiveTaskCount;
   /** The newest live tasks. */
@@ -36,9 +44,6 @@ interface NowView {
   readonly backlog: Backlog;
   /** How many approvals wait for people; `undefined` where tool servers may ask for none. */
   readonly waiting?: number | undefined;
-  readonly hasSink: boolean;
-  /** Seconds between checkpoints. */
-  readonly sealsEvery: number;
   /** `undefined` for an operator who is no auditor, and reads no record. */
   readonly denials: RecentDenials | undefined;
   readonly mayStop: boolean;
@@ -72,7 +77,11 @@ ${blockedFigure(view)}
 ${sealingFigure(view)}
 ${outboxFigure(view)}
 ${waitingFigure(view)}</div>
-${denials !== undefined && denialsSection(denials, now)}
+${
+  denials !== undefined &&
+  html`${denialsSection(denials, now)}
+${denialsByAgent(denials)}`
+}
 </div>`;
 }
 
@@ -152,7 +161,8 @@ function outboxFigure({ backlog: { outbox }, hasSink, now, denials }: NowView): 
 function waitingFigure({ waiting }: NowView): Insert {
   if (waiting === undefined) return undefined;
   const more = waiting === 0 ? 'No action waits for a yes.' : 'actions that people were asked about';
-  return html`${figure('waiting', 'Waiting approvals', amount(waiting), more)}
+  const link = html`<a href="${approvalsPath({ state: 'pending' })}">${amount(waiting)}</a>`;
+  return html`${figure('waiting', 'Waiting approvals', link, more)}
 `;
 }
 
@@ -200,9 +210,9 @@ ${body}</section>`;
 /** The newest live tasks that *Now* shows. */
 const NEWEST = 20;
 
-const showNow: ShowPage = async (context, request) => {
+const showNow: ShowScreen = async (context, request) => {
   const query = readFilters(request, []);
-  if (query.errors.length > 0) return refusedFilters(query.errors, '/');
+  if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.now);
   const isAuditor = context.may('auditor');
   const body = renderNow(await readNow(context), isAuditor && renderLiveRecords());
   return { body, scripts: isAuditor ? [assets.renewal, assets.stream] : [assets.renewal] };
@@ -215,14 +225,15 @@ const renewNow: AnswerScript = async (context, request, response) => {
   response.set(FORM_PAGE_HEADERS).send(renderRenewed(await readNow(context)).toString());
 };
 
-async function readNow({ admin, views, overview, now, may }: ScreenContext): Promise<NowView> {
+async function readNow(context: ScreenContext): Promise<NowView> {
+  const { admin, views, overview, now, may } = context;
   const [live, newest, blocked, backlog, waiting, denials] = await Promise.all([
     overview.countLive(undefined),
     admin.listTasks({ filters: { state: 'live' }, limit: NEWEST, cursor: undefined }),
-    overview.sponsors.countBlocks(MOST_COUNTED),
+    views.ports.sponsors.countBlocks(MOST_COUNTED),
     overview.backlog(),
     overview.countWaiting?.(),
-    may('auditor') ? views.denials(now) : undefined,
+    readDenials(context),
   ]);
   return {
     now,
@@ -241,7 +252,7 @@ async function readNow({ admin, views, overview, now, may }: ScreenContext): Pro
 export function renderLiveRecords(): Html {
   return html`<section class="live-records" id="stream" data-stream="${nowScreen.feeds.stream.path}" aria-labelledby="stream-title" hidden>
 <div class="heading"><h2 id="stream-title">Decisions, live</h2> <span id="stream-state" role="status" class="quiet">Connecting …</span>
-<button class="small" type="button">Pause</button> <a href="/ledger">Ledger</a></div>
+<button class="small" type="button">Pause</button> <a href="${screenPaths.ledger}">Ledger</a></div>
 <div class="records"><p class="record-line names" aria-hidden="true"><span>Number</span><span>Time (UTC)</span><span>Event</span><span>Decision</span><span>Agent, for person</span></p>
 <ol></ol></div>
 </section>`;

@@ -14,14 +14,22 @@ import {
   parseBlockSource,
   type SponsorBlock,
 } from '../../../../domain/sponsors/block.ts';
-import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
-import type { FormField } from '../../browser/guards.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/operator-router.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import type { FormField } from '../../browser/pages.ts';
 import { form, named } from '../../browser/words.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
-import { ledgerPath, personPath, screenPaths, stopPath, tasksPath, withQuery } from '../addresses.ts';
-import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
-import { actLines, actOfLift, actsOf, quotedReason } from '../parts/acts.ts';
+import { approvalsPath, ledgerPath, personPath, screenPaths, stopPath, tasksPath, withQuery } from '../addresses.ts';
+import type {
+  ChangeByForm,
+  ChangeResult,
+  OverviewSurface,
+  Screen,
+  ScreenContext,
+  Shown,
+  ShowScreen,
+} from '../context.ts';
+import { actLines, actOfLift, actsFor, actsOf, quotedReason } from '../parts/acts.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '../parts/form-fields.ts';
 import { readSuggestions, type Suggestions, suggestionList } from '../parts/suggestions.ts';
@@ -69,7 +77,7 @@ ${pages('Pages of blocks', {
 }
 
 function sourceLink(source: BlockSource | undefined, current: BlockSource | undefined): Html {
-  const [path, label] = source === undefined ? ['/people', 'All'] : [`/people?source=${source}`, BY[source]];
+  const [path, label] = [withQuery(screenPaths.people, { source }), source === undefined ? 'All' : BY[source]];
   return source === current
     ? html`<a href="${path}" aria-current="true">${label}</a>`
     : html`<a href="${path}">${label}</a>`;
@@ -81,7 +89,7 @@ function personSearch(typed: string | undefined, people: readonly string[]): Htm
 ${suggestionList('people', people)}`;
 }
 
-/** A block, and for an auditor who placed it and why. */
+/** A block, and for those who may read it, who placed it and why. */
 interface ExplainedBlock extends SponsorBlock {
   readonly acts: readonly ShownAct[];
 }
@@ -98,8 +106,7 @@ interface ExplainedRecord {
   readonly acts: readonly ShownAct[];
 }
 
-interface PersonView {
-  readonly now: Instant;
+interface PersonView extends Pick<ScreenContext, 'now' | 'formToken'>, Pick<OverviewSurface, 'twoPersons'> {
   readonly sponsorKey: SponsorKey;
   readonly suggested: Suggestions;
   readonly blocks: readonly ExplainedBlock[];
@@ -111,11 +118,10 @@ interface PersonView {
   /** The warning if no task, block or record names the person. */
   readonly unknown: Html | undefined;
   readonly mayRespond: boolean;
-  /** Whether two operators must ask to lift a block. */
-  readonly twoPersons: boolean;
+  /** Whether tool servers may ask the person. */
+  readonly hasApprovals: boolean;
   /** `undefined` without a first request. */
   readonly pending: ExplainedLift | undefined;
-  readonly formToken: string;
   typed(form: { readonly path: string }): FormField;
 }
 
@@ -125,7 +131,7 @@ export function renderPerson(view: PersonView): Html {
 <section aria-labelledby="state"><div class="heading"><h2 id="state">${named(sponsorKey)}</h2></div>
 ${blocks.length > 0 ? blockBanner(view) : (unknown ?? html`<p>Not blocked: agents may act for this person.</p>`)}
 ${pending !== undefined && pendingBanner(pending, now)}
-<p>${liveTasks(view)}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}. <a href="${tasksPath({ sponsor: sponsorKey, state: 'revoked' })}">Revoked tasks</a></p>
+<p>${liveTasks(view)}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}. <a href="${tasksPath({ sponsor: sponsorKey, state: 'revoked' })}">Revoked tasks</a>${view.hasApprovals && html` <a href="${approvalsPath({ sponsor: sponsorKey })}">Approvals</a>`}</p>
 </section>
 ${mayRespond && responses(view)}
 <section aria-labelledby="tasks"><div class="heading"><h2 id="tasks">Live tasks</h2>${newest.length < live.tasks && html`<span class="quiet">the newest ${newest.length}</span> <a href="${tasksPath({ sponsor: sponsorKey })}">All</a>`}</div>
@@ -140,12 +146,13 @@ function liveTasks({ sponsorKey, live }: PersonView): Html {
 }
 
 function blockBanner({ blocks, history, now }: PersonView): Html {
+  const isExplained = blocks.some(({ acts }) => acts.length > 0);
   return html`<div class="banner bad"><p><strong>Blocked.</strong> No agent gets a token for this person.</p>
 ${blocks.map(
   ({ source, kind, blockedAt, acts }) =>
     html`<p>Blocked by ${BY[source]} as ${kind} since ${moment(blockedAt, now)}.</p>${actLines(acts, now)}`,
 )}
-${history === undefined && html`<p>Auditors can read who placed an operators’ block, and why.</p>`}</div>`;
+${history === undefined && !isExplained && html`<p>Auditors can read who placed an operators’ block, and why.</p>`}</div>`;
 }
 
 function pendingBanner(lift: ExplainedLift, now: Instant): Html {
@@ -200,7 +207,7 @@ const PAGE = 100;
 /** The newest live tasks of one person. */
 const NEWEST = 50;
 
-const showPeople: ShowPage = async (context, request) => {
+const showPeople: ShowScreen = async (context, request) => {
   const query = readFilters(request, ['sponsor', 'source', CURSOR]);
   const sponsorKey = query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE);
   const source = query.read('source', parseBlockSource, `Must be one of ${blockSources.join(', ')}.`);
@@ -221,16 +228,16 @@ const showPeople: ShowPage = async (context, request) => {
   };
 };
 
-async function showPerson(context: ScreenContext, sponsorKey: SponsorKey, suggested: Suggestions): Promise<Page> {
-  const { admin, overview, now, formToken } = context;
+async function showPerson(context: ScreenContext, sponsorKey: SponsorKey, suggested: Suggestions): Promise<Shown> {
+  const { admin, overview, views, now, formToken } = context;
   const [blocks, pending, live, newest] = await Promise.all([
     admin.findBlocks(sponsorKey),
-    overview.twoPersons ? overview.sponsors.pendingLift(sponsorKey, await overview.earliest()) : undefined,
+    overview.twoPersons ? views.ports.sponsors.pendingLift(sponsorKey, await overview.earliest()) : undefined,
     overview.countLive({ sponsorKey }),
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
   ]);
   const [explained, history, unknown] = await Promise.all([
-    Promise.all(blocks.map(async (block) => ({ ...block, acts: await actsOfBlock(context, block) }))),
+    Promise.all(blocks.map(async (block) => ({ ...block, acts: await actsOfBlock(context, block, pending) }))),
     historyOf(context, sponsorKey),
     blocks.length === 0 && live.tasks === 0 ? unknownPerson(context, sponsorKey) : undefined,
   ]);
@@ -244,6 +251,7 @@ async function showPerson(context: ScreenContext, sponsorKey: SponsorKey, sugges
     unknown,
     blocks: explained,
     mayRespond: context.may('responder'),
+    hasApprovals: views.listApprovals !== undefined,
     twoPersons: overview.twoPersons,
     pending: pending && (await explainedLift(context, pending)),
     newest: newest.kind === 'page' ? newest.items : [],
@@ -261,15 +269,23 @@ async function explainedLift(context: ScreenContext, pending: PendingLift): Prom
 /** The number of records that are searched for a block's: other sources may have placed theirs at the same time. */
 const AT_ONCE = 5;
 
-/** Who placed an operators' block, and why. */
-async function actsOfBlock(context: ScreenContext, block: SponsorBlock): Promise<readonly ShownAct[]> {
-  if (block.source !== 'admin' || !context.may('auditor')) return [];
+/**
+ * Who placed an operators' block, and why: for an auditor. Also for a responder after a first request to lift it, who may be the
+ * second of two operators, and decides by it.
+ */
+async function actsOfBlock(
+  context: ScreenContext,
+  block: SponsorBlock,
+  pending: PendingLift | undefined,
+): Promise<readonly ShownAct[]> {
+  const mayRead = context.may('auditor') || (pending !== undefined && context.may('responder'));
+  if (block.source !== 'admin' || !mayRead) return [];
   const { sponsorKey: sponsor, blockedAt: from } = block;
   const filters = { sponsor, event: 'sponsor.blocked', from, decision: 'allow' } as const;
   const page = await context.audit.query({ filters, limit: AT_ONCE, cursor: undefined });
   const records = page.kind === 'page' ? page.records : [];
   for (const record of records) {
-    const acts = await actsOf(context, record);
+    const acts = await actsFor(context, record);
     if (acts.length > 0) return acts;
   }
   return [];
@@ -331,7 +347,7 @@ const unblock: ChangeByForm = async ({ admin }, field) => {
   }
 };
 
-function refused(status: number, title: string, text: string, reason: string, back: string): FormResult {
+function refused(status: number, title: string, text: string, reason: string, back: string): ChangeResult {
   return { kind: 'refused', status, title, text: `Nothing was changed. ${text}`, reason, back };
 }
 

@@ -3,13 +3,13 @@
 import type { ProofOutcome } from '../../../../application/ledger/prove.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { presentProof } from '../../message/ledger-answers.ts';
 import { parseOrdinal } from '../../message/query.ts';
 import { screenPaths, taskPath } from '../addresses.ts';
-import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import type { Screen, ShowScreen } from '../context.ts';
 import { actLines, actsOf } from '../parts/acts.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { recordsOf } from '../parts/records-of-task.ts';
@@ -47,11 +47,9 @@ ${fields.length === 0 ? html`<p>${code(detail)}</p>` : html`<dl class="facts">${
 
 function proofPart(outcome: ProofOutcome): Html {
   switch (outcome.kind) {
-    case 'proof': {
-      const { seq, checkpoint, leafIndex, auditPath } = outcome.proof;
-      return html`<p class="banner good">Sealed by checkpoint ${checkpoint.checkpointId}. The service has just rebuilt its root from the records.</p>
-${json('The proof', { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index: leafIndex, audit_path: auditPath })}`;
-    }
+    case 'proof':
+      return html`<p class="banner good">Sealed by checkpoint ${outcome.proof.checkpoint.checkpointId}. The service has just rebuilt its root from the records.</p>
+${json('The proof', presentProof(outcome.proof))}`;
     case 'not_found':
       return html`<p class="banner">Not sealed yet. The next checkpoint seals it.</p>`;
     case 'archived':
@@ -65,7 +63,7 @@ function json(label: string, value: unknown): Html {
   return html`<pre tabindex="0" aria-label="${label}">${visibleJson(value)}</pre>`;
 }
 
-async function showRecord(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+const showRecord: ShowScreen = async (context, request) => {
   const query = readFilters(request, []);
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.delegation);
   const taskId = parseTaskId(String(request.params.taskId));
@@ -86,10 +84,10 @@ async function showRecord(context: ScreenContext, request: ScreenRequest): Promi
       now: context.now,
     }),
   };
-}
+};
 
 export const recordScreen = {
-  path: '/tasks/:taskId/records/:seq',
+  path: screenPaths.record,
   title: 'Record',
   route: 'GET /audit/records/{seq}/proof',
   work: 'proof',

@@ -11,15 +11,22 @@ import {
   parseTaskId,
   type SponsorKey,
 } from '../../../../domain/identifiers.ts';
-import type { Instant } from '../../../../domain/instant.ts';
-import { worksUntil } from '../../../../domain/tasks/lifetime.ts';
-import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
-import type { FormField } from '../../browser/guards.ts';
+import { CLOCKS_DIFFER, worksUntil } from '../../../../domain/tasks/lifetime.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/operator-router.ts';
 import { type Html, html } from '../../browser/html.ts';
+import type { FormField } from '../../browser/pages.ts';
 import { atMost } from '../../browser/times.ts';
 import { form, named } from '../../browser/words.ts';
 import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
-import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
+import type {
+  ChangeByForm,
+  ChangeResult,
+  OverviewSurface,
+  Screen,
+  ScreenContext,
+  Shown,
+  ShowScreen,
+} from '../context.ts';
 import { AGENT_ID_SENTENCE, notFound, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
 import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '../parts/form-fields.ts';
 import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
@@ -37,14 +44,10 @@ export type StopTarget =
 /** The operator types these two words to end all tasks of all people. */
 const EVERYTHING = 'stop everything';
 
-interface StopView {
-  readonly now: Instant;
+interface StopView extends Pick<ScreenContext, 'now' | 'formToken'>, Pick<OverviewSurface, 'statusLists'> {
   readonly target: StopTarget;
   /** The tasks that end. */
   readonly live: LiveTaskCount;
-  /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
-  readonly statusLists: number | undefined;
-  readonly formToken: string;
   /** The warning if no task, block or record names the person. */
   readonly unknown?: Html | undefined;
   typed(form: { readonly path: string }): FormField;
@@ -65,10 +68,8 @@ ${mayStopEverything && html`<div class="card"><h2>Everything</h2><p>All tasks of
 ${suggestions(suggested, ['people', 'agents', 'tasks'])}`;
 }
 
-interface ChoiceView {
+interface ChoiceView extends Pick<OverviewSurface, 'mayStopEverything'> {
   readonly suggested: Suggestions;
-  /** `Service:Operators:StopEverything`. */
-  readonly mayStopEverything: boolean;
 }
 
 const CHOICES = ['task_id', 'agent_id', 'sponsor'] as const;
@@ -83,7 +84,7 @@ export function renderStop(view: StopView): Html {
   return html`<p class="lead">${subject(view)}</p>
 ${live.tasks === 0 ? (view.unknown ?? html`<p>No live task: there is nothing to end.</p>`) : consequences(view)}
 ${live.tasks > 0 && stopForm(view)}
-<p><a class="button" href="/">Back to Now</a></p>`;
+<p><a class="button" href="${screenPaths.now}">Back to Now</a></p>`;
 }
 
 function subject({ target, now }: StopView): Html {
@@ -102,7 +103,7 @@ function consequences({ live, now, statusLists, target }: StopView): Html {
   return html`<ul class="points consequences">
 <li><strong>${amount(live.tasks)} ${live.tasks === 1 ? 'task ends' : 'tasks end'}</strong> at once: the next refresh is refused, and introspection says so.</li>
 ${statusLists !== undefined && html`<li>Tool servers that read status lists refuse within ${atMost('en', statusLists)}.</li>`}
-${until !== undefined && html`<li>Tool servers that only check signatures may accept the last tokens until <strong>${moment(until, now)}</strong>.</li>`}
+${until !== undefined && html`<li>Tool servers that only check signatures may accept the last tokens until <strong>${moment(until, now)}</strong>. ${CLOCKS_DIFFER}</li>`}
 <li>New tasks may start at once. To prevent that, ${prevention(target)}.</li>
 </ul>`;
 }
@@ -153,7 +154,7 @@ function formOf(target: StopTarget): TargetForm {
   }
 }
 
-const showStop: ShowPage = async (context, request) => {
+const showStop: ShowScreen = async (context, request) => {
   const { mayStopEverything } = context.overview;
   // Switched off, the parameter is as unknown as any other.
   const query = readFilters(request, mayStopEverything ? [...CHOICES, 'everything'] : CHOICES);
@@ -202,7 +203,7 @@ const showStop: ShowPage = async (context, request) => {
   return { body: renderStopChoice(await choiceOf(context)) };
 };
 
-function targetPage(context: ScreenContext, view: Pick<StopView, 'target' | 'live' | 'unknown'>): Page {
+function targetPage(context: ScreenContext, view: Pick<StopView, 'target' | 'live' | 'unknown'>): Shown {
   const { now, formToken, overview } = context;
   const typed: StopView['typed'] = (form) => typedInto(context, form);
   return { body: renderStop({ ...view, now, formToken, typed, statusLists: overview.statusLists }) };
@@ -247,8 +248,9 @@ const stopEverything: ChangeByForm = async ({ admin }, field) => {
   };
 };
 
-function ended(outcome: StopOutcome | EverythingOutcome | undefined): FormResult {
-  if (outcome?.kind === 'ended') return { kind: 'done', to: '/', notice: { kind: 'stopped', amount: outcome.tasks } };
+function ended(outcome: StopOutcome | EverythingOutcome | undefined): ChangeResult {
+  if (outcome?.kind === 'ended')
+    return { kind: 'done', to: screenPaths.now, notice: { kind: 'stopped', amount: outcome.tasks } };
   return {
     kind: 'refused',
     status: 404,

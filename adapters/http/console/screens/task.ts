@@ -2,13 +2,15 @@
 
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
-import type { Approval } from '../../../../domain/approvals/approval.ts';
+import { redirectHost } from '../../../../domain/agents/redirect-uri.ts';
+import type { ApprovalState } from '../../../../domain/approvals/approval.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import type { Compared } from '../../../../domain/ledger/compared.ts';
+import { isRecorded } from '../../../../domain/ledger/compared.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
-import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
+import { CLOCKS_DIFFER, type EndReason } from '../../../../domain/tasks/lifetime.ts';
+import type { ClientLabel } from '../../../../domain/tasks/task-authorization.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
 import { named, placeOf, statedByAgent } from '../../browser/words.ts';
@@ -22,7 +24,7 @@ import {
   stopPath,
   taskPath,
 } from '../addresses.ts';
-import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
+import type { ApprovalsOfTask, OverviewSurface, Screen, ShowScreen } from '../context.ts';
 import { actLines, actsOf } from '../parts/acts.ts';
 import { altered } from '../parts/altered.ts';
 import { approvalsSection, MOST_APPROVALS } from '../parts/approvals.ts';
@@ -36,7 +38,7 @@ import { visibleJson } from '../parts/visible-json.ts';
 import { code, count, wide } from '../parts/words.ts';
 import { type Timeline, type TimelineEvent, timelineOf } from '../timeline.ts';
 
-export interface TaskView extends ScopeOrigins {
+export interface TaskView extends ScopeOrigins, Pick<OverviewSurface, 'statusLists'> {
   readonly task: ShownTask;
   /** `undefined` if it has been removed. */
   readonly agent: Agent | undefined;
@@ -46,12 +48,10 @@ export interface TaskView extends ScopeOrigins {
   /** The number of its records that were read. */
   readonly recordCount: number;
   readonly hasMoreRecords: boolean;
-  /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
-  readonly statusLists: number | undefined;
   /** The acts that may have ended it, for an auditor. */
   readonly endedBy: readonly ShownAct[];
-  /** Newest first; `undefined` where tool servers may ask for none. */
-  readonly approvals: readonly Compared<Approval, unknown>[] | undefined;
+  /** `undefined` where tool servers may ask for none. */
+  readonly approvals: ApprovalsOfTask | undefined;
   readonly mayStop: boolean;
   readonly now: Instant;
 }
@@ -114,7 +114,7 @@ function worksUntil({ task, agent, timeline, statusLists, now }: TaskView): Inse
     : over
       ? 'Its last token worked'
       : 'Its last token works';
-  return html`${verb} until ${moment(works.at, now)}${exactly} where tokens are checked without asking. ${asking}${lists}`;
+  return html`${verb} until ${moment(works.at, now)}${exactly} where tokens are checked without asking. ${CLOCKS_DIFFER} ${asking}${lists}`;
 }
 
 function unshown({ unshown: tokens, tokens: bars }: Timeline): Insert {
@@ -125,19 +125,24 @@ function unshown({ unshown: tokens, tokens: bars }: Timeline): Insert {
   );
 }
 
-function events({ timeline, task, now, records }: TaskView): Html {
+function events({ timeline, task, now, records, approvals }: TaskView): Html {
   return html`<ol class="events">${timeline.events.map(
     (event) =>
-      html`<li class="${event.kind}">${moment(event.at, now)} ${eventWords(event)}${
+      html`<li class="${event.kind}">${moment(event.at, now)} ${eventWords(event, approvals)}${
         event.seq !== undefined && html` <a href="${recordPath(task.taskId, event.seq)}">record ${event.seq}</a>`
       }</li>`,
   )}</ol>
 ${records === undefined && html`<p class="quiet">Refusals, and each recorded renewal, are in the ledger, which auditors read.</p>`}`;
 }
 
-function eventWords({ kind, scope, reason, count: amount }: TimelineEvent): Html {
+function eventWords(
+  { kind, scope, reason, count: amount, approval }: TimelineEvent,
+  approvals: ApprovalsOfTask | undefined,
+): Html {
   const scoped = scope !== undefined && html` with ${code(scope)}`;
   switch (kind) {
+    case 'authorized':
+      return html`<strong>The person’s answer was redeemed</strong>`;
     case 'issued':
       return html`<strong>Issued</strong>${scoped}`;
     case 'renewed':
@@ -150,11 +155,29 @@ function eventWords({ kind, scope, reason, count: amount }: TimelineEvent): Html
       return html`<strong>Refused</strong>: ${code(reason ?? '')}${amount !== undefined && `, ${count(amount, 'time')}`}${scope !== undefined && html`, asked for ${code(scope)}`}`;
     case 'token_revoked':
       return html`<strong>One token revoked</strong>: ${code(reason ?? '')}`;
+    case 'approval':
+      return html`<strong>${approval && APPROVAL_WORDS[approval.state]}</strong>: ${approval && approvalLink(approval.approvalId, approvals)}`;
     case 'ended':
       return html`<strong>Ended</strong>: ${code(reason ?? '')}`;
     case 'expires':
       return html`Its time is up`;
   }
+}
+
+const APPROVAL_WORDS: Readonly<Record<ApprovalState, string>> = {
+  pending: 'Asked the person',
+  granted: 'The person said yes',
+  refused: 'The person said no',
+  used: 'The yes was used',
+  expired: 'The question expired',
+  withdrawn: 'The question was withdrawn',
+};
+
+/** Its title leads to it below. The id stands for words that are not shown. */
+function approvalLink(id: string, approvals: ApprovalsOfTask | undefined): Html {
+  const found = approvals?.newest.find(({ row }) => row.approvalId === id);
+  if (found === undefined) return code(id);
+  return html`<a href="#${id}">${isRecorded(found) ? named(found.row.title) : code(id)}</a>`;
 }
 
 function facts({ task, agent, now, recordCount, hasMoreRecords, records }: TaskView): Html {
@@ -171,12 +194,40 @@ ${
   altered(task, 'purpose') &&
   html`<dt>Purpose</dt><dd>${altered(task, 'purpose')}</dd>
 `
-}<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
+}${startedByPerson(task)}<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
 <dt>${task.state.kind === 'revoked' ? 'Would have ended' : 'Time is up'}</dt><dd>${moment(task.expiresAt, now)}</dd>
 <dt>Renewals</dt><dd>${task.renewals.toLocaleString('en')}${task.renewedAt !== undefined && html`, the last ${moment(task.renewedAt, now)}`}</dd>
 <dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, by <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>
 <dt>Records</dt><dd>${count(recordCount, 'record')}${hasMoreRecords && ' and more'}${records === undefined && html` <span class="quiet">(auditors read them)</span>`}</dd>
 </dl>`;
+}
+
+/** Nothing for a task of an exchange. */
+function startedByPerson({ authorization }: ShownTask): Insert {
+  if (authorization === undefined) return undefined;
+  const { requestId, client, redirectUri, isRotating } = authorization;
+  return html`<dt>Started by</dt><dd>The person. The answer went to ${answerPlace(redirectUri)}. <span class="quiet">${code(redirectUri)}, ${CLIENTS[client]}, request ${code(requestId)}</span>${
+    isRotating && html`<p class="warned">The program cannot prove its name: it redeemed the code without a key.</p>`
+  }</dd>
+`;
+}
+
+const CLIENTS: Readonly<Record<ClientLabel, string>> = {
+  key: 'a client with a key',
+  public: 'a public client',
+  document: 'a client with a document',
+};
+
+function answerPlace(redirectUri: string): Html {
+  const to = redirectHost(redirectUri);
+  switch (to.kind) {
+    case 'host':
+      return named(to.host);
+    case 'this_computer':
+      return html`a program on the person’s computer`;
+    case 'scheme':
+      return html`a program on the person’s device (${code(`${to.scheme}:`)})`;
+  }
 }
 
 function rawRecords({ records, task, hasMoreRecords }: TaskView): Insert {
@@ -203,7 +254,7 @@ ${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq
 </section>`;
 }
 
-async function showTask(context: ScreenContext, request: ScreenRequest): Promise<Page> {
+const showTask: ShowScreen = async (context, request) => {
   const query = readFilters(request, []);
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.delegation);
   const taskId = parseTaskId(String(request.params.taskId));
@@ -227,18 +278,24 @@ async function showTask(context: ScreenContext, request: ScreenRequest): Promise
       records,
       recordCount: shown.records.length,
       hasMoreRecords: shown.nextCursor !== undefined,
-      timeline: timelineOf(task, ttl, records, context.now),
-      statusLists: context.views.statusLists,
+      timeline: timelineOf(
+        task,
+        ttl,
+        records,
+        context.now,
+        approvals?.newest.filter(isRecorded).map(({ row }) => row),
+      ),
+      statusLists: context.overview.statusLists,
       endedBy: end === undefined ? [] : await actsOf(context, end),
       approvals,
       mayStop: context.may('responder'),
       now: context.now,
     }),
   };
-}
+};
 
 export const taskScreen = {
-  path: '/tasks/:taskId',
+  path: screenPaths.task,
   title: 'Task',
   route: 'GET /admin/tasks/{task_id}',
   work: 'other',

@@ -65,6 +65,12 @@ function sayNewOnes() {
   if (titles.length > 0) document.querySelector('#asked').textContent = titles.join('. ');
 }
 
+/** The link to what waits leads nowhere while nothing waits. */
+function showSkip() {
+  const skip = document.querySelector('.skip[href="#approvals"]');
+  if (skip !== null) skip.hidden = document.querySelector('#approvals > *') === null;
+}
+
 showTimes();
 setInterval(showTimes, TICK_MS);
 // renewal.js sends this event.
@@ -72,4 +78,5 @@ document.addEventListener('renewed', () => {
   ahead = readAhead();
   showTimes();
   sayNewOnes();
+  showSkip();
 });

@@ -1,13 +1,24 @@
-/** The words of the page in German. */
+/** The words of the pages in German. */
 
+import { CLOCK_SKEW_SECONDS, MAX_CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
 import { html } from '../../browser/html.ts';
+import { messages } from '../../browser/texts/de.ts';
 import { atMost } from '../../browser/times.ts';
-import { plural, type Texts } from './texts.ts';
+import { plural, type Texts } from './en.ts';
+
+const CLOCKS = `Darin ist ${atMost('de', CLOCK_SKEW_SECONDS)} für Uhren, die verschieden gehen. Ein Dienst kann stattdessen ${atMost('de', MAX_CLOCK_SKEW_SECONDS)} zulassen.`;
 
 export const de: Texts = {
   title: 'Was für Sie handelt',
-  skip: 'Zu den Aufgaben',
+  skipToContent: 'Zum Inhalt',
+  skipToTasks: 'Zu den Aufgaben',
+  skipToWaiting: 'Zu dem, was auf Sie wartet',
+  skipToQuestion: 'Zur Frage',
   signedInAs: (person) => html`Angemeldet als ${person}`,
+  knownAs: (key) => html`Die Betreiber dieses Dienstes finden Sie als ${key}.`,
+  maybeAnothers: (person) =>
+    html`Sie sind als ${person} angemeldet. Vielleicht gehört das Gesuchte zu einem anderen Konto von Ihnen.`,
+  signInAsAnother: 'Als jemand anderes anmelden',
   signOut: 'Abmelden',
   everywhere: {
     title: 'Überall abmelden',
@@ -21,19 +32,28 @@ export const de: Texts = {
   statedBy: (where) => html`So beschreibt ${where} die Aktion:`,
   asked: 'Gefragt',
   answerUntil: 'Läuft ab',
-  yesMeans:
-    'Ein Ja gilt für diese eine Aktion, ein einziges Mal. Sagen Sie Nein, wenn Sie nicht wissen, wozu sie dient.',
+  answeredAt: 'Beantwortet',
+  yesUntil: 'Das Ja endet',
+  noUntil: 'Das Nein endet',
+  taskPurpose: 'Aufgabe',
+  taskSince: 'Aufgabe seit',
+  openTask: 'Zur Aufgabe',
+  yesMeans: (yes, no) =>
+    `Ein Ja gilt für diese eine Aktion, ein einziges Mal, innerhalb von ${yes}. Ein Nein gilt ${no} lang. Sagen Sie Nein, wenn Sie nicht wissen, wozu die Aktion dient.`,
   yes: 'Ja, einmal',
-  signInForYes: 'Anmelden und Ja sagen',
+  signInForYes: 'Anmelden, um Ja zu sagen',
   signInForYesMeans: 'Für ein Ja melden Sie sich neu an. Nein sagen können Sie sofort.',
   no: 'Nein',
   answered: {
     granted: 'Sie haben Ja gesagt. Der Agent darf es einmal tun.',
     refused: 'Sie haben Nein gesagt.',
     used: 'Sie haben Ja gesagt, und der Agent hat es genutzt.',
-    expired: 'Die Zeit ist abgelaufen.',
+    expired: 'Sie haben nicht rechtzeitig geantwortet.',
+    unused: 'Sie haben Ja gesagt, und der Agent hat es nicht rechtzeitig genutzt.',
     withdrawn: 'Die Aufgabe des Agenten ist beendet. Darum kann es nicht mehr getan werden.',
+    withdrawnAfterYes: 'Sie haben Ja gesagt, und dann endete die Aufgabe des Agenten.',
   },
+  settled: 'Beantwortet und verpasst',
   live: 'Jetzt',
   history: 'Beendet',
   nothingLive: 'Gerade handelt kein Agent für Sie.',
@@ -46,8 +66,14 @@ export const de: Texts = {
   may: 'Darf',
   purpose: 'Wozu',
   statedByAgent: 'Das sind die Worte des Agenten. Sie sind nicht geprüft.',
+  statedByAgents: 'Zwecke sind die Worte der Agenten. Sie sind nicht geprüft.',
   purposeDiffers:
     'Nicht gezeigt: Der Zweck wurde geändert, nachdem der Agent ihn angegeben hatte. Sagen Sie es den Betreibern dieses Dienstes.',
+  startedByYou: 'Von Ihnen gestartet',
+  answerWent: (place) => html`Ihre Antwort ging an ${place}.`,
+  onComputer: 'ein Programm auf dem Computer, den Sie benutzt haben',
+  onDevice: (scheme) => html`ein Programm auf dem Gerät, das Sie benutzt haben (${scheme})`,
+  cannotProveName: 'Dieses Programm kann seinen Namen nicht beweisen.',
   since: 'Seit',
   until: 'Bis',
   renewed: 'Erneuert',
@@ -84,11 +110,11 @@ export const de: Texts = {
   next: 'Weitere Aufgaben',
   first: 'Neueste Aufgaben',
   reach: 'Was ein Stopp erreicht',
-  reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
+  reaches: ({ acceptedFor, statusLists }, { mayBegin, mayPause }) => [
     'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
     statusLists === undefined
-      ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${atMost('de', tokenTtl)} lang.`
-      : `Meist innerhalb von ${atMost('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${atMost('de', tokenTtl)} lang.`,
+      ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${atMost('de', acceptedFor)} lang. ${CLOCKS}`
+      : `Meist innerhalb von ${atMost('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${atMost('de', acceptedFor)} lang. ${CLOCKS}`,
     'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
     `Eine gestoppte Aufgabe kommt nicht wieder${mayBegin ? ', aber der Agent kann eine neue beginnen' : ''}.${mayPause ? ' Pausieren Sie Agenten, um das zu verhindern.' : ''}`,
   ],
@@ -106,20 +132,36 @@ export const de: Texts = {
     ssf_sessions_revoked: 'Ihre Sitzungen wurden beendet',
     ssf_account_disabled: 'Ihr Konto wurde gesperrt',
     ssf_account_purged: 'Ihr Konto wurde gelöscht',
+    code_replayed: 'Jemand wollte sie ein zweites Mal beginnen',
+    grant_superseded: 'Jemand hat einen veralteten Zugang benutzt',
   },
   endedOtherwise: 'Die Aufgabe endete',
-  notice(notice) {
-    if (notice.kind === 'approved') return 'Sie haben Ja gesagt. Der Agent darf es einmal tun.';
-    if (notice.kind === 'declined') return 'Sie haben Nein gesagt.';
-    if (notice.kind === 'resumed') return 'Agenten dürfen wieder für Sie handeln.';
-    const ended =
-      notice.amount === 0 ? 'Es lief keine Aufgabe.' : `${plural(notice.amount, 'Aufgabe', 'Aufgaben')} gestoppt.`;
-    return notice.kind === 'paused' ? `Agenten sind pausiert. ${ended}` : ended;
+  actionOf: (title, agent) => html`<strong>${title}</strong> (${agent})`,
+  notice({ kind, amount, agent, action, left, noHolds }) {
+    switch (kind) {
+      case 'approved':
+        if (action === undefined) return 'Sie haben Ja gesagt. Der Agent darf es einmal tun.';
+        return html`Sie haben Ja gesagt: ${action}.${left !== undefined && ` Der Agent darf es einmal tun, innerhalb von ${left}.`}`;
+      case 'declined':
+        if (action === undefined) return 'Sie haben Nein gesagt.';
+        return html`Sie haben Nein gesagt: ${action}.${noHolds !== undefined && ` Das Nein gilt ${noHolds} lang; danach darf der Agent wieder fragen.`}`;
+      case 'signed_in':
+        return 'Sie sind angemeldet. Antworten Sie jetzt.';
+      case 'resumed':
+        return 'Agenten dürfen wieder für Sie handeln.';
+      case 'paused':
+        return `Agenten sind pausiert. ${stopped(amount)}`;
+      case 'stopped':
+        return agent === undefined || amount === 0
+          ? stopped(amount)
+          : html`${plural(amount, 'Aufgabe', 'Aufgaben')} von ${agent} gestoppt.`;
+    }
   },
   over: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich neu an, um Ihre Aufgaben zu sehen.',
   signIn: 'Anmelden',
   offline: 'Diese Seite konnte nicht erneuert werden. Was hier steht, ist vielleicht veraltet.',
   messages: {
+    ...messages,
     signed_out: {
       title: 'Sie sind hier abgemeldet',
       text: 'Agenten setzen ihre Aufgaben fort. Ihre Organisation kennt Sie vielleicht noch in diesem Browser und meldet Sie dann ohne Frage wieder an.',
@@ -140,50 +182,10 @@ export const de: Texts = {
       text: 'Sie dauerte mehr als zehn Minuten, begann in einem anderen Browser, oder dieser Browser behält keine Cookies.',
       action: 'Neu beginnen',
     },
-    sign_in_superseded: {
-      title: 'Ein anderes Fenster hat eine Anmeldung begonnen',
-      text: 'Ein Browser kann nur die Anmeldung abschließen, die er zuletzt begonnen hat. Mit Ihrem Konto ist alles in Ordnung.',
-      action: 'Neu beginnen',
-    },
-    sign_in_code_refused: {
-      title: 'Diese Anmeldung ist vorbei',
-      text: 'Sie wurde schon verwendet, oder sie dauerte zu lange. Mit Ihrem Konto ist alles in Ordnung.',
-      action: 'Neu beginnen',
-    },
-    sign_in_cancelled: {
-      title: 'Die Anmeldung wurde abgebrochen',
-      text: 'Sie, oder Ihre Organisation für Sie, haben ihr nicht zugestimmt.',
-      action: 'Neu beginnen',
-    },
-    login_required: {
-      title: 'Ihre Organisation hat Sie nicht nach der Anmeldung gefragt',
-      text: 'Ohne Sie zu fragen, kann sie Sie nicht anmelden. Beginnen Sie neu, und folgen Sie ihren Seiten bis zum Ende.',
-      action: 'Neu beginnen',
-    },
-    sign_in_answer_refused: {
-      title: 'Die Antwort Ihrer Organisation ist unvollständig',
-      text: 'Ein Teil fehlt, oder sie gilt einem anderen Dienst. Geschieht das noch einmal, sagen Sie es Ihrer Administration.',
-      action: 'Neu beginnen',
-    },
     sign_in_ended: {
       title: 'Sie wurden inzwischen abgemeldet',
       text: 'Ihre Organisation hat die Anmeldung beendet, bevor sie abgeschlossen war.',
       action: 'Neu beginnen',
-    },
-    id_token_refused: {
-      title: 'Die Anmeldung wurde abgelehnt',
-      text: 'Dieser Dienst kann dem nicht trauen, was Ihre Organisation über Sie sagt. Sagen Sie es Ihrer Administration: Der Grund steht im Protokoll dieses Dienstes.',
-      action: 'Neu beginnen',
-    },
-    account_refused: {
-      title: 'Ihr Konto kann diese Seite nicht benutzen',
-      text: 'Ihre Organisation hat Sie angemeldet, sagt aber nicht, welche Person Sie hier sind. Bitte fragen Sie Ihre Administration.',
-      action: 'Neu beginnen',
-    },
-    client_refused: {
-      title: 'Ihre Organisation nimmt diesen Dienst nicht an',
-      text: 'Die Anmeldung Ihrer Organisation lehnt diesen Dienst ab, nicht Sie. Sagen Sie es Ihrer Administration: Die Registrierung dieser Seite dort muss geprüft werden.',
-      action: 'Noch einmal versuchen',
     },
     sign_in_undated: {
       title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
@@ -204,16 +206,6 @@ export const de: Texts = {
       title: 'Melden Sie sich für ein Ja neu an',
       text: 'Um Ja zu sagen, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
       action: 'Neu anmelden',
-    },
-    provider_unavailable: {
-      title: 'Die Anmeldung ist nicht erreichbar',
-      text: 'Die Anmeldung Ihrer Organisation antwortet nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
-      action: 'Noch einmal versuchen',
-    },
-    provider_unreadable: {
-      title: 'Die Anmeldung gab keine brauchbare Antwort',
-      text: 'Dieser Dienst kann nicht lesen, was die Anmeldung Ihrer Organisation geantwortet hat. Bitte versuchen Sie es in einer Minute noch einmal. Geschieht das wieder, sagen Sie es Ihrer Administration.',
-      action: 'Noch einmal versuchen',
     },
     session_over: {
       title: 'Ihre Anmeldung ist abgelaufen',
@@ -271,25 +263,9 @@ export const de: Texts = {
       text: 'Sie könnten die Pause nie aufheben: Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben. Es wurde nichts geändert.',
       action: 'Meine Aufgaben öffnen',
     },
-    rate_limited: {
-      title: 'Zu viele Anfragen',
-      text: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anfragen. Es wurde nichts geändert. Bitte warten Sie eine Minute.',
-      action: 'Noch einmal versuchen',
-    },
-    overloaded: {
-      title: 'Der Dienst ist ausgelastet',
-      text: 'Es wurde nichts geändert. Bitte versuchen Sie es in einigen Sekunden noch einmal.',
-      action: 'Noch einmal versuchen',
-    },
-    storage_unavailable: {
-      title: 'Der Dienst erreicht seine Datenbank nicht',
-      text: 'Es ist nicht sicher, ob Ihre Anfrage wirkte. Bitte sehen Sie in einigen Sekunden noch einmal nach.',
-      action: 'Noch einmal nachsehen',
-    },
-    fault: {
-      title: 'Etwas ist schiefgegangen',
-      text: 'Es ist nicht sicher, ob Ihre Anfrage wirkte. Der Fehler ist für die Betreiber aufgezeichnet.',
-      action: 'Noch einmal nachsehen',
-    },
   },
 };
+
+function stopped(amount: number): string {
+  return amount === 0 ? 'Es lief keine Aufgabe.' : `${plural(amount, 'Aufgabe', 'Aufgaben')} gestoppt.`;
+}

@@ -1,60 +1,120 @@
-/** The words of the page in English. */
+/** The words of the pages in English. Each language has the same keys: a key that another table lacks does not compile. */
 
-import { html } from '../../browser/html.ts';
+import { CLOCK_SKEW_SECONDS, MAX_CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { messages } from '../../browser/texts/en.ts';
 import { atMost } from '../../browser/times.ts';
-import { plural, type Texts } from './texts.ts';
+import type { NoticeFlash, Reach } from '../view.ts';
 
-export const en: Texts = {
+/** What a message about a form names. */
+export interface NoticeParts extends Pick<NoticeFlash, 'kind' | 'amount'> {
+  readonly agent: Html | undefined;
+  readonly action: Html | undefined;
+  /** How long a yes may still be used. `undefined` if it no longer waits for the agent. */
+  readonly left: string | undefined;
+  /** How long a no counts. */
+  readonly noHolds: string | undefined;
+}
+
+/** A tool server accepts a token for so long after its end. */
+const CLOCKS = `This includes ${atMost('en', CLOCK_SKEW_SECONDS)} for clocks that differ. A service may allow ${atMost('en', MAX_CLOCK_SKEW_SECONDS)} instead.`;
+
+export const en = {
   title: 'What acts for you',
-  skip: 'Skip to the tasks',
-  signedInAs: (person) => html`Signed in as ${person}`,
+  /** The links at the beginning of a page. */
+  skipToContent: 'Skip to the content',
+  skipToTasks: 'Skip to the tasks',
+  skipToWaiting: 'Skip to what waits for you',
+  skipToQuestion: 'Skip to the question',
+  signedInAs: (person: Html) => html`Signed in as ${person}`,
+  /** The sponsor key, where the page greets the person by a name. */
+  knownAs: (key: Html) => html`The operators of this service find you as ${key}.`,
+  /** Where nothing of that id is the person's. */
+  maybeAnothers: (person: Html) =>
+    html`You are signed in as ${person}. What you look for may belong to another account of yours.`,
+  signInAsAnother: 'Sign in as somebody else',
   signOut: 'Sign out',
+  /** The sign-out at the identity provider too. The title is also on the button. */
   everywhere: {
     title: 'Sign out everywhere',
     means:
       'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
   },
+  /** The title of the actions that wait for the person. */
   waiting: 'Waiting for you',
-  alteredQuestions: (amount) =>
+  /** Questions that cannot be shown, because their stored words were changed. */
+  alteredQuestions: (amount: number) =>
     `${amount === 1 ? 'A question is not shown: it was' : `${amount} questions are not shown: they were`} changed after the request. Tell the operators of this service.`,
-  asks: (agent, where) => html`${agent} wants to act at ${where}`,
-  statedBy: (where) => html`${where} describes the action:`,
+  asks: (agent: Html, where: Html) => html`${agent} wants to act at ${where}`,
+  /** Above the words of the tool server. */
+  statedBy: (where: Html) => html`${where} describes the action:`,
   asked: 'Asked',
   answerUntil: 'Expires',
-  yesMeans: 'A yes counts for this one action, once. Say no if you do not know what it is for.',
+  answeredAt: 'Answered',
+  /** Until when the agent may use a yes. */
+  yesUntil: 'The yes ends',
+  /** From when on the agent may ask again. */
+  noUntil: 'The no ends',
+  /** What the agent said when it began the task. */
+  taskPurpose: 'Task for',
+  taskSince: 'Task since',
+  openTask: 'Open the task',
+  yesMeans: (yes: string, no: string) =>
+    `A yes counts for this one action, once, within ${yes}. A no counts for ${no}. Say no if you do not know what the action is for.`,
   yes: 'Yes, once',
+  /** In place of the yes, if the sign-in is too old. */
   signInForYes: 'Sign in to say yes',
   signInForYesMeans: 'To say yes you sign in again. You can say no at once.',
   no: 'No',
+  /** What the page of an approval says that does not wait. */
   answered: {
     granted: 'You said yes. The agent may do this once.',
     refused: 'You said no.',
     used: 'You said yes, and the agent has used it.',
-    expired: 'Its time is up.',
+    expired: 'You did not answer in time.',
+    unused: 'You said yes, and the agent did not use it in time.',
     withdrawn: 'The task of the agent has ended, so this can no longer be done.',
+    withdrawnAfterYes: 'You said yes, and then the task of the agent ended.',
   },
+  /** The title of what does not wait any more. */
+  settled: 'Answered and missed',
   live: 'Now',
   history: 'Ended',
   nothingLive: 'No agent acts for you right now.',
   nothingOfAgent: 'This agent does not act for you right now.',
   nothingEnded: 'No task has ended lately.',
-  count: (tasks, agents) => `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}`,
-  tasks: (count) => plural(count, 'task', 'tasks'),
-  active: (since) => html`active ${since}`,
+  count: (tasks: number, agents: number) => `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}`,
+  tasks: (count: number) => plural(count, 'task', 'tasks'),
+  /** When an agent last began or renewed a task. */
+  active: (since: Html) => html`active ${since}`,
   where: 'Where',
   may: 'May',
   purpose: 'Why',
+  /** Below the words of the agent. */
   statedByAgent: 'These are the agent’s words. They are not checked.',
+  /** Above a list of tasks, some with the words of their agents. */
+  statedByAgents: 'Purposes are the agents’ words. They are not checked.',
+  /** In place of a purpose whose stored words were changed. */
   purposeDiffers: 'Not shown: the purpose was changed after the agent stated it. Tell the operators of this service.',
+  /** Of a task that the person started themselves, in place of an application. */
+  startedByYou: 'Started by you',
+  /** Where the program that asked received the answer. */
+  answerWent: (place: Insert) => html`Your answer went to ${place}.`,
+  onComputer: 'a program on the computer that you used',
+  onDevice: (scheme: Html) => html`a program on the device that you used (${scheme})`,
+  /** Of a program that no key authenticates. */
+  cannotProveName: 'This program cannot prove its name.',
   since: 'Since',
   until: 'Until',
   renewed: 'Renewed',
   neverRenewed: 'not yet',
   removedAgent: 'removed agent',
   stop: 'Stop',
-  stopWhat: (agent, where) => html`${agent} at ${where}`,
-  stopWhole: (tasks, agent) => (tasks === 1 ? html`the task of ${agent}` : html`all ${tasks} tasks of ${agent}`),
-  stopAgent: (tasks, agent) =>
+  stopWhat: (agent: Html, where: Html) => html`${agent} at ${where}`,
+  /** What the short button of an agent stops. */
+  stopWhole: (tasks: number, agent: Html) =>
+    tasks === 1 ? html`the task of ${agent}` : html`all ${tasks} tasks of ${agent}`,
+  stopAgent: (tasks: number, agent: Html) =>
     tasks === 1 ? html`Stop the task of ${agent}` : html`Stop all ${tasks} tasks of ${agent}`,
   stopAll: 'Stop everything',
   stopAllMeans: 'This ends all tasks that act for you now. They do not come back. An agent may begin a new task later.',
@@ -63,10 +123,11 @@ export const en: Texts = {
   pauseMeans:
     'This ends all tasks that act for you now, and no agent can begin another one until you allow it here. To allow it, you sign in again.',
   pauseNow: 'Pause all agents',
+  /** Why the page has no button for a pause. */
   noPause:
     'You cannot pause agents here. To lift a pause you would have to show that you have just signed in, and your organisation does not say when you signed in.',
   paused: 'Agents are paused',
-  pausedSince: (since) => html`No agent can act for you. You paused them ${since}.`,
+  pausedSince: (since: Html) => html`No agent can act for you. You paused them ${since}.`,
   resume: 'Let agents act again',
   resumeMeans: 'Agents may then begin new tasks for you. Stopped tasks do not come back.',
   resumeNow: 'Let agents act for me again',
@@ -79,11 +140,15 @@ export const en: Texts = {
   next: 'More tasks',
   first: 'Newest tasks',
   reach: 'What a stop reaches',
-  reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
+  /** `mayBegin`: whether an agent may begin a task. `mayPause`: whether the person may prevent it. */
+  reaches: (
+    { acceptedFor, statusLists }: Reach,
+    { mayBegin, mayPause }: { mayBegin: boolean; mayPause: boolean },
+  ): readonly string[] => [
     'At once: the agent receives nothing more for the task. Services that ask about every call refuse it.',
     statusLists === undefined
-      ? `Later: other services accept what the agent already holds until that expires, at most ${atMost('en', tokenTtl)} later.`
-      : `Usually within ${atMost('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${atMost('en', tokenTtl)} later.`,
+      ? `Later: other services accept what the agent already holds until that expires, at most ${atMost('en', acceptedFor)} later. ${CLOCKS}`
+      : `Usually within ${atMost('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${atMost('en', acceptedFor)} later. ${CLOCKS}`,
     'Never: what the agent has already done. A stop does not undo it.',
     `A stopped task does not come back${mayBegin ? ', but the agent may begin a new one' : ''}.${mayPause ? ' Pause agents to prevent that.' : ''}`,
   ],
@@ -101,19 +166,39 @@ export const en: Texts = {
     ssf_sessions_revoked: 'Your sessions were ended',
     ssf_account_disabled: 'Your account was disabled',
     ssf_account_purged: 'Your account was deleted',
+    code_replayed: 'Someone tried to start it a second time',
+    grant_superseded: 'Someone used an outdated access',
   },
+  /** For a reason that this version does not know. */
   endedOtherwise: 'It ended',
-  notice(notice) {
-    if (notice.kind === 'approved') return 'You said yes. The agent may do this once.';
-    if (notice.kind === 'declined') return 'You said no.';
-    if (notice.kind === 'resumed') return 'Agents may act for you again.';
-    const ended = notice.amount === 0 ? 'No task was running.' : `${plural(notice.amount, 'task', 'tasks')} stopped.`;
-    return notice.kind === 'paused' ? `Agents are paused. ${ended}` : ended;
+  /** An action in a message: its title, and the agent that wants it. */
+  actionOf: (title: Html, agent: Html) => html`<strong>${title}</strong> (${agent})`,
+  notice({ kind, amount, agent, action, left, noHolds }: NoticeParts): Html | string {
+    switch (kind) {
+      case 'approved':
+        if (action === undefined) return 'You said yes. The agent may do this once.';
+        return html`You said yes: ${action}.${left !== undefined && ` The agent may do this once, within ${left}.`}`;
+      case 'declined':
+        if (action === undefined) return 'You said no.';
+        return html`You said no: ${action}.${noHolds !== undefined && ` The no counts for ${noHolds}; then the agent may ask again.`}`;
+      case 'signed_in':
+        return 'You are signed in. Now answer.';
+      case 'resumed':
+        return 'Agents may act for you again.';
+      case 'paused':
+        return `Agents are paused. ${stopped(amount)}`;
+      case 'stopped':
+        return agent === undefined || amount === 0
+          ? stopped(amount)
+          : html`${plural(amount, 'task', 'tasks')} of ${agent} stopped.`;
+    }
   },
   over: 'Your sign-in has ended. Sign in again to see your tasks.',
   signIn: 'Sign in',
   offline: 'This page could not be renewed. What it shows may be old.',
+  /** What a page without tasks says: an error, or an end. The action is the label of its link. */
   messages: {
+    ...messages,
     signed_out: {
       title: 'You are signed out here',
       text: 'Agents go on with their tasks. Your organisation may still know you in this browser, and then signs you in again without asking.',
@@ -134,50 +219,10 @@ export const en: Texts = {
       text: 'It took more than ten minutes, began in another browser, or this browser keeps no cookies.',
       action: 'Begin again',
     },
-    sign_in_superseded: {
-      title: 'Another window began a sign-in',
-      text: 'A browser can complete only the sign-in that it began last. Nothing is wrong with your account.',
-      action: 'Begin again',
-    },
-    sign_in_code_refused: {
-      title: 'This sign-in is over',
-      text: 'It was used before, or took too long. Nothing is wrong with your account.',
-      action: 'Begin again',
-    },
-    sign_in_cancelled: {
-      title: 'The sign-in was cancelled',
-      text: 'You, or your organisation for you, did not agree to it.',
-      action: 'Begin again',
-    },
-    login_required: {
-      title: 'Your organisation did not ask you to sign in',
-      text: 'It cannot sign you in without asking you. Begin again, and follow its pages to the end.',
-      action: 'Begin again',
-    },
-    sign_in_answer_refused: {
-      title: 'The answer of your organisation is incomplete',
-      text: 'Part of it is missing, or it is meant for another service. If this happens again, tell your administrator.',
-      action: 'Begin again',
-    },
     sign_in_ended: {
       title: 'You were signed out meanwhile',
       text: 'Your organisation ended the sign-in before it was complete.',
       action: 'Begin again',
-    },
-    id_token_refused: {
-      title: 'The sign-in was refused',
-      text: 'This service cannot trust what your organisation says about you. Tell your administrator: the log of this service has the reason.',
-      action: 'Begin again',
-    },
-    account_refused: {
-      title: 'Your account cannot use this page',
-      text: 'Your organisation signed you in, but does not say which person you are here. Ask your administrator.',
-      action: 'Begin again',
-    },
-    client_refused: {
-      title: 'Your organisation does not accept this service',
-      text: 'The sign-in of your organisation refuses this service, not you. Tell your administrator: the registration of this page there must be checked.',
-      action: 'Try again',
     },
     sign_in_undated: {
       title: 'Your organisation does not say when you signed in',
@@ -198,16 +243,6 @@ export const en: Texts = {
       title: 'Sign in again to say yes',
       text: 'To say yes, you must enter your credentials now. Your organisation did not confirm that you did.',
       action: 'Sign in again',
-    },
-    provider_unavailable: {
-      title: 'The sign-in is not available',
-      text: 'The sign-in of your organisation does not answer. Please try again in a minute.',
-      action: 'Try again',
-    },
-    provider_unreadable: {
-      title: 'The sign-in gave no usable answer',
-      text: 'This service cannot read what the sign-in of your organisation answered. Please try again in a minute. If this happens again, tell your administrator.',
-      action: 'Try again',
     },
     session_over: {
       title: 'Your sign-in has ended',
@@ -257,25 +292,17 @@ export const en: Texts = {
       text: 'You could never lift the pause: your organisation does not say when you signed in. Nothing was changed.',
       action: 'Open my tasks',
     },
-    rate_limited: {
-      title: 'Too many requests',
-      text: 'Many requests came from your network in a short time. Nothing was changed. Please wait a minute.',
-      action: 'Try again',
-    },
-    overloaded: {
-      title: 'The service is busy',
-      text: 'Nothing was changed. Please try again in a few seconds.',
-      action: 'Try again',
-    },
-    storage_unavailable: {
-      title: 'The service cannot reach its database',
-      text: 'It is not certain whether your request took effect. Please look again in a few seconds.',
-      action: 'Look again',
-    },
-    fault: {
-      title: 'Something went wrong',
-      text: 'It is not certain whether your request took effect. The operators have a record of the error.',
-      action: 'Look again',
-    },
   },
 };
+
+export type Texts = typeof en;
+
+export type MessageKind = keyof Texts['messages'];
+
+function stopped(amount: number): string {
+  return amount === 0 ? 'No task was running.' : `${plural(amount, 'task', 'tasks')} stopped.`;
+}
+
+export function plural(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

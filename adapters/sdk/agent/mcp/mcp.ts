@@ -5,35 +5,24 @@
  * The SDK sends the token exchange, and a task of this library keeps the result. The SDK alone does not suffice: it renews
  * only tokens that it got by a browser redirect, and otherwise answers every 401 with a new exchange. A task alone does
  * not suffice either: for a step-up (403 `insufficient_scope`) the SDK must send the token request itself.
+ *
+ * The end of a task withdraws the approvals that wait in it, and those that a person has given. So a task is replaced only by
+ * one with more scopes. The SDK does not say why a server refused: `fetch` of the provider reads it.
  */
 
 import type { OAuthClientProvider, OAuthDiscoveryState, OAuthTokens } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
-import { anyObject, type Checks, checkArguments, membersOf, must, optional, optionsOf, text } from '../../arguments.ts';
-import type { Agent } from '../agent.ts';
-import { isAgent, partsOf } from '../agent-parts.ts';
+import { anyObject, checkArguments, membersOf, must, optional, optionsOf, text } from '../../arguments.ts';
+import { partsOf } from '../agent-parts.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { Refused, TaskOver } from '../errors.ts';
 import { names, readIssuedToken } from '../issued-token.ts';
-import { agentScopes, audience, type CheckedAgentOptions, isAccessToken, originList, purposeText } from '../options.ts';
+import { type CheckedAgentOptions, isAccessToken } from '../options.ts';
 import { renewingTask, type Task } from '../task.ts';
+import { type CheckedMcpOptions, checkMcpOptions, type McpAuthorizationOptions } from './options.ts';
+import { lackedBy, type StepUp, sendForTask } from './step-up.ts';
 
-export interface McpAuthorizationOptions {
-  readonly agent: Agent;
-  /** The person's access token, or a function that returns it. It is sent to the control plane only. */
-  readonly subjectToken: string | (() => string | Promise<string>);
-  /**
-   * The audience of the tokens. The default is the resource in the server's metadata, if the server's address lies within
-   * it.
-   */
-  readonly resource?: string;
-  /** The origins at which the server of `resource` is reached. The default is the origin of the resource. */
-  readonly origins?: readonly string[];
-  /** The scopes to begin with. The default is those that the server asks for, else all in its metadata. */
-  readonly scope?: readonly string[];
-  /** Why the agent acts for the person: at most 300 characters. The control plane may require it, or ignore it. */
-  readonly purpose?: string;
-}
+export type { McpAuthorizationOptions } from './options.ts';
 
 /** The provider for one transport. It stays with the first server that it was used for. */
 export type McpAuthorization = Required<
@@ -42,17 +31,20 @@ export type McpAuthorization = Required<
   OAuthClientProvider & {
     /** The current task. `undefined` until the server has asked for a token. */
     readonly task: Task | undefined;
+    /**
+     * For the option `fetch` of the transport. With it, a 403 that no scope would avoid costs no token request, and the error
+     * of the SDK has the reason of the server. SDK 1 gets more scopes only with it. It sends with the `fetch` of the agent.
+     */
+    readonly fetch: typeof globalThis.fetch;
     /** Ends the task. Call it when the work is done, and also after an error. @throws NotNow, Refused */
     end(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
   };
 
 /** The state of one provider: its options, and its task since. */
-interface State extends CheckedMcpOptions {
+interface State extends CheckedMcpOptions, StepUp {
   readonly options: CheckedAgentOptions;
   readonly plane: ControlPlane;
-  /** `undefined` until the server has asked for a token. */
-  task: Task | undefined;
   isEnded: boolean;
   /** The server and its resource, once they were checked. */
   bound: { readonly server: string; readonly resource: string } | undefined;
@@ -64,9 +56,26 @@ interface State extends CheckedMcpOptions {
   repeated: Refused | undefined;
 }
 
-/** @throws TypeError that lists every wrong option */
+/**
+ * @throws TypeError that lists every wrong option
+ *
+ * @example
+ * ```ts
+ * import { mcpAuthorization } from '@mandate/agent/mcp';
+ * import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+ *
+ * const authProvider = mcpAuthorization({ agent, subjectToken, scope: ['jira:read'] });
+ * const client = new Client({ name: 'triage', version: '1.0.0' });
+ * const { fetch } = authProvider;
+ * await client.connect(new StreamableHTTPClientTransport(new URL(`${resource}/mcp`), { authProvider, fetch }));
+ * const { content } = await client.callTool({ name: 'read_issue', arguments: { key: 'OPS-7' } });
+ * console.log(JSON.stringify(content));
+ * await client.close();
+ * await authProvider.end();
+ * ```
+ */
 export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorization {
-  const checked = checkOptions(given);
+  const checked = checkMcpOptions(given);
   const state: State = {
     ...partsOf(given.agent),
     ...checked,
@@ -76,6 +85,10 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
     metadata: undefined,
     asked: new Set(),
     askedAt: 0,
+    needed: new Set(),
+    withheld: [],
+    namesScopes: false,
+    isRejected: false,
     repeated: undefined,
   };
   const { issuer, agentId } = state.options;
@@ -114,6 +127,10 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
 
     get task() {
       return state.task;
+    },
+    async fetch(input, init) {
+      checkArguments('fetch', { input, init }, FETCH);
+      return sendForTask(state, input, init);
     },
     async end() {
       state.isEnded = true;
@@ -175,8 +192,12 @@ async function prepareRequest(state: State, named: string | undefined): Promise<
   const { bound } = state;
   if (bound === undefined) throw new TypeError('The resource of the server was not checked.');
   // Without this renewal, the SDK would start a new task after a revocation.
+  const before = state.task;
   await renewTask(state);
-  const scope = wantedScope(state, named);
+  const scope = wantedScope(state, named, before);
+  state.isRejected = false;
+  state.namesScopes = named !== undefined;
+  state.needed.clear();
   if (scope.length === 0) throw new TypeError('The server names no scope: pass scope.');
   for (const name of scope) state.asked.add(name);
   state.askedAt = state.options.clock.now();
@@ -195,15 +216,30 @@ async function renewTask(state: State): Promise<void> {
   }
 }
 
-/** The scopes to request: those that the task holds (or begins with), and those that the server names. */
-function wantedScope({ task, scope: first, metadata }: State, named: string | undefined): readonly string[] {
-  const held = task?.scope ?? first ?? [];
-  // Without a challenge, SDK 2 names every scope of the metadata. That is no demand if there are scopes to begin with.
-  // SDK 1 names none, not even those of a challenge. Its step-up can only request every scope of the metadata.
-  const all = metadata?.scopes_supported?.join(' ');
-  const isFirst = task === undefined && first !== undefined;
-  const added = isFirst && (named ?? all) === all ? [] : names([named ?? all ?? '']);
-  return [...new Set([...names(held), ...added])].filter((name) => name !== '');
+const READ_REASON = 'To read its reason, pass fetch: authProvider.fetch to the transport.';
+
+/**
+ * The scopes to request: those that the task holds (or begins with), and those that the server names.
+ *
+ * @param before the task before its renewal
+ * @throws Refused for a step-up without a scope that the task lacks
+ */
+function wantedScope(state: State, named: string | undefined, before: Task | undefined): readonly string[] {
+  const { task, scope: first, metadata } = state;
+  if (task === undefined) {
+    // Without a challenge, SDK 2 names every scope of the metadata. That is no demand if there are scopes to begin with.
+    const all = metadata?.scopes_supported?.join(' ');
+    const added = first !== undefined && (named ?? all) === all ? [] : names([named ?? all ?? '']);
+    return [...new Set([...names(first ?? []), ...added])].filter((name) => name !== '');
+  }
+  // After a 401 the new token needs no more scopes than the old one.
+  if (state.isRejected) return task.scope;
+  // SDK 1 names no scopes, not even those of a challenge.
+  const added = lackedBy(task, named === undefined ? [...state.needed] : names([named]));
+  // A concurrent call may have got them meanwhile: the SDK repeats the call after the exchange.
+  if (added.length === 0 && task === before)
+    throw new Refused('insufficient_scope', 'no_scope_named', undefined, READ_REASON);
+  return [...task.scope, ...added];
 }
 
 async function addCredentials(state: State, params: URLSearchParams, url: string | URL): Promise<void> {
@@ -223,7 +259,7 @@ async function addCredentials(state: State, params: URLSearchParams, url: string
   for (const [name, value] of Object.entries(form)) params.set(name, value);
 }
 
-/** Begins a task with the token that the SDK got, and ends the previous task. */
+/** Begins a task with the token that the SDK got. One without more scopes is ended, otherwise the previous task. */
 async function beginTask(state: State, tokens: OAuthTokens): Promise<void> {
   checkArguments('saveTokens', { tokens }, optionsOf({ tokens: anyObject }));
   const { options, plane, bound, asked, askedAt, task: previous } = state;
@@ -234,13 +270,16 @@ async function beginTask(state: State, tokens: OAuthTokens): Promise<void> {
     { resource: bound?.resource ?? '', origins: [], waiting: undefined },
     issued,
   );
-  state.task = task;
+  state.withheld = [...asked].filter((name) => !task.scope.includes(name));
+  const isKept = previous !== undefined && !state.isEnded && lackedBy(previous, task.scope).length === 0;
+  if (!isKept) state.task = task;
   if (state.isEnded) {
     await task.end();
     throw new TaskOver('ended');
   }
-  // If this fails, the previous task ends when it expires.
-  await previous?.end().catch(() => undefined);
+  const over = isKept ? task : previous;
+  // If this fails, the task ends when it expires.
+  await over?.end().catch(() => undefined);
 }
 
 interface Metadata {
@@ -249,44 +288,15 @@ interface Metadata {
   readonly scopes_supported?: readonly string[] | undefined;
 }
 
-interface CheckedMcpOptions extends Pick<McpAuthorizationOptions, 'subjectToken'> {
-  readonly resource: string | undefined;
-  readonly origins: readonly string[] | undefined;
-  readonly scope: readonly string[] | undefined;
-  readonly purpose: string | undefined;
-}
-
-const CHECKS: Checks<McpAuthorizationOptions> = {
-  agent: must('be made by createAgent', isAgent),
-  subjectToken: (value, name) =>
-    typeof value === 'function' || isAccessToken(value)
-      ? []
-      : [`${name} must be an access token (a text without spaces), or a function that returns one`],
-  resource: optional(audience),
-  origins: optional(originList),
-  scope: optional(agentScopes),
-  purpose: optional(purposeText),
-};
-
 /** What the SDK passes to the provider. */
 const someText = must('be a text', (value) => typeof value === 'string');
 const url = must('be a URL or its text', (value) => URL.canParse(String(value)));
 const RESOURCE = optionsOf({ server: url, resource: optional(someText) });
+const FETCH = optionsOf({ input: url, init: optional(anyObject) });
 const CREDENTIALS = optionsOf({
   params: must('be URLSearchParams', (value) => value instanceof URLSearchParams),
   url,
 });
-
-/** @throws TypeError that lists every wrong option */
-function checkOptions(given: McpAuthorizationOptions): CheckedMcpOptions {
-  checkArguments('mcpAuthorization', given, (value, name) => {
-    const needsResource = given?.origins !== undefined && given.resource === undefined;
-    const problems = optionsOf(CHECKS)(value, name);
-    return needsResource ? [...problems, 'resource must be given with origins'] : problems;
-  });
-  const { subjectToken, resource, scope, purpose, origins } = given;
-  return { subjectToken, resource, scope, purpose, origins: origins?.map((address) => new URL(address).origin) };
-}
 
 /** Whether a token for the resource may be sent to the server. */
 function isWithin(server: URL, resource: string, origins: readonly string[] | undefined): boolean {

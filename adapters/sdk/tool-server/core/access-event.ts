@@ -55,7 +55,7 @@ export function accessEvent(access: {
 }
 
 /** The event as one line of JSON, whatever `instance` holds: terminals and line readers interpret what JSON leaves as it is. */
-function eventLine(event: AccessEvent): string {
+export function eventLine(event: AccessEvent): string {
   return visibleJson(JSON.stringify(event));
 }
 

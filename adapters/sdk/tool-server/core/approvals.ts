@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isApprovalUri } from '../../../../domain/approvals/approval.ts';
 import { MAX_LIFETIME_SECONDS, MAX_REQUEST } from '../../../../domain/approvals/approval-request.ts';
+import { describeDenial } from '../../../../domain/denial.ts';
 import { isJsonObject, type Json, member, parseStrictJson, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { checkArguments } from '../../arguments.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
@@ -21,7 +22,7 @@ export type ApprovalAnswer =
   | { readonly kind: 'granted' }
   | { readonly kind: 'pending'; readonly uri: string; readonly retryAfter: string }
   | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
-  | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };
+  | { readonly kind: 'too_many_pending' | 'unavailable'; readonly retryAfter: string | undefined };
 
 export interface Approvals {
   /** @throws Error without a part of the call: if it is no such call, or its request cannot be signed or is too long */
@@ -78,10 +79,20 @@ const WRONG_SETUP: Readonly<Record<number, string>> = {
   404: 'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
 };
 
+/** `slow_down` is also the error of rate limits, so only the sentence tells it. */
+const TOO_MANY_PENDING = describeDenial('too_many_pending');
+
 function readAnswer(answer: PlaneAnswer | undefined, issuer: string): ApprovalAnswer {
   const unavailable = { kind: 'unavailable', retryAfter: answer?.retryAfter } as const;
-  const body = answer?.status === 200 ? parseStrictJson(answer.body) : undefined;
-  if (!isJsonObject(body)) return unavailable;
+  const body = answer === undefined ? undefined : parseStrictJson(answer.body);
+  if (
+    answer?.status === 429 &&
+    isJsonObject(body) &&
+    textMember(body, 'error_description') === TOO_MANY_PENDING.sentence
+  ) {
+    return { kind: 'too_many_pending', retryAfter: answer.retryAfter };
+  }
+  if (answer?.status !== 200 || !isJsonObject(body)) return unavailable;
   const state = textMember(body, 'state');
   switch (state) {
     case 'granted':
@@ -147,6 +158,8 @@ export async function approvalFault(
       return { reason: 'approval_required', detail: { approvalUri: answer.uri, retryAfter: answer.retryAfter } };
     case 'inactive':
       return { reason: 'not_active' };
+    case 'too_many_pending':
+      return { reason: 'too_many_pending', detail: answer };
     case 'unavailable':
       return { reason: 'approval_unavailable', detail: answer };
     default:

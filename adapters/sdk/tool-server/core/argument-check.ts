@@ -3,6 +3,7 @@
  * function answers `true` in time. The function's own error is dropped, because it may quote arguments.
  */
 
+import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { withTimeout } from '../../http-answer.ts';
 import { isAmbiguous } from './call-digest.ts';
 import type { TaskTokenClaims } from './claims.ts';
@@ -34,7 +35,7 @@ export function argumentCheck(
 ): (claims: TaskTokenClaims) => Promise<RefusalReason | undefined> {
   return async (claims) => {
     // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__` and about 1e400.
-    if (!isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
+    if (!isObject(given) || isAmbiguous(given)) return 'arguments_refused';
     const limit = new AbortController();
     const late = () => new Error(`authorize of ${tool} did not answer within ${timeoutMs} ms.`);
     const deciding = decide(authorize, structuredClone(given), { claims, tool, signal: limit.signal });
@@ -56,8 +57,4 @@ async function decide(authorize: AuthorizeArguments, args: Record<string, unknow
   }
   if (typeof answer !== 'boolean') throw new Error(`authorize of ${call.tool} answered neither true nor false.`);
   return answer;
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -24,6 +24,15 @@ const HEADERS = optionsOf({
  *   second of two
  * @param headers read only if `rawHeaders` is empty. Adapters for functions (`serverless-http`) make requests without
  *   it
+ *
+ * @example
+ * ```ts
+ * import { authorizationHeaders } from '@mandate/tool-server';
+ *
+ * const authorization = authorizationHeaders(request.rawHeaders, request.headers);
+ * const access = await toolServer.authorize({ route: 'GET /issues', policy, authorization });
+ * console.log(access.kind === 'allowed' ? access.claims.sub : access.reason);
+ * ```
  */
 export function authorizationHeaders(
   rawHeaders: readonly string[],

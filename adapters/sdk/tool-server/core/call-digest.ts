@@ -41,8 +41,9 @@ export function deepFrozen<Value>(value: Value): Value {
 }
 
 /**
- * Whether readers of the JSON differ about the value: it has a member `__proto__`, from which some set the object's prototype,
- * or a number that some read as infinite and others refuse.
+ * Whether parsers of JSON in this language differ about the value: it has a member `__proto__`, from which some set the object's
+ * prototype, or a number that some read as infinite and others refuse. The service behind the guard may be in another language,
+ * so the guard refuses more (adapters/sdk/tool-server/guard/described-call.ts).
  */
 export function isAmbiguous(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);

@@ -115,6 +115,16 @@ export function keepClaims(request: object, claims: TaskTokenClaims): void {
  * The verified claims of an allowed request: the person, and the agent that acts.
  *
  * @throws Error if no tool server allowed the request, because its route is not protected
+ *
+ * @example
+ * ```ts
+ * import { claimsOf } from '@mandate/tool-server/express';
+ *
+ * app.get('/me', protect({ scope: ['jira:read'] }), (request, response) => {
+ *   const { sub, act } = claimsOf(request);
+ *   response.send(`${sub}, through ${act?.sub}`);
+ * });
+ * ```
  */
 export function claimsOf(request: object): TaskTokenClaims {
   checkArguments('claimsOf', { request }, optionsOf({ request: anyObject }));

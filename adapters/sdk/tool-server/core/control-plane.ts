@@ -14,7 +14,7 @@ export interface PlaneAnswer {
   readonly retryAfter: string | undefined;
 }
 
-export interface ListAnswer extends PlaneAnswer {
+interface ListAnswer extends PlaneAnswer {
   /** Whether the media type is that of a status list. */
   readonly isStatusList: boolean;
   readonly etag: string | undefined;

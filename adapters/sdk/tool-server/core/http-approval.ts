@@ -3,13 +3,14 @@
 import type { IncomingMessage } from 'node:http';
 import { readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { type Check, callable, optional } from '../../arguments.ts';
 import { callToApprove, type DescribeCall, type DescribeSentCall, type HttpCall } from './approval-text.ts';
 import { deepFrozen, digestOf, isAmbiguous, sha256 } from './call-digest.ts';
 import { hasTooManyParts } from './json-parts.ts';
 import type { RoutePolicy } from './policy.ts';
-import { MAX_BODY_BYTES, readBody, utf8 } from './read-body.ts';
+import { MAX_BODY_BYTES, readBody } from './read-body.ts';
 import type { RefusalReason } from './refusal.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
@@ -84,7 +85,7 @@ async function readCallBody(request: IncomingMessage, maxBytes: number): Promise
   if (read.kind !== 'read') return 'malformed_body';
   const { bytes } = read;
   if (bytes.length === 0) return { bytes, value: undefined, sent: undefined };
-  const text = isJson(request) ? utf8(bytes) : undefined;
+  const text = isJson(request) ? readUtf8(bytes) : undefined;
   if (text !== undefined && hasTooManyParts(text)) return 'body_too_long';
   const value = text === undefined ? undefined : parseStrictJson(text);
   if (text === undefined || value === undefined || isAmbiguous(value)) return 'malformed_body';

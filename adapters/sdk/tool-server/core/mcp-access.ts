@@ -9,11 +9,13 @@ import { formatScope } from '../../../../domain/scope.ts';
 import { type ApprovedCall, type ApprovedCalls, type CallsOfSession, refusedResponse } from './approved-calls.ts';
 import { authorizationHeaders, bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
-import { answerLackOfApproval, approvedMessage, isLackOfApproval } from './mcp-approval.ts';
+import type { AnswerCopy, ReadList } from './listed-tools.ts';
+import { answerInside, opensUrls } from './mcp-answers.ts';
+import { approvedMessage } from './mcp-approval.ts';
 import { membersOf, messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
 import { answerRefusal, type Refusal, type RefusalReason } from './refusal.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
-import { presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
+import { type OwnSession, presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
 import type { Asked, Needed, ToolPolicies } from './tool-policies.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
@@ -23,6 +25,7 @@ export interface McpRules {
   readonly metadata: ResourceMetadata;
   readonly sessions: SessionOwnership;
   readonly approvedCalls: ApprovedCalls;
+  readonly readList?: ReadList;
 }
 
 /** The body of a POST, which is JSON. */
@@ -50,6 +53,8 @@ export interface AllowedMessage {
   readonly beginsSession: boolean;
   /** The call of this request, if a person approved it. The caller ends it. */
   readonly call: ApprovedCall | undefined;
+  /** Gets the answer, if that is to be read on its way to the client. */
+  readonly copy: AnswerCopy | undefined;
 }
 
 /** Node's timers fire at once for a longer duration. */
@@ -64,7 +69,7 @@ const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -3200
  * @returns `undefined` if the request is answered
  */
 export async function decideMcp(
-  { toolServer, policies, metadata, sessions, approvedCalls }: McpRules,
+  { toolServer, policies, metadata, sessions, approvedCalls, readList }: McpRules,
   request: IncomingMessage,
   body: McpBody,
   response: ServerResponse,
@@ -75,6 +80,7 @@ export async function decideMcp(
   let message: unknown;
   let needed = UNREAD;
   let fault: ProtocolFault | undefined;
+  let own: OwnSession | undefined;
   const ask = (read: ReadRequest): Needed => {
     ({ asked, message } = read);
     needed = asked.kind === 'fault' ? UNREAD : policies.find(asked);
@@ -101,7 +107,9 @@ export async function decideMcp(
     authorization,
     headers: request.headers,
     objection: (claims) => {
-      if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
+      if (session === undefined) return undefined;
+      own = sessions.find(session, claims);
+      if (own !== undefined) return undefined;
       fault = NO_SUCH_SESSION;
       return 'unknown_tool';
     },
@@ -112,9 +120,10 @@ export async function decideMcp(
     // The unread rest of a body that is too long would precede the next request.
     if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
     if (fault !== undefined && access.reason === 'unknown_tool') answerFault(response, fault);
-    else if (needed.approval !== undefined && isLackOfApproval(access, message))
-      answerLackOfApproval(response, message, access);
-    else {
+    else if (
+      asked?.kind !== 'tool' ||
+      !answerInside(response, access, { called: asked, message, headers: request.headers, session: own })
+    ) {
       // While the body is unread, only the headers may name the tool. Only the challenge uses that name.
       const named = asked === undefined ? namedBefore(request, body) : undefined;
       const { policy } = named === undefined ? needed : policies.find(named);
@@ -126,16 +135,20 @@ export async function decideMcp(
   // 4. The request as the server sees it.
   const { claims } = access;
   const args = needed.approval?.arguments();
-  const id = session === undefined ? undefined : sessions.idOf(session, claims);
+  const id = own?.id;
   if (id !== undefined) replaceSession(request, id);
   const beginsSession = asked?.kind === 'method' && asked.name === 'initialize';
-  sessions.mark(response, claims, (answered) => beginsSession || answered === id);
+  sessions.mark(response, claims, {
+    passes: (answered) => beginsSession || answered === id,
+    opensUrls: beginsSession ? opensUrls(capabilitiesIn(message)) : own?.opensUrls === true,
+  });
   if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
   const calls = approvedCalls.of(id, claims);
   const call = args && calls.begin(membersOf(message)?.get('id'));
   const isLate = asked?.kind === 'response' && calls.isRunning();
   const instead = isLate ? refusedResponse(message) : args && approvedMessage(message, args);
-  return { claims, instead, calls, beginsSession, call };
+  const copy = asked === undefined || asked.kind === 'fault' ? undefined : readList?.(asked);
+  return { claims, instead, calls, beginsSession, call, copy };
 }
 
 /**
@@ -180,6 +193,11 @@ async function readAsked({ read }: McpBody, claims: TaskTokenClaims): Promise<Re
 
 function readParsed({ method = '' }: IncomingMessage, parsed: unknown): ReadRequest {
   return method === 'POST' ? { asked: readMessage(parsed), message: parsed } : { asked: { kind: 'stream', method } };
+}
+
+/** The client's capabilities in the message `initialize`. */
+function capabilitiesIn(message: unknown): unknown {
+  return membersOf(membersOf(message)?.get('params'))?.get('capabilities');
 }
 
 function isStream(asked: Asked | ProtocolFault | undefined): boolean {

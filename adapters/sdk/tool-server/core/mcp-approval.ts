@@ -1,15 +1,11 @@
-/**
- * The approval of a call of a tool, and the answers to a client whose call lacks it. They are results of the protocol: a
- * 403 would make clients request more scopes, and none would help.
- */
+/** The approval of a call of a tool: its description to the person, and the message that the server gets after the yes. */
 
-import type { ServerResponse } from 'node:http';
-import { isSentObject, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
+import { isSentObject, readAsSent, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { callToApprove, type DescribeSentCall, holdsRounded, type McpCall } from './approval-text.ts';
-import { isPlainObject } from './argument-check.ts';
 import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
-import { type McpMessage, membersOf } from './mcp-message.ts';
-import { type Refusal, RefusedCall } from './refusal.ts';
+import { type CalledTool, membersOf } from './mcp-message.ts';
+import { RefusedCall } from './refusal.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 type Arguments = McpCall['arguments'];
@@ -23,15 +19,15 @@ export interface ToolApproval {
 export function toolApproval(
   { audience }: Pick<ToolServer, 'audience'>,
   describe: DescribeSentCall<McpCall>,
-  { name: tool, id, arguments: given = {}, meta, text }: Extract<McpMessage, { kind: 'tool' }>,
+  { name: tool, id, arguments: given = {}, meta, text }: CalledTool,
 ): ToolApproval {
   let read: Arguments | undefined;
   return {
     async check(claims) {
       // The approval of a call without an answer would be used up for nothing.
-      if (!isAnswered(id) || !isPlainObject(given) || isAmbiguous(given)) return 'arguments_refused';
+      if (sentId({ id, text }) === undefined || !isObject(given) || isAmbiguous(given)) return 'arguments_refused';
       const params = text === undefined ? undefined : sentParams(text);
-      if (isChanged(meta) || holdsRounded(params?.meta ?? null) || holdsRounded(params?.id ?? null))
+      if (isChanged(id) || isChanged(meta) || holdsRounded(params?.meta ?? null) || holdsRounded(params?.id ?? null))
         return CHANGED_FRAME;
       // Read back from the digested text, so the tool gets exactly what the person approved.
       const written = canonicalJson(given);
@@ -58,6 +54,18 @@ function sentParams(text: string): { readonly id: SentJson; readonly arguments: 
   return { id, arguments: args, meta };
 }
 
+/**
+ * The id of a call as its client sent it, as JSON. `undefined` for a call that has no answer: one without an id, and one
+ * whose id only a body parser has read, which may have rounded it.
+ */
+export function sentId({ id, text }: Pick<CalledTool, 'id' | 'text'>): string | undefined {
+  if (typeof id === 'string') return JSON.stringify(id);
+  if (typeof id !== 'number') return undefined;
+  const sent = text === undefined ? undefined : sentParams(text).id;
+  if (sent instanceof SentNumber) return sent.text;
+  return isChanged(id) ? undefined : JSON.stringify(id);
+}
+
 /** Whether some reader rounds a whole number of the value, as this process may have done. */
 function isChanged(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
@@ -76,53 +84,4 @@ export function approvedMessage(body: unknown, args: Arguments): object {
     ...Object.fromEntries(message ?? []),
     params: { name: params?.get('name'), arguments: args, ...(meta !== undefined && { _meta: meta }) },
   };
-}
-
-/** The members of `_meta` that clients send since the revision 2026-07-28. */
-const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
-const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
-
-/** Whether the refusal of a call that needs an approval is answered as a result of the protocol. */
-export function isLackOfApproval({ reason }: Refusal, message: unknown): boolean {
-  return (
-    /^approval_(required|refused|expired|spent)$/.test(reason) ||
-    // A model that left an argument out reads which one.
-    (reason === 'arguments_refused' && isAnswered(membersOf(message)?.get('id')))
-  );
-}
-
-/** A call without such an id gets no answer, or one with an id that its client did not send. */
-function isAnswered(id: unknown): boolean {
-  return typeof id === 'string' || (typeof id === 'number' && !isChanged(id));
-}
-
-/**
- * Answers a call that lacks the approval. A client that can open URLs gets `input_required` once: it shows the address to
- * the person, and repeats the call with `inputResponses`. Every other answer is a result with `isError`, which the model
- * reads.
- */
-export function answerLackOfApproval(response: ServerResponse, body: unknown, refusal: Refusal): void {
-  const message = membersOf(body);
-  const params = membersOf(message?.get('params'));
-  const meta = membersOf(params?.get('_meta'));
-  const isSince2026 = typeof meta?.get(PROTOCOL_VERSION) === 'string';
-  const elicitation = membersOf(membersOf(meta?.get(CLIENT_CAPABILITIES))?.get('elicitation'));
-  const opensUrls = isSince2026 && membersOf(elicitation?.get('url')) !== undefined;
-  const uri = refusal.body.approval_uri;
-  const result =
-    uri !== undefined && opensUrls && params?.has('inputResponses') === false
-      ? { resultType: 'input_required', inputRequests: { approval: openPage(uri) } }
-      : { ...(isSince2026 && { resultType: 'complete' }), ...errorResult(refusal) };
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: message?.get('id'), result }));
-}
-
-function openPage(url: string): object {
-  const text = 'This call needs an approval. Open the page to read what the call does, and approve or refuse it there.';
-  return { method: 'elicitation/create', params: { mode: 'url', message: text, url } };
-}
-
-function errorResult({ message, body: { approval_uri: uri } }: Refusal): object {
-  const waiting = `A person has to approve this call: waiting for ${uri}; call again with the same arguments.`;
-  return { content: [{ type: 'text', text: uri === undefined ? message : waiting }], isError: true };
 }

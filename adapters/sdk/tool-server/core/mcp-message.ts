@@ -2,8 +2,9 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { hasTooManyParts } from './json-parts.ts';
-import { readBody, utf8 } from './read-body.ts';
+import { readBody } from './read-body.ts';
 
 /** An error response of the MCP protocol, which the catalogue of refusals does not have. */
 export interface ProtocolFault {
@@ -14,16 +15,19 @@ export interface ProtocolFault {
   readonly message: string;
 }
 
+/** A call of a tool. */
+export interface CalledTool {
+  readonly kind: 'tool';
+  readonly name: string;
+  readonly id: unknown;
+  readonly arguments: unknown;
+  readonly meta: unknown;
+  /** The text of the message, unless a body parser has read it. */
+  readonly text: string | undefined;
+}
+
 export type McpMessage =
-  | {
-      readonly kind: 'tool';
-      readonly name: string;
-      readonly id: unknown;
-      readonly arguments: unknown;
-      readonly meta: unknown;
-      /** The text of the message, unless a body parser has read it. */
-      readonly text: string | undefined;
-    }
+  | CalledTool
   /** A request or a notification that calls no tool. */
   | { readonly kind: 'method'; readonly name: string }
   /** The client's response to a request of the server. */
@@ -79,7 +83,8 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (method !== 'tools/call') return { kind: 'method', name: method };
   if (typeof name !== 'string') return undefined;
   const [, encoded] = ENCODED.exec(name) ?? [];
-  const tool = encoded === undefined ? name : Buffer.from(encoded, 'base64').toString();
+  const tool = encoded === undefined ? name : readUtf8(Buffer.from(encoded, 'base64'));
+  if (tool === undefined) return undefined;
   return { kind: 'tool', name: tool, id: undefined, arguments: undefined, meta: undefined, text: undefined };
 }
 
@@ -122,7 +127,7 @@ export async function readJsonBody(
   const read = await readBody(request, maxBytes);
   if (read.kind === 'compressed') return unsupportedBody('Compressed bodies are not accepted.');
   if (read.kind === 'too_long') return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
-  const text = read.kind === 'read' ? utf8(read.bytes) : undefined;
+  const text = read.kind === 'read' ? readUtf8(read.bytes) : undefined;
   if (text !== undefined && hasTooManyParts(text)) {
     return fault('The body has too many members, objects or items.', SERVER_ERROR, 413);
   }

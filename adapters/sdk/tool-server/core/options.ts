@@ -2,7 +2,7 @@
 
 import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../../../domain/tasks/status-list.ts';
-import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, MAX_CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import {
   anyObject,
@@ -13,6 +13,7 @@ import {
   flag,
   membersOf,
   must,
+  oneOf,
   optional,
   optionsOf,
   textWithout,
@@ -64,7 +65,7 @@ export interface StatusListOptions {
   /** The age up to which a list decides, in milliseconds; 10000 when absent. Lists are polled twice in this time. */
   readonly maxAgeMs?: number;
   /** The treatment of a token without a status in a fresh list: `introspect` when absent; `refuse` answers 503. */
-  readonly onStale?: 'introspect' | 'refuse';
+  readonly onStale?: (typeof ON_STALE)[number];
 }
 
 /** The checked options, with all defaults. */
@@ -78,26 +79,24 @@ type OptionWithoutDefault = 'statusList' | 'approvalKey';
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Clients time out earlier. Node's timers fire at once beyond 2^31 ms. */
 const MAX_TIMEOUT_MS = 60_000;
-/** Every second of skew extends the life of an expired token. A clock that is further off must be corrected. */
-const MAX_SKEW_SECONDS = 300;
-const DEFAULT_MAX_AGE_MS = DEFAULT_LIST_MAX_AGE_SECONDS * 1000;
+export const DEFAULT_MAX_AGE_MS = DEFAULT_LIST_MAX_AGE_SECONDS * 1000;
 /** The control plane makes a list at most once a second. */
-const MIN_MAX_AGE_MS = 1000;
+export const MIN_MAX_AGE_MS = 1000;
 /** Longer than most tokens live. */
-const MAX_MAX_AGE_MS = 600_000;
+export const MAX_MAX_AGE_MS = 600_000;
+/** The first is the default. */
+export const ON_STALE = ['introspect', 'refuse'] as const;
 /** The text allowed in a quoted-string (RFC 9110 §5.6.4). A line break would start another header. */
 const HEADER_TEXT = /^[\x20-\x7E]+$/;
 
 const anyList = must('be a list', Array.isArray);
 
 export const depth = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
-export const maxAgeMs = wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS);
-export const onStale = must('be introspect or refuse', (value) => value === 'introspect' || value === 'refuse');
 
 const CHECKS: Checks<ToolServerOptions> = {
   issuer: textWithout(issuerProblem),
   audience: textWithout(audienceProblem),
-  clockSkewSeconds: optional(wholeNumber(0, MAX_SKEW_SECONDS)),
+  clockSkewSeconds: optional(wholeNumber(0, MAX_CLOCK_SKEW_SECONDS)),
   requireActor: optional(flag),
   maxDelegationDepth: optional(depth),
   timeoutMs: optional(wholeNumber(1, MAX_TIMEOUT_MS)),
@@ -108,8 +107,8 @@ const CHECKS: Checks<ToolServerOptions> = {
   ),
   statusList: optional(
     optionsOf({
-      maxAgeMs: optional(maxAgeMs),
-      onStale: optional(onStale),
+      maxAgeMs: optional(wholeNumber(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS)),
+      onStale: optional(oneOf(ON_STALE)),
     } satisfies Checks<StatusListOptions>),
   ),
   approvalKey: optional(approvalKey),
@@ -161,5 +160,5 @@ export const toolServerMade: Check = (value, name) =>
     : [`${name} must be made by createToolServer`];
 
 export function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
-  return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
+  return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: ON_STALE[0], ...withoutAbsent(given) };
 }

@@ -1,16 +1,17 @@
 /** Reads the body of a request, within a limit, before any body parser. */
 
 import type { IncomingMessage } from 'node:http';
+import { isCoded } from '../../../../domain/content-coding.ts';
 
 /** Far more than the arguments of a call need. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-export type ReadBody =
+type ReadBody =
   | { readonly kind: 'read'; readonly bytes: Buffer }
   | { readonly kind: 'compressed' | 'too_long' | 'incomplete' };
 
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<ReadBody> {
-  if (request.headers['content-encoding'] !== undefined) return { kind: 'compressed' };
+  if (isCoded(request.headers['content-encoding'])) return { kind: 'compressed' };
   const chunks: Buffer[] = [];
   let length = 0;
   try {
@@ -24,13 +25,4 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     return { kind: 'incomplete' };
   }
   return { kind: 'read', bytes: Buffer.concat(chunks) };
-}
-
-/** The text of the bytes; `undefined` if they are not UTF-8. */
-export function utf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

@@ -12,6 +12,7 @@ const BY_STATUS = {
   401: 'invalid_token',
   403: 'insufficient_scope',
   413: 'invalid_request',
+  429: 'slow_down',
   503: 'temporarily_unavailable',
   500: 'server_error',
 } as const;
@@ -67,6 +68,7 @@ const catalogue = {
   approval_refused: entry(403, 'The person refused this call.', 'approval_refused'),
   approval_expired: entry(403, 'The approval of this call expired. Repeat the call to ask again.', 'approval_expired'),
   approval_spent: entry(403, 'The approval of this call was used: it was let through before.', 'approval_spent'),
+  too_many_pending: entry(429, 'Too many calls wait for this person. Repeat the call when they have answered.'),
   malformed_body: entry(400, 'A call that a person approves has a JSON body that all readers read alike, or none.'),
   body_too_long: entry(413, 'The body is longer than is accepted here.'),
   overloaded: {
@@ -81,7 +83,7 @@ const catalogue = {
   policy_unavailable: entry(503, 'The policy of the tool did not decide about the arguments. Retry the request.'),
   approval_unavailable: entry(
     503,
-    'The control plane could not be asked for the approval, or too many calls wait for one. Retry the request.',
+    'The control plane could not be asked for the approval, or was asked too often. Retry the request.',
   ),
   keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
   /** For an internal fault, which also refuses the request: "any other error" in the specification. */
@@ -91,7 +93,17 @@ const catalogue = {
 /** A stable, machine-readable reason. */
 export type RefusalReason = keyof typeof catalogue;
 
-/** Every reason, in the order of the specification's table; for documentation and tests. */
+/**
+ * Every reason, in the order of the specification's table; for documentation and tests.
+ *
+ * @example
+ * ```ts
+ * import { refusalReasons } from '@mandate/tool-server';
+ *
+ * const counts = new Map(refusalReasons.map((reason) => [reason, 0]));
+ * console.log(counts.get('expired'));
+ * ```
+ */
 export const refusalReasons = Object.keys(catalogue) as readonly RefusalReason[];
 
 export interface RefusalBody {

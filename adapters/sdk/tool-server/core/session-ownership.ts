@@ -1,7 +1,8 @@
 /**
  * Binds an MCP session to the person and agent that started it. Protocol revisions before 2026-07-28 have sessions, and
  * servers accept any client that sends the session id. So clients get the id with an HMAC of id, person and agent behind
- * it. The key belongs to the process, so nothing is stored. After a restart clients begin new sessions.
+ * it. The key belongs to the process, so nothing is stored. After a restart clients begin new sessions. The HMAC also says
+ * whether the client of the session opens URLs.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -10,34 +11,50 @@ import type { TaskTokenClaims } from './claims.ts';
 import { replaceHeader } from './raw-headers.ts';
 
 export interface SessionOwnership {
-  /** The server's own id, if this person and agent started the session. Token and task may differ. */
-  idOf(presented: string, claims: TaskTokenClaims): string | undefined;
+  /** The session, if this person and agent started it. Token and task may differ. */
+  find(presented: string, claims: TaskTokenClaims): OwnSession | undefined;
   /**
    * Appends the HMAC to the session id in the response headers, if there is one. An id that `passes` refuses is removed: only the
    * answer to `initialize` begins a session, but some clients adopt the session id of any answer.
    */
-  mark(response: ServerResponse, claims: TaskTokenClaims, passes: (id: string) => boolean): void;
+  mark(
+    response: ServerResponse,
+    claims: TaskTokenClaims,
+    session: Pick<OwnSession, 'opensUrls'> & { readonly passes: (id: string) => boolean },
+  ): void;
+}
+
+export interface OwnSession {
+  /** The server's own id. */
+  readonly id: string;
+  /** Whether the client said at the beginning of the session that it opens URLs. */
+  readonly opensUrls: boolean;
 }
 
 const HEADER = 'mcp-session-id';
+const OPENS_URLS = 'elicitation.url';
 
 export function sessionOwnership(): SessionOwnership {
   const key = randomBytes(32);
-  const markOf = (id: string, { sub, act }: TaskTokenClaims) =>
+  const markOf = (id: string, { sub, act }: TaskTokenClaims, opensUrls: boolean) =>
     createHmac('sha256', key)
-      .update(JSON.stringify([id, sub, act?.sub ?? null]))
+      .update(JSON.stringify([id, sub, act?.sub ?? null, ...(opensUrls ? [OPENS_URLS] : [])]))
       .digest('base64url');
 
   return {
-    idOf(presented, claims) {
+    find(presented, claims) {
       const end = presented.lastIndexOf('.');
       const id = presented.slice(0, Math.max(end, 0));
-      const [given, expected] = [presented.slice(end + 1), markOf(id, claims)].map((text) => Buffer.from(text));
-      const isOwn = given?.length === expected?.length && given && expected && timingSafeEqual(given, expected);
-      return isOwn ? id : undefined;
+      const given = Buffer.from(presented.slice(end + 1));
+      const isMarked = (opensUrls: boolean) => {
+        const expected = Buffer.from(markOf(id, claims, opensUrls));
+        return given.length === expected.length && timingSafeEqual(given, expected);
+      };
+      const opensUrls = isMarked(true);
+      return opensUrls || isMarked(false) ? { id, opensUrls } : undefined;
     },
-    mark(response, claims, passes) {
-      const marked = (id: string) => (passes(id) ? `${id}.${markOf(id, claims)}` : undefined);
+    mark(response, claims, { passes, opensUrls }) {
+      const marked = (id: string) => (passes(id) ? `${id}.${markOf(id, claims, opensUrls)}` : undefined);
       const writeHead = response.writeHead;
       // `writeHead` is the last point where all headers are known, whether set by `setHeader` or passed to it.
       response.writeHead = (status: number, ...rest: readonly unknown[]) => {

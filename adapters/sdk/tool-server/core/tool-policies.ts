@@ -21,6 +21,7 @@ export interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
   /** Whether a person has to approve the calls of some tool. */
   readonly askForApproval: boolean;
+  hasTool(name: string): boolean;
   find(asked: Asked): Needed;
 }
 
@@ -89,6 +90,7 @@ export function toolPolicies(
   return {
     all,
     askForApproval: descriptions.size > 0,
+    hasTool: (name) => ofTools.has(name),
     find(asked) {
       switch (asked.kind) {
         case 'tool': {

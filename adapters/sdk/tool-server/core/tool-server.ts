@@ -71,7 +71,20 @@ export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaim
 
 const seconds = must('be a number of seconds', Number.isFinite);
 
-/** @throws TypeError that lists every wrong option */
+/**
+ * @throws TypeError that lists every wrong option
+ *
+ * @example
+ * ```ts
+ * import { createToolServer } from '@mandate/tool-server';
+ *
+ * const toolServer = createToolServer({ issuer, audience: resource });
+ * const policy = toolServer.policy({ scope: ['jira:read'] });
+ * const { authorization } = request.headers;
+ * const access = await toolServer.authorize({ route: 'GET /issues', policy, authorization });
+ * console.log(access.kind === 'allowed' ? access.claims.sub : access.reason);
+ * ```
+ */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
   const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey } = options;

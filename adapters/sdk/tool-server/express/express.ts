@@ -40,7 +40,19 @@ interface Routed {
 const TOOL_SERVER = optionsOf({ toolServer: toolServerMade });
 const PROTECT: Checks<ExpressRoutePolicy> = { ...POLICY, approval: APPROVAL, name: optional(text) };
 
-/** @returns `protect`, which is called once per route at the start. It throws a TypeError for an invalid policy */
+/**
+ * @returns `protect`, which is called once per route at the start. It throws a TypeError for an invalid policy
+ *
+ * @example
+ * ```ts
+ * import { expressProtection } from '@mandate/tool-server/express';
+ *
+ * const protect = expressProtection(toolServer);
+ * app.get('/issues/:key', protect({ scope: ['jira:read'] }), (request, response) => {
+ *   response.send(`Issue ${request.params.key}`);
+ * });
+ * ```
+ */
 export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
   checkArguments('expressProtection', { toolServer }, TOOL_SERVER);
   return (given) => {
@@ -54,6 +66,14 @@ export function expressProtection(toolServer: ToolServer): (policy: ExpressRoute
 /**
  * The last middleware of an app: it refuses as `unknown_route` each request that no route answered. No request reaches a
  * route that is added after it.
+ *
+ * @example
+ * ```ts
+ * import { refuseUnknownRoutes } from '@mandate/tool-server/express';
+ *
+ * app.get('/issues', protect({ scope: ['jira:read'] }), (_, response) => response.send('All issues'));
+ * app.use(refuseUnknownRoutes(toolServer));
+ * ```
  */
 export function refuseUnknownRoutes(toolServer: ToolServer): ExpressMiddleware {
   checkArguments('refuseUnknownRoutes', { toolServer }, TOOL_SERVER);

@@ -139,7 +139,20 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, opt
   });
 };
 
-/** Not encapsulated: its hooks apply to the instance on which it is registered, and to all nested plugins. */
+/**
+ * Not encapsulated: its hooks apply to the instance on which it is registered, and to all nested plugins.
+ *
+ * @example
+ * ```ts
+ * import { claimsOf, mandateProtection } from '@mandate/tool-server/fastify';
+ *
+ * await server.register(mandateProtection, { toolServer, open: ['GET /healthz'] });
+ * server.get('/healthz', () => 'Healthy');
+ * server.get('/issues', { config: { mandate: { scope: ['jira:read'] } } }, (request) => {
+ *   return `Issues for ${claimsOf(request).sub}`;
+ * });
+ * ```
+ */
 export const mandateProtection: FastifyPluginAsync<FastifyProtectionOptions> = Object.assign(protection, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'mandate',

@@ -1,190 +1,180 @@
-/** The rules of the guard's file: the form of each field, and what fields require of each other. */
+/**
+ * The guard's file: a row for each field. Its errors, what the guard reads, the JSON Schema and the table of docs/guard.md
+ * follow from the rows. file-faults.ts has what fields require of each other.
+ *
+ * To add a field, add a row. `MANDATE_WRITE_GUARD=1 npx mocha test/docs/guard.test.ts` writes the schema and the table
+ * (then `npm run format`).
+ */
 
-import { audienceProblem, isLoopback, issuerProblem } from '../../../../domain/address.ts';
-import { MAX_LINES } from '../../../../domain/approvals/approval-request.ts';
-import type { PlacedDocuments, PlacedMapping } from '../../../../domain/placed-mapping.ts';
-import { isJsonObject, type Json, member } from '../../../../domain/tokens/strict-json.ts';
-import { flag, must, text, textWithout, wholeNumber } from '../../arguments.ts';
-import { scopes } from '../../scope-list.ts';
-import { labelCheck, titleCheck } from '../core/approval-text.ts';
-import { depth, maxAgeMs, onStale } from '../core/options.ts';
-import { readArgumentPath } from './argument-path.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
+import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
+import { text } from '../../arguments.ts';
+import type { ApprovalKey } from '../core/approval-key.ts';
 import {
-  type FileFault,
-  faultsOf,
-  list,
-  named,
-  nameOf,
-  optionally,
-  type Path,
-  type PlacedCheck,
-  section,
-  single,
-} from './placed-checks.ts';
-import { isPlainPath } from './request-target.ts';
-import { routeMatchProblem } from './route-match.ts';
-import { tellsWhoSignedIn } from './signed-in-headers.ts';
+  DEFAULT_MAX_AGE_MS,
+  MAX_MAX_AGE_MS,
+  MIN_MAX_AGE_MS,
+  ON_STALE,
+  type StatusListOptions,
+} from '../core/options.ts';
+import { fieldOf, type Kind, list, mapped, named, optionally, section } from './kind.ts';
+import {
+  address,
+  browserOrigin,
+  choice,
+  count,
+  defined,
+  exactPath,
+  match,
+  origin,
+  policyOfMethod,
+  policyOfRoute,
+  policyOfTool,
+  port,
+  signedInHeader,
+  textOf,
+  url,
+} from './value-kinds.ts';
 
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-
 /** Of 1 MiB each. */
 const MAX_HELD_BODIES = 10_000;
 
-const pattern = textWithout(routeMatchProblem);
-const exactPath = must('be a path that servers do not rewrite, without *, as in /mcp', (value) => {
-  return typeof value === 'string' && isPlainPath(value) && !value.includes('*');
-});
-const port = wholeNumber(1, 65_535);
-const address = must('be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"', (value) => {
-  const [, digits] = /^(?:\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(typeof value === 'string' ? value : '') ?? [];
-  return digits !== undefined && port(Number(digits), '').length === 0;
-});
-const upstream = must('be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000', (value) => {
-  if (typeof value !== 'string' || audienceProblem(value) !== undefined) return false;
-  const { protocol, hostname, pathname, search } = new URL(value);
-  return (protocol === 'https:' || isLoopback(hostname)) && pathname === '/' && search === '' && !value.endsWith('?');
-});
-const argumentPath = must('be a path to one value, as $.amount or $.items[0]', (value) => {
-  return typeof value === 'string' && readArgumentPath(value) !== undefined;
-});
+interface Traits {
+  /** When an optional field is required after all. */
+  readonly required?: string;
+  /** The mode decide cannot honour it: the gateway passes the request on, and the guard never sees its body. */
+  readonly isForProxy?: true;
+  /** It cannot change while the guard runs. */
+  readonly isFixed?: true;
+}
 
-const signedInHeader = must('be a header in which a proxy tells who has signed in, as Remote-User', (value) => {
-  return typeof value === 'string' && /^[a-z0-9_-]+$/i.test(value) && tellsWhoSignedIn(value.toLowerCase());
-});
+export interface Field<Value> extends Kind<Value>, Traits {
+  /** Sentences in Markdown, for docs/guard.md. */
+  readonly meaning: string;
+}
 
-const policy = {
-  scope: single(scopes),
-  high_risk: optionally(single(flag)),
-  require_actor: optionally(single(flag)),
-  max_delegation_depth: optionally(single(depth)),
+function field<Value>(kind: Kind<Value>, meaning: string, traits: Traits = {}): Field<Value> {
+  return { ...kind, ...traits, meaning };
+}
+
+/** By the names of what is read. The file has them in snake case. */
+export const FIELDS = {
+  issuer: field(
+    url(issuerProblem),
+    "The control plane's URL, as for [the library](tool-servers.md#options-of-createtoolserver)",
+  ),
+  audience: field(url(audienceProblem), "The service's URL, exactly as agents name it in `resource`"),
+  listen: field(
+    optionally(address, DEFAULT_LISTEN),
+    'Where the guard listens. An IPv6 address needs brackets and quotes: `"[::1]:8099"`',
+    { isFixed: true },
+  ),
+  mode: field(choice(['decide', 'proxy']), '`decide`: a gateway asks. `proxy`: the guard passes allowed requests on', {
+    isFixed: true,
+  }),
+  upstream: field(
+    optionally(origin),
+    'The service behind the guard: https, or http on this machine; not the guard itself',
+    { isForProxy: true, required: 'in `proxy`' },
+  ),
+  upstreamTimeoutMs: field(
+    optionally(count(1, MAX_TIMEOUT_MS), 60_000),
+    'The time until the head of its answer, in milliseconds',
+    { isForProxy: true },
+  ),
+  maxHeldBodies: field(
+    optionally(count(1, MAX_HELD_BODIES), 100),
+    `With \`proxy\`: how many [bodies](#bodies-that-the-guard-holds) of at most 1 MiB the guard holds at a time; 1 to ${MAX_HELD_BODIES}`,
+    { isForProxy: true },
+  ),
+  routes: field(
+    optionally(list(defined('route', policyOfRoute)), []),
+    'The policies, compared in this order: the first that matches decides. Each has a `match` and the members of [a policy](tool-servers.md#a-policy): `scope`, `high_risk`, `require_actor`, `max_delegation_depth`; with `proxy` also [`approval`](#approvals)',
+  ),
+  mcp: field(
+    optionally(
+      section({
+        path: exactPath,
+        tools: named(defined('tool', policyOfTool)),
+        methods: optionally(
+          named(defined('policy', policyOfMethod), { propertyNames: { not: { const: 'tools/call' } } }),
+          {},
+        ),
+      }),
+    ),
+    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); a tool's policy may have [`approval`](#approvals)",
+    { isForProxy: true },
+  ),
+  open: field(optionally(list(match), []), 'Patterns of requests that need no token. They are compared after `routes`'),
+  origins: field(
+    optionally(
+      mapped(list(browserOrigin), (origins) => new Set(origins)),
+      [],
+    ),
+    "Origins such as `https://app.example`: [scripts of these](#browsers) may read the guard's own answers",
+  ),
+  passHeaders: field(
+    optionally(
+      mapped(list(signedInHeader), (names) => new Set(names)),
+      [],
+    ),
+    'With `proxy`: headers in which a gateway in front tells who has signed in, such as `Remote-User`, and which the service gets. All other headers of this kind [are dropped](#what-it-passes-on)',
+    { isForProxy: true },
+  ),
+  statusList: field(
+    optionally(
+      section<StatusListOptions>({
+        maxAgeMs: optionally(count(MIN_MAX_AGE_MS, MAX_MAX_AGE_MS), DEFAULT_MAX_AGE_MS),
+        onStale: optionally(choice(ON_STALE), ON_STALE[0]),
+      }),
+    ),
+    'Polls [status lists](status-lists.md): `max_age_ms`, `on_stale`',
+  ),
+  approvalKey: field(
+    optionally(textOf(text, { minLength: 1 })),
+    'With `proxy`: the file of the key that signs requests for approval: a private key on P-256 in PEM. Its `kid` is its RFC 7638 thumbprint. A relative path begins at the folder of this file',
+    { isForProxy: true, required: 'with an `approval`' },
+  ),
+  metricsPort: field(optionally(port), 'A second port, with `/metrics` for Prometheus and `/healthz`', {
+    isFixed: true,
+  }),
 };
-/** @param most how many lines the file may have */
-const approval = (most: number) =>
-  optionally(section({ title: single(titleCheck), lines: optionally(labelled(most, single(argumentPath))) }));
 
-/** A mapping of labels, which a person reads. The guard adds the first line of a route. */
-function labelled(most: number, check: PlacedCheck): PlacedCheck {
-  const members = named(check);
-  return (value, path, report) => {
-    members(value, path, report);
-    const labels = isJsonObject(value) ? Object.keys(value) : [];
-    if (labels.length > most) report(path, `${nameOf(path)} must have at most ${most} members`);
-    if (labels.some((label) => labelCheck(label, '').length > 0)) {
-      for (const clause of labelCheck(undefined, `each name in ${nameOf(path)}`)) report(path, clause);
-    }
-  };
+export const FILE = section(FIELDS);
+
+interface Configuration extends Omit<ReturnType<typeof FILE.read>, 'approvalKey'> {
+  /** Signs the requests for approval. Given if any route or tool needs an approval. */
+  readonly approvalKey: ApprovalKey | undefined;
 }
 
-const file = section({
-  issuer: single(textWithout(issuerProblem)),
-  audience: single(textWithout(audienceProblem)),
-  listen: optionally(single(address)),
-  mode: single(must('be decide or proxy', (value) => value === 'decide' || value === 'proxy')),
-  upstream: optionally(single(upstream)),
-  upstream_timeout_ms: optionally(single(wholeNumber(1, MAX_TIMEOUT_MS))),
-  max_held_bodies: optionally(single(wholeNumber(1, MAX_HELD_BODIES))),
-  routes: optionally(list(section({ match: single(pattern), ...policy, approval: approval(MAX_LINES - 1) }))),
-  mcp: optionally(
-    section({
-      path: single(exactPath),
-      tools: named(section({ ...policy, approval: approval(MAX_LINES) })),
-      methods: optionally(named(section(policy))),
-    }),
-  ),
-  open: optionally(list(single(pattern))),
-  pass_headers: optionally(list(single(signedInHeader))),
-  status_list: optionally(
-    section({
-      max_age_ms: optionally(single(maxAgeMs)),
-      on_stale: optionally(single(onStale)),
-    }),
-  ),
-  approval_key: optionally(single(text)),
-  metrics_port: optionally(single(port)),
-});
-
-/** All faults of the file. */
-export function guardFileFaults({ mappings, problems }: PlacedDocuments): readonly FileFault[] {
-  const [mapping, ...others] = mappings;
-  const faults = mapping === undefined ? [] : [...faultsOf(file, mapping), ...relationFaults(mapping)];
-  return [
-    ...problems.map(({ line, sentence: clause }) => ({ line, clause })),
-    ...faults,
-    ...others.map(({ line }) => ({ line, clause: 'the file must hold one document' })),
-  ].sort((one, other) => one.line - other.line);
+interface DecideConfiguration extends Configuration {
+  readonly mode: 'decide';
 }
 
-/** The fields that the mode decide cannot honour: the gateway passes the request on, and the guard never sees its body. */
-const PROXY_ONLY = [
-  'upstream',
-  'upstream_timeout_ms',
-  'max_held_bodies',
-  'mcp',
-  'pass_headers',
-  'approval_key',
-] as const;
-
-function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readonly FileFault[] {
-  const has = (name: string) => fields.has(name) || unread.has(name);
-  const value = (name: string) => fields.get(name)?.value;
-  const mode = value('mode');
-  const approvals = approvalPaths(value('routes'), value('mcp'));
-  const faults: FileFault[] = [];
-  const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
-
-  if (mode === 'proxy' && !has('upstream')) at(['upstream'], 'must be given in the mode proxy');
-  if (isOwn(value('upstream'), value('listen') ?? DEFAULT_LISTEN)) {
-    at(['upstream'], 'must not be the address of listen: the guard would ask itself');
-  }
-  if (mode === 'decide') {
-    const given = PROXY_ONLY.filter(has).map((name) => [name]);
-    for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
-  } else if (approvals.length > 0 && !has('approval_key')) at(['approval_key'], 'must be given with an approval');
-  if (!has('mcp') && (!has('routes') || isEmptyList(value('routes')))) {
-    faults.push({ line, clause: 'routes or mcp must be given: otherwise no token allows any request' });
-  }
-  const mcp = value('mcp');
-  const methods = isJsonObject(mcp) ? member(mcp, 'methods') : undefined;
-  if (isJsonObject(methods) && member(methods, 'tools/call') !== undefined) {
-    at(['mcp', 'methods', 'tools/call'], 'must be absent: mcp.tools has the policies of tools');
-  }
-  const listen = value('listen') ?? DEFAULT_LISTEN;
-  const metrics = value('metrics_port');
-  if (typeof listen === 'string' && typeof metrics === 'number' && listen.endsWith(`:${metrics}`)) {
-    at(['metrics_port'], 'must differ from the port of listen');
-  }
-  return faults;
+export interface ProxyConfiguration extends Configuration {
+  readonly mode: 'proxy';
+  readonly upstream: string;
 }
 
-/** Whether the guard could be its own upstream. An open request would go round without end. */
-function isOwn(upstream: Json | undefined, listen: Json): boolean {
-  if (typeof upstream !== 'string' || typeof listen !== 'string' || !URL.canParse(upstream)) return false;
-  const own = URL.canParse(`http://${listen}`) ? new URL(`http://${listen}`) : undefined;
-  const { protocol, hostname, port } = new URL(upstream);
-  if (own === undefined || !isLoopback(hostname) || protocol === 'https:' || own.port !== port) return false;
-  const isEverywhere = own.hostname === '0.0.0.0' || own.hostname === '[::]';
-  return isEverywhere || own.hostname === hostname || [own.hostname, hostname].includes('localhost');
+export type GuardConfiguration = DecideConfiguration | ProxyConfiguration;
+
+/**
+ * @param mapping the document of a file without faults
+ * @param approvalKey the key that `approval_key` names
+ */
+export function readConfiguration({ fields }: PlacedMapping, approvalKey?: ApprovalKey): GuardConfiguration {
+  const written = Object.fromEntries([...fields].map(([name, { value }]) => [name, value]));
+  // `guardFileFaults` requires the upstream of the mode proxy.
+  return { ...FILE.read(written), approvalKey } as GuardConfiguration;
 }
 
-function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
-  const listed = Array.isArray(routes) ? routes : [];
-  const ofRoutes = listed.flatMap((route: Json, at): Path[] =>
-    hasApproval(route) ? [['routes', at, 'approval']] : [],
-  );
-  const tools = isJsonObject(mcp) ? member(mcp, 'tools') : undefined;
-  const byName = isJsonObject(tools) ? Object.entries(tools) : [];
-  const ofTools = byName.flatMap(([name, tool]): Path[] =>
-    hasApproval(tool) ? [['mcp', 'tools', name, 'approval']] : [],
-  );
-  return [...ofRoutes, ...ofTools];
-}
-
-function hasApproval(policy: Json | undefined): boolean {
-  return isJsonObject(policy) && member(policy, 'approval') !== undefined;
-}
-
-function isEmptyList(value: Json | undefined): boolean {
-  return Array.isArray(value) && value.length === 0;
+/** The names of the fields that differ, and cannot change while the guard runs. */
+export function fixedChanges(used: GuardConfiguration, next: GuardConfiguration): readonly string[] {
+  const fixed = Object.entries<Field<unknown>>(FIELDS).filter(([, { isFixed }]) => isFixed);
+  const members = fixed.map(([member]) => member as keyof GuardConfiguration);
+  return members.filter((member) => !isDeepStrictEqual(used[member], next[member])).map(fieldOf);
 }

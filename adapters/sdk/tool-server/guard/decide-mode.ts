@@ -7,50 +7,58 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { ToolServer } from '../core/tool-server.ts';
+import type { GuardConfiguration } from './configuration.ts';
 import { replacesRequest } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { guardRoutes, MALFORMED } from './guard-routes.ts';
 import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
 import { originalRequest } from './original-request.ts';
-import type { GuardConfiguration } from './read-configuration.ts';
+import { closeOwnAnswer, openOwnAnswer } from './own-answer.ts';
 import { hasBody } from './request-body.ts';
 
 /** Some gateways append the query of the request that they ask about. */
 const QUESTION = /^\/decide(?:\?|$)/;
 
 /** A body is neither needed nor read. */
-const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_MS = 30_000;
 
 export function decideMode(toolServer: ToolServer, configuration: GuardConfiguration): GuardMode {
   let rules = rulesOf(toolServer, configuration);
   return {
-    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    requestMs: REQUEST_MS,
     use(nextServer, next) {
       rules = rulesOf(nextServer, next);
     },
-    answer: (request, response) => decide(rules, request, response),
-    // A gateway that keeps the body back, but not its length, sends its next question where the body would be.
-    isAmbiguous: hasBody,
+    answer(request, response, isMalformed) {
+      // A gateway that keeps the body back, but not its length, sends its next question where the body would be.
+      if (hasBody(request)) response.setHeader('Connection', 'close');
+      return decide(rules, request, response, isMalformed);
+    },
     close: () => undefined,
   };
 }
 
 interface Rules {
   readonly toolServer: ToolServer;
+  readonly origins: GuardConfiguration['origins'];
   readonly find: ReturnType<typeof guardRoutes>;
 }
 
 function rulesOf(toolServer: ToolServer, configuration: GuardConfiguration): Rules {
-  return { toolServer, find: guardRoutes(toolServer, configuration) };
+  return { toolServer, origins: configuration.origins, find: guardRoutes(toolServer, configuration) };
 }
 
 async function decide(
-  { toolServer, find }: Rules,
-  { url = '', rawHeaders, headers }: IncomingMessage,
+  { toolServer, origins, find }: Rules,
+  request: IncomingMessage,
   response: ServerResponse,
+  isMalformed: boolean,
 ): Promise<void> {
+  const { url = '', rawHeaders, headers } = request;
+  openOwnAnswer(origins, request, response);
   // The gateway would pass a header on that replaces the request.
-  const original = QUESTION.test(url) && !replacesRequest(rawHeaders) ? originalRequest(rawHeaders) : undefined;
+  const isQuestion = !isMalformed && QUESTION.test(url) && !replacesRequest(rawHeaders);
+  const original = isQuestion ? originalRequest(rawHeaders) : undefined;
   const found = original === undefined ? MALFORMED : find(original.method, original.path);
   if (found === 'open') {
     allow(response, identityHeaders(undefined));
@@ -64,6 +72,7 @@ async function decide(
 }
 
 function allow(response: ServerResponse, headers: IdentityHeaders): void {
+  closeOwnAnswer(response);
   // A gateway that caches answers would let a later request pass undecided.
   response.writeHead(204, { ...headers, 'Cache-Control': 'no-store' }).end();
 }

@@ -17,7 +17,7 @@ import type { ApprovalText, DescribeSentCall, HttpCall, McpCall } from '../core/
 import { RefusedCall } from '../core/refusal.ts';
 import { valueAt } from './argument-path.ts';
 import { folded, isUnfolded } from './lookalikes.ts';
-import type { Approval } from './read-configuration.ts';
+import type { Approval } from './value-kinds.ts';
 
 /** The first line of a request. Its path or its query can say what the request does. */
 export const REQUEST_LABEL = 'Request';
@@ -55,7 +55,8 @@ function described(
 function problemOfValue(label: string, value: SentJson | undefined): string | undefined {
   if (value === undefined) return `The line ${label} has no value.`;
   if (holds(value, isRounded)) return `The line ${label} has a number that some readers round.`;
-  return holds(value, isAmbiguous) ? `The line ${label} has two names that some readers take for one.` : undefined;
+  const alike = namesAlike(value);
+  return alike && `The line ${label} has two names that some readers take for one${shownName(alike)}.`;
 }
 
 function problemOfLine({ label, value }: Line): string | undefined {
@@ -67,7 +68,8 @@ function problemOfLine({ label, value }: Line): string | undefined {
 function problemOfRest(sent: SentJson | undefined): string | undefined {
   if (sent === undefined) return undefined;
   if (holds(sent, isRounded)) return 'A value that no line shows has a number that some readers round.';
-  return holds(sent, isAmbiguous) ? 'An object has two names that some readers take for one.' : undefined;
+  const alike = namesAlike(sent);
+  return alike && `An object has two names that some readers take for one${shownName(alike)}.`;
 }
 
 /**
@@ -101,9 +103,59 @@ function isRounded(value: SentJson): boolean {
   return !isHeldByDouble(value.text) || (Number.isInteger(double) && !Number.isSafeInteger(double));
 }
 
-/** Whether some readers take one of two names for the other: they differ only in letter case, or behind a NUL. */
-function isAmbiguous(value: SentJson): boolean {
-  if (!isSentObject(value)) return false;
-  const names = Object.keys(value);
-  return names.some(isUnfolded) || new Set(names.map(folded)).size < names.length;
+/** The first names of an object of which some readers take one for another: they differ only in letter case, or behind a NUL. */
+function namesAlike(value: SentJson): readonly string[] | undefined {
+  const parts = Array.isArray(value) ? value : isSentObject(value) ? Object.values(value) : [];
+  const own = isSentObject(value) ? alikeAmong(Object.keys(value)) : undefined;
+  if (own !== undefined) return own;
+  for (const part of parts) {
+    const found = namesAlike(part);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function alikeAmong(names: readonly string[]): readonly string[] | undefined {
+  const unfolded = names.find(isUnfolded);
+  if (unfolded !== undefined) return [unfolded];
+  const byFolded = new Map<string, string>();
+  for (const name of names) {
+    const key = folded(name);
+    const earlier = byFolded.get(key);
+    if (earlier !== undefined) return [earlier, name];
+    byFolded.set(key, name);
+  }
+  return undefined;
+}
+
+/** A name is the client's own text. One that is no short word stays unnamed. */
+const WORD = /^[A-Za-z_][\w-]{0,39}$/;
+
+function shownName(names: readonly string[]): string {
+  const word = names.find((name) => WORD.test(name));
+  return word === undefined ? '' : `: ${word}`;
+}
+
+/** For the log: a call that is refused before a person is asked. Its event has the reason only. */
+export interface UnshownCall {
+  /** As in the event. */
+  readonly route: string;
+  readonly taskId: string | undefined;
+  /** A sentence with a label of the file, and no value of the call. */
+  readonly problem: string;
+}
+
+/** The same description. It also reports each call that it refuses. */
+export function reporting<Call extends HttpCall | McpCall>(
+  describe: DescribeSentCall<Call>,
+  route: string,
+  report: (call: UnshownCall) => void,
+): DescribeSentCall<Call> {
+  return async (call, sent) => {
+    const text = await describe(call, sent);
+    if (text instanceof RefusedCall) {
+      report({ route, taskId: call.claims.task?.id, problem: text.detail.unusable ?? '' });
+    }
+    return text;
+  };
 }

@@ -1,6 +1,6 @@
 /** Splits a stream of server-sent events (HTML, "Server-sent events") into events, byte for byte. */
 
-export interface EventSplitter {
+interface EventSplitter {
   /** @returns the whole events, each with the blank line at its end */
   take(chunk: Buffer): Buffer[];
   /** The bytes of the incomplete event. */

@@ -9,10 +9,11 @@ import { comparable, matchesRoute, overlaps, type RouteMatch, readRouteMatch } f
 
 interface PlacedMatch extends RouteMatch {
   readonly line: number;
+  readonly isOpen: boolean;
 }
 
 /** A pattern, and what decides a request that both match. */
-export interface Overlap {
+interface Overlap {
   readonly pattern: string;
   readonly line: number;
   readonly winner: { readonly name: string; readonly line: number };
@@ -37,8 +38,9 @@ export function overlapsOf(mapping: PlacedMapping): readonly Overlap[] {
   ];
 }
 
-/** The guard compares `mcp.path` before any pattern, whatever the method. */
-function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
+/** The guard compares `mcp.path` before any pattern, whatever the method, but lets an open one with this path have OPTIONS. */
+function coversMcpPath(match: PlacedMatch, { fields }: PlacedMapping): boolean {
+  if (match.isOpen && match.method === 'OPTIONS' && !match.isPrefix) return false;
   const mcp = fields.get('mcp')?.value;
   const path = isJsonObject(mcp) ? textMember(mcp, 'path') : undefined;
   return path !== undefined && matchesRoute(match, match.method, comparable(path));
@@ -48,16 +50,17 @@ function coversMcpPath(match: RouteMatch, { fields }: PlacedMapping): boolean {
 function patternsOf({ fields, lineOf }: PlacedMapping): readonly PlacedMatch[] {
   const entries = (name: string) => {
     const value = fields.get(name)?.value;
-    return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, line: lineOf([name, at]) })) : [];
+    const isOpen = name === 'open';
+    return Array.isArray(value) ? value.map((entry: Json, at) => ({ entry, isOpen, line: lineOf([name, at]) })) : [];
   };
-  return [...entries('routes'), ...entries('open')].flatMap(({ entry, line }) => {
+  return [...entries('routes'), ...entries('open')].flatMap(({ entry, isOpen, line }) => {
     const written = isJsonObject(entry) ? textMember(entry, 'match') : entry;
     const match = typeof written === 'string' ? readRouteMatch(written) : undefined;
-    return match === undefined ? [] : [{ ...match, line }];
+    return match === undefined ? [] : [{ ...match, isOpen, line }];
   });
 }
 
-export interface LiteralName {
+interface LiteralName {
   readonly line: number;
   /** The pattern, or the path of the field. */
   readonly name: string;

@@ -2,8 +2,8 @@
 
 import type { DescribeSentCall, HttpCall } from '../core/approval-text.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
+import type { GuardConfiguration } from './configuration.ts';
 import { describeRequest } from './described-call.ts';
-import type { GuardConfiguration } from './read-configuration.ts';
 import { comparable, matchesRoute } from './route-match.ts';
 
 /** `open`, or what the tool server decides about. */

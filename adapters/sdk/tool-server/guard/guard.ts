@@ -1,28 +1,45 @@
 /**
  * The guard: the tool-server library as a separate process, in front of a service in any language.
  *
- * `composition/guard` reads the text of the file. configuration.ts checks it, file-remarks.ts names what may be unintended in
- * it, and read-configuration.ts makes typed members of it. guard-server.ts accepts requests. The mode answers them:
+ * `composition/guard` reads the text of the file, and hands in the HTTP server. configuration.ts has the fields of the file,
+ * file-faults.ts checks them, and file-remarks.ts names what may be unintended. The mode answers requests:
  * decide-mode.ts answers a gateway that asks, and proxy-mode.ts passes on what is allowed. Both modes find the policy of a
  * request with guard-routes.ts, and let the library decide (`../core/tool-server.ts`).
  */
 
-import { isDeepStrictEqual } from 'node:util';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerRefusal, refusal } from '../core/refusal.ts';
 import { createToolServer, type ToolServer, type ToolServerOptions } from '../core/tool-server.ts';
 import { type ChangedOptions, changeToolServer } from '../core/tool-server-change.ts';
+import { fixedChanges, type GuardConfiguration } from './configuration.ts';
 import { reportingFetch } from './control-plane-fetch.ts';
 import { decideMode } from './decide-mode.ts';
+import type { UnshownCall } from './described-call.ts';
 import type { GuardMode } from './guard-mode.ts';
-import { type StopTimes, startGuardServer } from './guard-server.ts';
 import { proxyMode } from './proxy-mode.ts';
-import type { GuardConfiguration, ListenAddress } from './read-configuration.ts';
+import type { ListenAddress } from './value-kinds.ts';
 
 /** What the program gives the guard. */
 export interface GuardSurroundings
   extends Required<Pick<ToolServerOptions, 'onAccess' | 'onError'>>,
     Pick<ToolServerOptions, 'now'> {
-  /** The times of a stop; those of the service when absent. */
-  readonly stopping?: StopTimes;
+  readonly startServer: StartServer;
+  /** Gets each call that no person is asked about, because the lines of the file cannot show it. */
+  readonly onUnshown?: (call: UnshownCall) => void;
+}
+
+/** Listens, and serves the requests of each connection one after another. @throws the system's error if it cannot listen */
+export type StartServer = (at: ListenAddress, handler: RequestHandler) => Promise<GuardServer>;
+
+interface RequestHandler extends Pick<GuardMode, 'requestMs'> {
+  /** As the mode, but never rejects. */
+  answer(request: IncomingMessage, response: ServerResponse, isMalformed: boolean): void;
+}
+
+interface GuardServer {
+  readonly address: ListenAddress;
+  /** Finishes running requests, and closes every connection. What is running at the end, such as a stream, is cut. */
+  stop(): Promise<void>;
 }
 
 export interface Guard {
@@ -37,28 +54,19 @@ export interface Guard {
   stop(): Promise<void>;
 }
 
-/** The fields that need a new process, by the names of the file. */
-const FIXED = { listen: 'listen', mode: 'mode', metricsPort: 'metrics_port' } as const;
-
 /** @throws the system's error if it cannot listen on the address */
 export async function startGuard(configuration: GuardConfiguration, surroundings: GuardSurroundings): Promise<Guard> {
   let used = configuration;
   let toolServer = toolServerOf(configuration, surroundings);
-  const { onError, stopping } = surroundings;
-  const mode = guardMode(toolServer, configuration, onError);
-  const server = await startGuardServer(configuration.listen, {
-    answer: (request, response) => mode.answer(request, response),
-    isAmbiguous: (request) => mode.isAmbiguous(request),
-    onError,
-    requestTimeoutMs: mode.requestTimeoutMs,
-    ...(stopping && { stopping }),
-  });
+  const { onError, onUnshown, startServer } = surroundings;
+  const mode = guardMode(toolServer, configuration, onError, onUnshown);
+  const server = await startServer(configuration.listen, handlerOf(mode, onError));
   return {
     address: server.address,
     reload(next) {
-      const fixed = Object.entries(FIXED).filter(([member]) => !isSame(used, next, member as keyof typeof FIXED));
-      if (fixed.length > 0) return fixed.map(([, field]) => field);
-      const isKept = isSame(used, next, 'issuer') && isSame(used, next, 'audience');
+      const fixed = fixedChanges(used, next);
+      if (fixed.length > 0) return fixed;
+      const isKept = used.issuer === next.issuer && used.audience === next.audience;
       const nextServer = isKept ? toolServer : toolServerOf(next, surroundings);
       mode.use(nextServer, next);
       changeToolServer(nextServer, changeableOf(next));
@@ -82,13 +90,31 @@ export function guardMode(
   toolServer: ToolServer,
   configuration: GuardConfiguration,
   onError: (error: Error) => void,
+  onUnshown?: (call: UnshownCall) => void,
 ): GuardMode {
   switch (configuration.mode) {
     case 'decide':
       return decideMode(toolServer, configuration);
     case 'proxy':
-      return proxyMode(toolServer, configuration, onError);
+      return proxyMode(toolServer, configuration, onError, onUnshown);
   }
+}
+
+/** Answers an unexpected fault with 500. Nothing can be added to an answer that has begun: its connection is cut. */
+export function handlerOf(
+  mode: Pick<GuardMode, 'answer' | 'requestMs'>,
+  onError: (error: unknown) => void,
+): RequestHandler {
+  return {
+    requestMs: mode.requestMs,
+    answer(request, response, isMalformed) {
+      mode.answer(request, response, isMalformed).catch((error: unknown) => {
+        onError(error);
+        if (response.headersSent) response.destroy();
+        else answerRefusal(response, refusal('internal_error', ''));
+      });
+    },
+  };
 }
 
 function toolServerOf(configuration: GuardConfiguration, { onAccess, onError, now }: GuardSurroundings): ToolServer {
@@ -99,12 +125,6 @@ function toolServerOf(configuration: GuardConfiguration, { onAccess, onError, no
 }
 
 /** What changes at a reload without another tool server. */
-function changeableOf(configuration: GuardConfiguration): ChangedOptions {
-  const { statusList } = configuration;
-  const approvalKey = configuration.mode === 'proxy' ? configuration.approvalKey : undefined;
+function changeableOf({ statusList, approvalKey }: GuardConfiguration): ChangedOptions {
   return { ...(statusList && { statusList }), ...(approvalKey && { approvalKey }) };
-}
-
-function isSame(one: GuardConfiguration, other: GuardConfiguration, member: keyof GuardConfiguration): boolean {
-  return isDeepStrictEqual(one[member], other[member]);
 }

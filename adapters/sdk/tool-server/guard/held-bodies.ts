@@ -4,17 +4,17 @@
  * than remain free, so one agent alone gets half of them.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
 
 export interface HeldBodies {
   /**
-   * Takes a permit for the body of this request. The end of the response or of the connection releases it.
+   * Takes a permit for the body of a request. The end of the response or of the connection releases it.
    *
    * @param most `max_held_bodies` of the file under which the request is decided
    * @returns releases the permit earlier; `undefined` if no permit is free
    */
-  hold(claims: TaskTokenClaims, most: number, request: IncomingMessage, response: ServerResponse): Release | undefined;
+  hold(claims: TaskTokenClaims, most: number, response: ServerResponse): Release | undefined;
 }
 
 export type Release = () => void;
@@ -29,7 +29,7 @@ export function heldBodies(): HeldBodies {
     else byCaller.set(caller, count);
   };
   return {
-    hold({ act, sub }, most, { socket }, response) {
+    hold({ act, sub }, most, response) {
       const caller = act?.sub ?? sub;
       if ((byCaller.get(caller) ?? 0) >= most - held) return undefined;
       add(caller, 1);
@@ -38,13 +38,10 @@ export function heldBodies(): HeldBodies {
         if (!isHeld) return;
         isHeld = false;
         response.off('close', release);
-        socket.off('close', release);
         add(caller, -1);
       };
-      // A pipelined response that waits for an earlier one does not emit `close` with its connection.
       response.on('close', release);
-      socket.on('close', release);
-      if (response.destroyed || socket.destroyed) release();
+      if (response.destroyed) release();
       return release;
     },
   };

@@ -18,10 +18,14 @@ export interface AllowedRequest {
   readonly claims: TaskTokenClaims | undefined;
   /** The body, if it has been read. */
   readonly body?: Buffer | undefined;
+  /** Whether a person approved a request at a route. */
+  readonly isApproved?: boolean;
   /** Called when the upstream has the body. */
   readonly release?: Release | undefined;
   /** At `mcp.path`: the calls of the session that a person approved, and that of this request. */
   readonly approved?: Pick<AllowedMessage, 'calls' | 'call' | 'beginsSession'>;
+  /** At `mcp.path`: gets the answer, if that is to be read on its way. */
+  readonly copy?: AllowedMessage['copy'];
 }
 
 /**
@@ -51,8 +55,8 @@ export async function decideAtMcp(
   };
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
   if (allowed === undefined) return undefined;
-  const { claims, instead, ...approved } = allowed;
-  if (instead === undefined) return { claims, body: bytes, release, approved };
+  const { claims, instead, copy, ...approved } = allowed;
+  if (instead === undefined) return { claims, body: bytes, release, approved, copy };
   const body = Buffer.from(JSON.stringify(instead));
   if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
   return { claims, body, release, approved };

@@ -6,7 +6,7 @@
 import { headerValues } from '../core/raw-headers.ts';
 import { pathOfTarget } from './request-target.ts';
 
-export interface OriginalRequest {
+interface OriginalRequest {
   readonly method: string;
   /** Without the query. */
   readonly path: string;

@@ -11,23 +11,26 @@ import type { Socket } from 'node:net';
 import { type ApprovedCalls, approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import { listedTools } from '../core/listed-tools.ts';
 import type { McpRules } from '../core/mcp-access.ts';
+import { headerValues } from '../core/raw-headers.ts';
 import { answerRefusal } from '../core/refusal.ts';
 import { type ResourceMetadata, resourceMetadata } from '../core/resource-metadata.ts';
-import { type SessionOwnership, sessionOwnership } from '../core/session-ownership.ts';
+import { presentedSession, type SessionOwnership, sessionOwnership } from '../core/session-ownership.ts';
 import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
-import { describeTool } from './described-call.ts';
+import type { ProxyConfiguration } from './configuration.ts';
+import { describeTool, reporting, type UnshownCall } from './described-call.ts';
 import { messageHeaders, requestHeaders, withoutCoding } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
 import { type HeldBodies, heldBodies } from './held-bodies.ts';
 import { identityHeaders } from './identity-headers.ts';
 import { type AllowedRequest, decideAtMcp } from './mcp-endpoint.ts';
-import { type PlainRequest, plainRequest } from './plain-request.ts';
+import { openOwnAnswer } from './own-answer.ts';
 import { proxyRoutes } from './proxy-routes.ts';
-import type { McpConfiguration, ProxyConfiguration } from './read-configuration.ts';
 import { hasBody } from './request-body.ts';
+import { pathOfTarget } from './request-target.ts';
 import { routeApproval } from './route-approval.ts';
 import { sessionAnswer } from './session-answers.ts';
 import { type Forwarded, type Upstream, upstreamAt } from './upstream.ts';
@@ -40,6 +43,7 @@ interface Rules {
   readonly toolServer: ToolServer;
   readonly configuration: ProxyConfiguration;
   readonly find: (method: string, path: string) => FoundRoute;
+  readonly onUnshown: (call: UnshownCall) => void;
   readonly metadata: ResourceMetadata;
   readonly sessions: SessionOwnership;
   readonly approvedCalls: ApprovedCalls;
@@ -52,33 +56,36 @@ interface Rules {
   readonly hostFor: (sent: string | undefined) => string;
 }
 
+/** The MCP server lists tools that the file has no policy for. */
+export class ToolsWithoutPolicy extends Error {}
+
 /**
- * @param onError gets one error for each fault of the upstream
+ * @param onError gets one error for each fault of the upstream, and for tools that the file lacks
+ * @param onUnshown gets each call that no person is asked about, because the lines of the file cannot show it
  * @throws TypeError for rules that are invalid
  */
 export function proxyMode(
   toolServer: ToolServer,
   configuration: ProxyConfiguration,
   onError: (error: Error) => void,
+  onUnshown: (call: UnshownCall) => void = () => undefined,
 ): GuardMode {
-  let rules = rulesOf(toolServer, configuration, onError, undefined);
+  let rules = rulesOf(toolServer, configuration, { onError, onUnshown }, undefined);
   return {
     // An upload may take any time. `upstream.ts` ends one whose client sends nothing.
-    requestTimeoutMs: 0,
+    requestMs: 0,
     use(nextServer, next) {
       if (next.mode !== 'proxy') throw new TypeError('The mode of the guard cannot change.');
       // Requests under way go to the earlier upstream, also those that are decided now. Its connections end by themselves.
-      rules = rulesOf(nextServer, next, onError, rules);
+      rules = rulesOf(nextServer, next, { onError, onUnshown }, rules);
     },
-    async answer(request, response) {
+    async answer(request, response, isMalformed) {
       const { socket } = request;
       response.on('finish', () => discardRest(request, socket));
-      await answer(rules, request, response);
-      // Behind an earlier answer of its connection, a refusal is finished late. Node notices no client that leaves while it
-      // reads nothing.
-      if (response.writableEnded) request.resume();
+      const path = isMalformed ? undefined : plainPath(request);
+      if (path === undefined) response.setHeader('Connection', 'close');
+      await answer(rules, path, request, response);
     },
-    isAmbiguous: (request) => plainRequest(request) === undefined,
     close: () => rules.upstream.close(),
   };
 }
@@ -87,11 +94,11 @@ export function proxyMode(
 function rulesOf(
   toolServer: ToolServer,
   configuration: ProxyConfiguration,
-  onError: (error: Error) => void,
+  { onError, onUnshown }: Pick<Rules, 'onUnshown'> & { readonly onError: (error: Error) => void },
   earlier: Rules | undefined,
 ): Rules {
   const { routes, mcp, upstream: origin, upstreamTimeoutMs: timeoutMs } = configuration;
-  const policies = mcp && mcpPolicies(toolServer, mcp);
+  const policies = mcp && mcpPolicies(toolServer, mcp, onUnshown);
   const metadata = resourceMetadata(
     toolServer,
     [...routes, ...(policies?.all ?? [])].flatMap(({ scope }) => scope),
@@ -102,11 +109,19 @@ function rulesOf(
     toolServer,
     configuration,
     find: proxyRoutes(toolServer, configuration),
+    onUnshown,
     metadata,
     sessions,
     approvedCalls: running,
     held: earlier?.held ?? heldBodies(),
-    mcp: policies && { toolServer, policies, metadata, sessions, approvedCalls: running },
+    mcp: policies && {
+      toolServer,
+      policies,
+      metadata,
+      sessions,
+      approvedCalls: running,
+      readList: listedTools(policies, (sentence) => onError(new ToolsWithoutPolicy(sentence))),
+    },
     upstream:
       earlier?.configuration.upstream === origin && earlier.configuration.upstreamTimeoutMs === timeoutMs
         ? earlier.upstream
@@ -115,10 +130,14 @@ function rulesOf(
   };
 }
 
-function mcpPolicies(toolServer: ToolServer, { tools, methods }: McpConfiguration): McpRules['policies'] {
+function mcpPolicies(
+  toolServer: ToolServer,
+  { tools, methods }: NonNullable<ProxyConfiguration['mcp']>,
+  onUnshown: Rules['onUnshown'],
+): McpRules['policies'] {
   const described = Object.entries(tools).map(([name, { approval, ...policy }]) => [
     name,
-    { ...policy, ...(approval && { approval: describeTool(approval) }) },
+    { ...policy, ...(approval && { approval: reporting(describeTool(approval), name, onUnshown) }) },
   ]);
   // No file has a function `authorize`.
   return toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
@@ -130,36 +149,44 @@ function sessionsOf({ issuer, audience }: ToolServer, earlier: Rules | undefined
   return isSame ? earlier.sessions : sessionOwnership();
 }
 
-async function answer(rules: Rules, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/**
+ * The path of a request that the proxy may pass on, without the query. A client that asks for another protocol than `h2c`
+ * waits for it. `h2c` is an offer that a server may ignore (RFC 9113 §3.1).
+ */
+function plainPath({ url = '', rawHeaders }: IncomingMessage): string | undefined {
+  const isHttp = headerValues(rawHeaders, 'upgrade').every((protocol) => /^h2c$/i.test(protocol));
+  return isHttp ? pathOfTarget(url) : undefined;
+}
+
+/** @param path `undefined` if the request is malformed */
+async function answer(
+  rules: Rules,
+  path: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { configuration, metadata, upstream, hostFor, mcp } = rules;
-  const plain = plainRequest(request);
-  if (plain !== undefined && metadata.answer(request, response)) return;
-  const allowed = await decide(rules, plain, request, response);
+  if (path !== undefined && metadata.answer(request, response)) return;
+  openOwnAnswer(configuration.origins, request, response);
+  const allowed = await decide(rules, path, request, response);
   if (allowed === undefined) return;
-  const { claims, approved, ...sent } = allowed;
+  const { claims, approved, copy, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, {
-    host: hostFor(plain?.host),
+    host: hostFor(request.headers.host),
     identity: identityHeaders(claims),
     passed: configuration.passHeaders,
   });
   // Not awaited: an answer that streams for hours would keep what was needed to decide.
   if (approved === undefined || mcp?.policies.askForApproval !== true) {
-    upstream.forward(request, response, { headers, ...sent });
+    upstream.forward(request, response, { headers, copy, ...sent });
     return;
   }
   const reader = sessionReader(rules, { claims, approved, request, headers });
-  upstream.forward(request, response, { headers: withoutCoding(headers), reader, ...sent });
+  upstream.forward(request, response, { headers: withoutCoding(headers), reader, copy, ...sent });
   const { call } = approved;
   if (call === undefined) return;
   // The server may go on after the client has left.
-  const { socket } = request;
-  const lose = (): void => {
-    response.off('close', lose);
-    socket.off('close', lose);
-    call.lose();
-  };
-  response.on('close', lose);
-  socket.on('close', lose);
+  response.once('close', () => call.lose());
 }
 
 /** Reads the answer for the requests of the server to its client. */
@@ -191,29 +218,34 @@ function sessionReader(
 
 /** Answers a refused request. @returns `undefined` if the request is answered */
 async function decide(
-  { toolServer, configuration, find, mcp, held }: Rules,
-  plain: PlainRequest | undefined,
+  { toolServer, configuration, find, onUnshown, mcp, held }: Rules,
+  path: string | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AllowedRequest | undefined> {
-  const hold = (claims: TaskTokenClaims) => held.hold(claims, configuration.maxHeldBodies, request, response);
-  let found = plain === undefined ? MALFORMED : find(plain.method, plain.path);
-  if (plain !== undefined && mcp !== undefined && plain.path === configuration.mcp?.path) {
-    if (plain.method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response, hold);
+  const hold = (claims: TaskTokenClaims) => held.hold(claims, configuration.maxHeldBodies, response);
+  const { method = '', rawHeaders, headers } = request;
+  let found = path === undefined ? MALFORMED : find(method, path);
+  if (mcp !== undefined && path === configuration.mcp?.path) {
+    if (found === 'open' && isPreflight(request)) return { claims: undefined };
+    if (method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response, hold);
     // Only the message of a POST is read. A server could take another body for a message.
     found = MALFORMED;
   }
   if (found === 'open') return { claims: undefined };
-  const { rawHeaders, headers } = request;
   const { describe, ...needed } = found;
-  const approval = describe && routeApproval(toolServer, describe, request, response, hold);
+  const reported = describe && reporting(describe, needed.route ?? '', onUnshown);
+  const approval = reported && routeApproval(toolServer, reported, request, response, hold);
   const access = await toolServer.authorize({
     ...needed,
     ...(approval && { approval: approval.check }),
     authorization: authorizationHeaders(rawHeaders, headers),
     headers,
   });
-  if (access.kind === 'allowed') return { claims: access.claims, body: approval?.bytes(), release: approval?.release };
+  if (access.kind === 'allowed') {
+    const { claims } = access;
+    return { claims, body: approval?.bytes(), release: approval?.release, isApproved: approval !== undefined };
+  }
   answerRefusal(response, access);
   return undefined;
 }
@@ -225,6 +257,11 @@ async function decide(
 function hostAt(upstream: string): Rules['hostFor'] {
   const { protocol, host } = new URL(upstream);
   return protocol === 'https:' ? () => host : (sent = host) => sent;
+}
+
+/** A browser asks so before the request of a script (Fetch, "CORS-preflight fetch"): without a token, body and session. */
+function isPreflight(request: IncomingMessage): boolean {
+  return request.method === 'OPTIONS' && !hasBody(request) && presentedSession(request) === undefined;
 }
 
 /** Closing at once would reset the connection, and the client could lose the answer. */

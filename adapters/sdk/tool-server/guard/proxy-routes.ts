@@ -7,8 +7,8 @@
 
 import type { ToolServer } from '../core/tool-server.ts';
 import { carelessPath } from './careless-path.ts';
+import type { ProxyConfiguration } from './configuration.ts';
 import { type FoundRoute, guardRoutes, UNKNOWN } from './guard-routes.ts';
-import type { ProxyConfiguration } from './read-configuration.ts';
 import { comparable, matchesRoute, type RouteMatch } from './route-match.ts';
 
 type FindRoute = (method: string, path: string) => FoundRoute;

@@ -8,7 +8,7 @@ import type { ToolServer } from '../core/tool-server.ts';
 import type { Release } from './held-bodies.ts';
 import { hasBody, inTime, inviteBody, isUtf8 } from './request-body.ts';
 
-export interface RouteApproval extends Pick<HttpApproval, 'check'> {
+interface RouteApproval extends Pick<HttpApproval, 'check'> {
   /** What `check` has read; `undefined` without a body. */
   bytes(): Buffer | undefined;
   /** Gives back the permit of the body, if there is one. */

@@ -5,6 +5,8 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { isCoded } from '../../../../domain/content-coding.ts';
+import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { refusedToServer } from '../core/approved-calls.ts';
 import type { AllowedMessage } from '../core/mcp-access.ts';
 import { headerValues } from '../core/raw-headers.ts';
@@ -44,7 +46,7 @@ export function sessionAnswer(
   if (status < 200 || status >= 300) return unread(() => call?.end());
   if (status === 202 || status === 204) return unread(() => call?.lose());
   const codings = headerValues(received.rawHeaders, 'content-encoding');
-  if (!codings.every((coding) => /^identity$/i.test(coding))) return undefined;
+  if (codings.some(isCoded)) return undefined;
   const screened = (text: string, isMessage: boolean) => screen(text, isMessage ? call : undefined, answerServer);
   const types = headerValues(received.rawHeaders, 'content-type');
   const isJson = types.some((type) => /json/i.test(type)) && !types.some((type) => /event-stream/i.test(type));
@@ -86,10 +88,6 @@ function screen(text: string, call: Approved['call'], answerServer: (message: ob
 
 type Message = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Message {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Some clients ignore the letter case of member names. */
 function isRequest(value: unknown): value is Message {
   if (!isObject(value)) return false;
@@ -128,6 +126,7 @@ function jsonReader(calls: Approved['calls'], screened: Screening, onEnd: () => 
       const isRunning = calls.isRunning();
       const whole = Buffer.concat(chunks);
       onEnd();
+      // Decoded leniently, like an event below: clients decode so too (WHATWG Encoding, "UTF-8 decode").
       return !isRunning || length === 0 || screened(whole.toString(), true).isWhole ? whole : undefined;
     },
   };

@@ -13,12 +13,26 @@ import {
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { isCoded } from '../../../../domain/content-coding.ts';
+import type { AnswerCopy } from '../core/listed-tools.ts';
 import { headerValues } from '../core/raw-headers.ts';
 import { faultCode } from './fault-code.ts';
+import { followRequest } from './follow-request.ts';
 import { responseHeaders } from './forwarded-headers.ts';
+import { closeOwnAnswer } from './own-answer.ts';
 import { type Patience, patience } from './patience.ts';
 import { hasBody, inviteBody } from './request-body.ts';
 import type { AnswerReader } from './session-answers.ts';
+import {
+  answerFault,
+  type Fault,
+  faultOf,
+  LATE,
+  MAX_HEAD_BYTES,
+  NO_ANSWER,
+  STALLED,
+  UpstreamFault,
+} from './upstream-fault.ts';
 
 export interface Upstream {
   /** Answers the request with the upstream's answer, or with 502, 504 or 408. */
@@ -34,10 +48,14 @@ export interface Forwarded {
   readonly headers: string[];
   /** The whole body, if it has been read. Otherwise the client's body is streamed. */
   readonly body?: Buffer | undefined;
+  /** Whether a person approved this request, for one time. */
+  readonly isApproved?: boolean | undefined;
   /** Called when the system has taken that body. */
   readonly release?: (() => void) | undefined;
   /** Reads the answer on its way to the client. @returns `undefined` if the answer cannot be read: it is a fault then */
   readonly reader?: ((received: IncomingMessage) => AnswerReader | undefined) | undefined;
+  /** Gets the answer as it is, unless it is coded. */
+  readonly copy?: AnswerCopy | undefined;
 }
 
 /** Many servers close idle connections after two seconds or later. A request on a closing connection would fail. */
@@ -48,36 +66,10 @@ const STALLED_CLIENT_MS = 60_000;
 /** Of these a server expects no length of a body that is absent (RFC 9110 §8.6). */
 const WITHOUT_BODY = /^(?:GET|HEAD|DELETE|OPTIONS|TRACE)$/;
 
+/** A server may close a kept connection while a request is on its way. These it may get twice (RFC 9110 §9.2.2). */
+const REPEATABLE = /^(?:GET|HEAD|OPTIONS)$/;
+
 const NOTHING = Buffer.alloc(0);
-
-interface Fault {
-  readonly status: 408 | 502 | 504;
-  readonly error: string;
-  readonly sentence: string;
-}
-
-const NO_ANSWER: Fault = {
-  status: 502,
-  error: 'bad_gateway',
-  sentence: 'The server behind the guard did not answer.',
-};
-const LATE: Fault = {
-  status: 504,
-  error: 'gateway_timeout',
-  sentence: 'The server behind the guard did not answer in time.',
-};
-const STALLED: Fault = {
-  status: 408,
-  error: 'request_timeout',
-  sentence: 'The body of the request did not arrive in time.',
-};
-
-/** The message names the upstream and the kind of the fault, and quotes no part of a request or an answer. */
-export class UpstreamFault extends Error {
-  constructor(origin: string, hasBegun: boolean, why: string) {
-    super(`The upstream ${origin} ${hasBegun ? 'ended its answer early' : 'did not answer'} (${why}).`);
-  }
-}
 
 /** @param onError gets one error for each fault of the upstream */
 export function upstreamAt(
@@ -95,30 +87,35 @@ export function upstreamAt(
     hostname: hostname.replace(/^\[|\]$/g, ''),
     port,
     setHost: false,
-    // Node's flag --insecure-http-parser must not change this.
+    // Node's flags --insecure-http-parser and --max-http-header-size must not change these.
     insecureHTTPParser: false,
+    maxHeaderSize: MAX_HEAD_BYTES,
   };
 
-  const forward: Upstream['forward'] = (request, response, { headers, body, release, reader }) => {
+  const forward: Upstream['forward'] = (request, response, sending) => {
+    const { headers, body, isApproved = false, release, reader, copy } = sending;
     // The client has left during the decision: nothing will end the upstream's answer.
-    if (request.socket.destroyed || response.destroyed) return;
+    if (response.destroyed) return;
     const { method = '', url: path = '' } = request;
     const isWithBody = body !== undefined || hasBody(request);
-    const sent = send({
-      ...to,
-      method,
-      path,
-      headers: [...headers, ...framing(headers, { method, body, isWithBody })],
-      agent: isWithBody ? closing : keeping,
-    });
-    // Beyond a number of headers Node drops the rest. Their bytes are limited.
-    sent.maxHeadersCount = 0;
-    // Between two requests, `keeping` has the connection.
-    sent.on('socket', (socket) => socket.off('data', closeAtBytes));
-    sent.on('close', () => sent.socket?.on('data', closeAtBytes));
+    const framed = [...headers, ...framing(headers, { method, body, isWithBody })];
+    const begin = (agent: typeof keeping): ClientRequest => {
+      const begun = send({ ...to, method, path, headers: framed, agent });
+      // Beyond a number of headers Node drops the rest. Their bytes are limited.
+      begun.maxHeadersCount = 0;
+      // Between two requests, `keeping` has the connection.
+      begun.on('socket', (socket) => socket.off('data', closeAtBytes));
+      begun.on('close', () => begun.socket?.on('data', closeAtBytes));
+      return begun;
+    };
+    // A kept connection may be closing: the request would be lost with its yes, or sent twice.
+    const isKept = !isWithBody && !isApproved;
+    const sent = begin(isKept ? keeping : closing);
+    if (copy !== undefined) sent.once('response', (received) => copyAnswer(received, copy));
     const waiting = passBack(sent, request, response, {
       timeoutMs,
       ...(reader && { reader }),
+      ...(isKept && REPEATABLE.test(method) && { repeat: () => begin(closing).end() }),
       onFault: (why) => onError(new UpstreamFault(origin, response.headersSent, why)),
     });
     // A fault of the connection is an event of the request too. An answer can come before the end of the body.
@@ -143,6 +140,11 @@ export function upstreamAt(
   };
 }
 
+function copyAnswer(received: IncomingMessage, copy: AnswerCopy): void {
+  if (headerValues(received.rawHeaders, 'content-encoding').some(isCoded)) return;
+  received.on('data', (chunk: Buffer) => copy.take(chunk)).on('end', () => copy.end());
+}
+
 /** Bytes that answer no request would be taken for the answer to the next one, which can be of another client. */
 function closeAtBytes(this: Socket): void {
   this.destroy();
@@ -150,16 +152,18 @@ function closeAtBytes(this: Socket): void {
 
 interface PassBackOptions extends Pick<Forwarded, 'reader'> {
   readonly timeoutMs: number;
+  /** Sends the request again, on a new connection; absent if it must not be repeated. */
+  readonly repeat?: () => ClientRequest;
   /** Gets the kind of the upstream's fault, before the client gets an answer. */
   readonly onFault: (why: string) => void;
 }
 
-/** Answers the client with the upstream's answer to `sent`, or for its fault. */
+/** Answers the client with the upstream's answer to `first`, or to its repetition, or for the fault. */
 function passBack(
-  sent: ClientRequest,
+  first: ClientRequest,
   { socket, method }: IncomingMessage,
   response: ServerResponse,
-  { timeoutMs, onFault, reader }: PassBackOptions,
+  { timeoutMs, onFault, reader, repeat }: PassBackOptions,
 ): Patience {
   let answer: IncomingMessage | undefined;
   let isOver = false;
@@ -168,36 +172,29 @@ function passBack(
     isOver = true;
     waiting.end();
     response.off('close', leave).off('drain', resume);
-    socket.off('close', leave);
     if (fault === undefined) return;
-    sent.destroy();
+    asked.destroy();
     if (why !== undefined) onFault(why);
-    answerFault(response, socket, fault);
+    answerFault(response, fault);
   };
   // The client has left, or its token has expired.
   const leave = (): void => {
     end();
-    sent.destroy();
+    asked.destroy();
   };
   const resume = (): void => void answer?.resume();
-  const fail = (error: Error): void => {
+  const fail = (code: string): void => {
     if (socket.destroyed) end();
-    else end(NO_ANSWER, faultCode(error));
+    else end(faultOf(code), code);
   };
   const waiting = patience({
     upstream: { ms: timeoutMs, late: () => end(LATE, `no head within ${timeoutMs} ms`) },
     client: { ms: STALLED_CLIENT_MS, late: () => end(STALLED) },
   });
   response.on('close', leave).on('drain', resume);
-  // A response that waits for an earlier one of its connection has no such event.
-  socket.on('close', leave);
   waiting.waitFor('upstream');
-  sent.on('error', fail).on('close', () => {
-    // Node tells of a switch of the protocol by no other event.
-    if (answer === undefined) end(NO_ANSWER, 'ECONNRESET');
-  });
   // Node tells of interim answers (RFC 9110 §15.2) by another event: they are between the upstream and the guard.
-  sent.on('response', (received) => {
+  const receive = (received: IncomingMessage): void => {
     if (isOver) return;
     answer = received;
     const { statusCode: status = 0, rawHeaders } = received;
@@ -224,11 +221,11 @@ function passBack(
       response.end(rest);
       end();
     };
-    received.on('error', fail);
+    received.on('error', (error) => fail(faultCode(error)));
     // Some servers send a body all the same. It would be taken for the answer to the next request.
     if (method === 'HEAD' || status === 204 || status === 304) {
       finish();
-      sent.destroy();
+      asked.destroy();
       return;
     }
     received.on('end', finish).on('data', (chunk: Buffer) => {
@@ -236,6 +233,11 @@ function passBack(
       if (passed === undefined) end(NO_ANSWER, 'EVENT_TOO_LONG');
       else if (passed.length > 0 && !response.write(passed)) received.pause();
     });
+  };
+  const asked = followRequest(first, {
+    receive,
+    fail,
+    ...(repeat && { repeat: () => (isOver ? undefined : repeat()) }),
   });
   return waiting;
 }
@@ -264,31 +266,14 @@ async function* bodyOf(request: IncomingMessage, response: ServerResponse, waiti
       waiting.waitFor('client');
     }
   } finally {
-    // Node notices no client that leaves while it reads nothing. Behind an earlier answer, this one can end late.
+    // Node notices no client that leaves while it reads nothing. The answer can go on after the body.
     request.resume();
   }
   waiting.waitFor('upstream');
 }
 
 function answerHead(response: ServerResponse, status: number, headers: string[]): void {
-  response.writeHead(status, headers);
+  response.writeHead(status, closeOwnAnswer(response, headers));
   // A body without a length may begin late, as one of server-sent events.
   if (headerValues(headers, 'content-length').length === 0) response.flushHeaders();
-}
-
-/**
- * Nothing can be added to an answer that has begun: its connection is cut. From Node 24 on, `response.destroy` would not cut
- * it for an answer that waits for an earlier one.
- */
-function answerFault(response: ServerResponse, socket: Socket, { status, error, sentence }: Fault): void {
-  if (response.headersSent) {
-    // To a client of HTTP/1.0 the end of the connection is that of the answer. Only a reset says that it is not whole.
-    if (response.req.httpVersion === '1.0') socket.resetAndDestroy();
-    else socket.destroy();
-    return;
-  }
-  // After a body that was cut off, the connection has no next request.
-  if (status === 408) response.setHeader('Connection', 'close');
-  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' });
-  response.end(JSON.stringify({ error, error_description: sentence }));
 }

@@ -10,6 +10,7 @@ import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
 import { approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../core/claims.ts';
+import { toolsWithoutPolicy } from '../core/listed-tools.ts';
 import { decideMcp, type McpBody, type McpRules } from '../core/mcp-access.ts';
 import { readJsonBody } from '../core/mcp-message.ts';
 import { checkMiddleware } from '../core/options.ts';
@@ -49,7 +50,18 @@ interface Parts extends McpRules {
   readonly maxBodyBytes: number;
 }
 
-/** @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all */
+/**
+ * @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all
+ *
+ * @example
+ * ```ts
+ * import { mcpProtection } from '@mandate/tool-server/mcp';
+ *
+ * const { guard, metadata } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
+ * app.use(metadata);
+ * app.all('/mcp', guard, (request, response) => void mcp(request, response, request.body));
+ * ```
+ */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
   const checked = checkMcpOptions(toolServer, options);
   const policies = toolPolicies(toolServer, checked);
@@ -57,7 +69,9 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     toolServer,
     policies.all.flatMap(({ scope }) => scope),
   );
-  const { maxBodyBytes } = checked;
+  const { maxBodyBytes, toolNames } = checked;
+  const warning = toolsWithoutPolicy(policies, toolNames);
+  if (warning !== undefined) process.emitWarning(warning, WITHOUT_POLICY);
   const parts: Parts = {
     toolServer,
     maxBodyBytes,
@@ -79,6 +93,8 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     metadataUrl: metadata.url,
   };
 }
+
+const WITHOUT_POLICY = { type: 'MandateWarning', code: 'MANDATE_TOOL_WITHOUT_POLICY' };
 
 async function guard(parts: Parts, request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
   const { maxBodyBytes, metadata } = parts;
@@ -107,13 +123,28 @@ async function guard(parts: Parts, request: McpRequest, response: ServerResponse
  *
  * @param context the SDK's context of a tool call or of the server factory, or the request behind the guard
  * @throws Error if no guard allowed the call
+ *
+ * @example
+ * ```ts
+ * import { claimsOf } from '@mandate/tool-server/mcp';
+ *
+ * mcpServer.registerTool('read_issue', {}, (context) => {
+ *   const { sub, act } = claimsOf(context);
+ *   return { content: [{ type: 'text', text: `Read for ${sub} by ${act?.sub}` }] };
+ * });
+ * ```
  */
 export function claimsOf(
-  context: Pick<ServerContext, 'http'> | Pick<McpRequestContext, 'authInfo'> | IncomingMessage,
+  context: Pick<ServerContext, 'http'> | Pick<McpRequestContext, 'authInfo'> | ToolExtra | IncomingMessage,
 ): TaskTokenClaims {
   checkArguments('claimsOf', { context }, optionsOf({ context: anyObject }));
   const info = 'authInfo' in context ? context.authInfo : 'http' in context ? context.http?.authInfo : undefined;
   return requestClaims(info ?? context);
+}
+
+/** What a tool of SDK 1 gets beside its arguments. */
+interface ToolExtra {
+  readonly authInfo?: object | undefined;
 }
 
 function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: string): AuthInfo {

@@ -4,9 +4,11 @@ import {
   type Checks,
   callable,
   checkArguments,
+  listOf,
   optional,
   optionsOf,
   recordOf,
+  text,
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
@@ -22,6 +24,8 @@ export interface McpProtectionOptions {
   readonly tools: Readonly<Record<string, McpToolPolicy>>;
   /** Policies of other methods, for example `resources/read`. Most methods without a policy are refused. */
   readonly methods?: Readonly<Record<string, RoutePolicy>>;
+  /** The names of all tools of the server. The start warns of those without a policy. */
+  readonly toolNames?: readonly string[];
   /** The longest body that the guard reads if no body parser precedes it. The default is 1048576. */
   readonly maxBodyBytes?: number;
   /** The time limit of `authorize` in a tool's policy, in milliseconds. The default is 5000. */
@@ -37,6 +41,7 @@ const TOOL: Checks<McpToolPolicy> = { ...POLICY, authorize: optional(callable), 
 const OPTIONS = optionsOf({
   tools: recordOf(optionsOf(TOOL)),
   methods: optional(recordOf(optionsOf(POLICY))),
+  toolNames: optional(listOf(text)),
   maxBodyBytes: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more')),
   authorizeTimeoutMs: optional(wholeNumber(1, MAX_AUTHORIZE_TIMEOUT_MS)),
 } satisfies Checks<McpProtectionOptions>);
@@ -52,6 +57,7 @@ export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOpti
   }
   return {
     methods: {},
+    toolNames: [],
     maxBodyBytes: MAX_BODY_BYTES,
     authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
     ...withoutAbsent(given),

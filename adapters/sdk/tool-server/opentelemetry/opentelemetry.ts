@@ -13,7 +13,17 @@ const REQUEST = optionsOf({
 });
 const END = optionsOf({ status: optional(must('be a status code', Number.isInteger)) });
 
-/** For the option `startSpan` of `createToolServer`. */
+/**
+ * For the option `startSpan` of `createToolServer`.
+ *
+ * @example
+ * ```ts
+ * import { createToolServer } from '@mandate/tool-server';
+ * import { openTelemetrySpans } from '@mandate/tool-server/opentelemetry';
+ *
+ * const toolServer = createToolServer({ issuer, audience: resource, startSpan: openTelemetrySpans() });
+ * ```
+ */
 export function openTelemetrySpans(): StartSpan {
   const tracer = trace.getTracer('@mandate/tool-server');
   return (request, cause = {}) => {

@@ -11,7 +11,7 @@ export interface PageReport {
   readonly fault: SerializedError | undefined;
 }
 
-export interface LargeFileCheck {
+interface LargeFileCheck {
   /** Resolves with what the check found, or why it failed; with `undefined` if all is well, or after `stop`. */
   readonly fault: Promise<Error | undefined>;
   /** Ends the process. */

@@ -11,12 +11,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
 import type { Decision } from '../../../../application/decisions/decision.ts';
 import type { RestoreRequest } from '../../../../application/ports/storage.ts';
-import { transparencyLog } from '../../queries/log.ts';
+import { readBacklog } from '../../queries/backlog.ts';
 import { queryPorts } from '../../queries/ports.ts';
 import { sweeping } from '../../queries/sweeping.ts';
 import { sqliteAsk, sqliteChange } from '../ask.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
-import { readBacklog, sqliteCondition } from '../condition.ts';
+import { sqliteCondition } from '../condition.ts';
 import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
 import { isLarge } from '../damaged-file.ts';
 import { sqliteDecisions } from '../decide.ts';
@@ -50,7 +50,6 @@ function portsOf(connection: Connection, mark: ServingMark | undefined) {
     sweeping: sweeping(change, sqliteFreeing),
     checkpoints: sqliteCheckpoints(connection),
     outbox: sqliteOutboxEntries(connection),
-    transparencyLog: transparencyLog(ask, change),
     readiness: sqliteReadiness(connection),
     condition: sqliteCondition(connection),
     database: {
@@ -58,7 +57,7 @@ function portsOf(connection: Connection, mark: ServingMark | undefined) {
       openedFile: async () => connection.file?.identity,
       othersServe: async () => mark?.othersServe === true,
       decisionsFail: async () => connection.outcomes.failing() !== undefined,
-      backlog: () => readBacklog(connection),
+      backlog: () => readBacklog(ask),
       schemaStatus: () => readSchemaStatus(connection),
       migrate: () => migrateSqlite(connection),
       afterRestore: (request: RestoreRequest) => afterRestore(connection, request),

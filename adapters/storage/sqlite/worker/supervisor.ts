@@ -9,9 +9,9 @@ import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { Log } from '../../../../application/ports/telemetry.ts';
 import type { Client } from './rpc.ts';
 
-export type Supervised = Pick<Client, 'methods' | 'call' | 'unanswered' | 'close'>;
+type Supervised = Pick<Client, 'methods' | 'call' | 'unanswered' | 'close'>;
 
-export interface Supervision {
+interface Supervision {
   readonly log: Log;
   /**
    * Milliseconds from a death to the restart, and between attempts. `undefined` for a database in memory, which is not

@@ -28,6 +28,10 @@ describe('Agent files', () => {
         jwksUri: undefined,
         jwks: { keys: [P256_KEY] },
         mayActNames: [{ sub: '7f3c', clientId: 'jira-client' }],
+        redirectUris: undefined,
+        publicClient: undefined,
+        clientIdDocument: undefined,
+        clientNames: undefined,
         enabled: false,
       },
     ]);

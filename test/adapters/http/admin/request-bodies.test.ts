@@ -98,7 +98,7 @@ describe('The admin surface while the database is unavailable', () => {
     const lost = () => Promise.reject(new StorageUnavailable('connect ECONNREFUSED db.internal'));
     const api = await startAdminApi({
       decisions: () => ({ decide: lost }),
-      agents: () => ({ find: lost, list: lost }),
+      agents: () => ({ find: lost, findByDocument: lost, publicClients: lost, list: lost, longestTokens: lost }),
       ledger: (ledger) => ({ ...ledger, page: lost }),
     });
     const answers = [

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { limitConcurrency, workLimiters } from '../../../../adapters/http/admission/concurrency.ts';
 import { readBody } from '../../../../adapters/http/message/body.ts';
-import { routeOf, works } from '../../../../adapters/http/routes.ts';
+import { routeTable, works } from '../../../../adapters/http/routes.ts';
 import { ANSWERED, type Fixture, get, open, PATHS, REFUSED } from '../../../support/admission.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { formPost, type RawConnection, rawConnection } from '../../../support/raw-http.ts';
@@ -48,7 +48,7 @@ describe('The concurrency limit', () => {
     let begun = 0;
     const server = createServer((request, response) => {
       begun += 1;
-      limit(request, response, routeOf('/oauth2/introspect'), next(response));
+      limit(request, response, routeTable()('/oauth2/introspect'), next(response));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const whole = formPost('/oauth2/introspect', 'token=something');

@@ -24,6 +24,16 @@ describe('A one-time message', () => {
     expect(set).to.deep.equal([`${NAME}=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax`]);
   });
 
+  it('has the id of what it is about, and no word of it', () => {
+    const given: string[] = [];
+    const response = { append: (_name: string, value: string) => given.push(value) } as unknown as Response;
+    const flash = { kind: 'stopped', amount: 2, about: `task_${'7'.repeat(26)}` } as const;
+    cookie.give(response, flash);
+    const [value] = String(given).split(';');
+    expect(value).to.equal(`${NAME}=stopped.2.${flash.about}`);
+    expect(take(value).flash).to.deep.equal(flash);
+  });
+
   const forged = [
     'other.1',
     'toString.1',
@@ -33,6 +43,10 @@ describe('A one-time message', () => {
     'stopped.1.2',
     'stopped.1234567890',
     '<b>.1',
+    `stopped.1.task_${'7'.repeat(25)}`,
+    `stopped.1.task_${'7'.repeat(26)}.1`,
+    `stopped.1.${'7'.repeat(26)}`,
+    `stopped.1.task_Pay 30 EUR to ACME Ltd now.`,
   ];
   for (const value of forged) {
     it(`is absent if the cookie is ${value}`, () => {

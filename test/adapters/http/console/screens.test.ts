@@ -6,7 +6,9 @@ import { renderAgent } from '../../../../adapters/http/console/screens/agent.ts'
 import { type DelegationView, renderDelegation } from '../../../../adapters/http/console/screens/delegation.ts';
 import { renderTask, type TaskView } from '../../../../adapters/http/console/screens/task.ts';
 import { timelineOf } from '../../../../adapters/http/console/timeline.ts';
-import { plusSeconds, toMillisecondText } from '../../../../domain/instant.ts';
+import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
+import { makeRequestId } from '../../../../domain/identifiers.ts';
+import { type Instant, plusSeconds, toMillisecondText, toShortText } from '../../../../domain/instant.ts';
 import { aListedTask, nothingSuggested } from '../../../support/console/views.ts';
 import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
@@ -72,8 +74,19 @@ describe('the screen Delegation', () => {
     const page = delegation(many(3000), { isComplete: false });
     expect(page)
       .to.include('people, agents and tool servers with the fewest tasks')
-      .and.include('older ones were not read');
+      .and.include('Older ones were not read, so each number is a part.')
+      .and.include('<strong>The newest 3,000 live tasks</strong>');
     expect(page).to.match(/other people/);
+    expect(page)
+      .to.match(/>[\d,]+ or more tasks</)
+      .and.not.match(/>[\d,]+ tasks?</);
+    expect(delegation(many(3000), { isComplete: false, total: 20_140 })).to.include(
+      '<strong>The newest 3,000 of 20,140 live tasks</strong>',
+    );
+    const one = delegation([aListedTask()], { isComplete: false, mayStop: true });
+    expect(one.slice(one.indexOf('<table>')))
+      .to.include('1 or more tasks')
+      .and.not.include('/stop?task_id');
   });
 
   it('has no picture where there is no task', () => {
@@ -103,9 +116,9 @@ describe('the screen Task', () => {
 
   it('says until when the last token works after a kill, and shows that part of its bar', () => {
     const text = page({ task: aListedTask({ state: killed, renewals: 1, renewedAt: plusSeconds(NOON, 500) }) });
-    const until = toMillisecondText(plusSeconds(NOON, 800)).slice(0, -'.000Z'.length);
+    const until = toMillisecondText(plusSeconds(NOON, 800 + 60)).slice(0, -'.000Z'.length);
     expect(text).to.include(`Its last token works until <time datetime="${until}`);
-    expect(text).to.include('<rect class="after"');
+    expect(text).to.include('This includes 1 minute for clocks that differ.').and.include('<rect class="after"');
     expect(page({ task: aListedTask({ state: killed }) }))
       .to.include('None of its tokens outlived it.')
       .and.not.include('class="after"');
@@ -128,6 +141,33 @@ describe('the screen Task', () => {
       .and.not.include('<script>')
       .and.not.include('secret-salt');
     expect(page({ task: aListedTask() })).not.to.include('Purpose');
+  });
+
+  it('says that the person started it, where the answer went, and whether the program can prove its name', () => {
+    const authorization = {
+      requestId: makeRequestId('01JDCK0000000000000000TEST'),
+      client: 'document',
+      redirectUri: 'https://app.example/cb?"><script>',
+      isRotating: false,
+    } as const;
+    const text = page({ task: aListedTask({ authorization }) });
+    expect(text)
+      .to.match(/<dt>Started by<\/dt><dd>The person\. The answer went to <bdi[^>]*>app\.example<\/bdi>\./)
+      .and.include('a client with a document')
+      .and.include(authorization.requestId)
+      .and.not.include('<script>')
+      .and.not.include('cannot prove');
+    const onComputer = {
+      ...authorization,
+      client: 'public',
+      redirectUri: 'http://[::1]:7/',
+      isRotating: true,
+    } as const;
+    expect(page({ task: aListedTask({ authorization: onComputer }) }))
+      .to.include('a program on the person’s computer')
+      .and.include('a public client')
+      .and.include('The program cannot prove its name');
+    expect(page({ task: aListedTask() })).not.to.include('Started by');
   });
 
   it('says how soon each kind of tool server refuses it', () => {
@@ -184,13 +224,13 @@ describe('the screen Task', () => {
 describe('the screen Agent', () => {
   const agent = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } }, keysSince: plusSeconds(NOON, 100) });
   const page = (mayChange: boolean, mayStop: boolean, enabled = true) =>
-    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, mayChange, mayStop, formToken: 't', typed: () => undefined, now })}`;
+    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, denials: undefined, hasApprovals: false, mayChange, mayStop, formToken: 't', typed: () => undefined, now })}`;
 
   it('says how many tasks are live, also if it shows only the newest', () => {
     const text = (tasks: number, shown: number) => {
       const live = { tasks, lastExpiry: undefined, longestTokenTtl: undefined };
       const listed = Array.from({ length: shown }, () => aListedTask());
-      return `${renderAgent({ agent, tasks: listed, live, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+      return `${renderAgent({ agent, tasks: listed, live, denials: undefined, hasApprovals: false, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
     };
     expect(text(1001, 50)).to.include('<span class="quiet">the newest 50 of 1,001</span>');
     expect(text(2, 2)).to.include('<span class="quiet">2</span>');
@@ -210,12 +250,38 @@ describe('the screen Agent', () => {
   it('shows how the provider names it, isolated and escaped, and nothing without such names', () => {
     const named = { ...agent, mayActNames: [{ sub: '<b>\u202e"', clientId: undefined }] };
     const shown = (one: typeof agent) =>
-      `${renderAgent({ agent: one, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+      `${renderAgent({ agent: one, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, denials: undefined, hasApprovals: false, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
     const text = '{&quot;sub&quot;:&quot;&lt;b&gt;\\u{202e}\\&quot;&quot;}';
     expect(shown(named)).to.include(
       `<dt>At the provider</dt><dd><ul class="inline"><li><bdi class="code" translate="no">${text}</bdi>`,
     );
     expect(shown({ ...agent, mayActNames: undefined })).not.to.include('At the provider');
+  });
+
+  it('shows an auditor its denials of the last minutes, with links to its records, and others nothing of them', () => {
+    const { agentId } = agent;
+    const denials = (completeFrom: Instant | undefined) =>
+      ({
+        minutes: [NOON, plusSeconds(NOON, 60)],
+        reasons: [],
+        agents: [{ agentId, denials: 6000 }],
+        completeFrom,
+      }) as const;
+    const shown = (given: RecentDenials | undefined) =>
+      `${renderAgent({ agent, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, denials: given, hasApprovals: true, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`.replaceAll(
+        '&amp;',
+        '&',
+      );
+    const since = encodeURIComponent(toShortText(NOON));
+    expect(shown(denials(undefined)))
+      .to.include(`<a href="/ledger?from=${since}&decision=deny&agent_id=jira-triage">6,000</a></p>`)
+      .and.include('<a href="/ledger?agent_id=jira-triage">')
+      .and.include('<a href="/ledger?decision=deny&agent_id=jira-triage">');
+    expect(shown(denials(NOON))).to.include('>6,000</a> or more</p>');
+    expect(shown({ ...denials(undefined), agents: [] })).to.include(
+      'Denials in the last 2 minutes: <span class="quiet">0</span>',
+    );
+    expect(shown(undefined)).not.to.include('/ledger').and.not.include('enials');
   });
 
   it('says how old its keys are', () => {

@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { type TimedTask, type TokenTtl, timelineOf } from '../../../../adapters/http/console/timeline.ts';
+import {
+  type TimedApproval,
+  type TimedTask,
+  type TokenTtl,
+  timelineOf,
+} from '../../../../adapters/http/console/timeline.ts';
+import type { ApprovalId } from '../../../../domain/identifiers.ts';
 import { instantFromSeconds, plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 
@@ -42,11 +48,22 @@ describe('the timeline of a task', () => {
     expect(line.tokens[1]?.until).to.equal(at(1800));
   });
 
+  it('shows that the answer of the person was redeemed', () => {
+    seq = 0;
+    const records = [record('token.issued', 0, { jti: 'tok_1' }), record('task.authorized', 0)];
+    const { events } = timelineOf(live, TTL, records, at(10));
+    expect(events.map(({ kind, seq: number }) => [number, kind])).to.deep.equal([
+      [1, 'issued'],
+      [2, 'authorized'],
+      [undefined, 'expires'],
+    ]);
+  });
+
   it('says until when the last token works after a kill', () => {
     const killed = { kind: 'revoked', at: at(120), reason: 'operator_kill_switch' } as const;
     const line = timelineOf({ ...live, state: killed }, TTL, undefined, at(5000));
     expect(line.task).to.deep.equal({ from: at(0), until: at(120) });
-    expect(line.worksUntil).to.deep.equal({ at: at(300), isExact: true });
+    expect(line.worksUntil).to.deep.equal({ at: at(300 + 60), isExact: true });
     expect(line.until).to.equal(at(300));
     expect(line.events.at(-1)).to.deep.equal({ kind: 'ended', at: at(120), reason: 'operator_kill_switch' });
   });
@@ -54,6 +71,9 @@ describe('the timeline of a task', () => {
   it('says no end of the last token if it had ended before the kill or was revoked', () => {
     const killed = { kind: 'revoked', at: at(400), reason: 'operator_kill_switch' } as const;
     expect(timelineOf({ ...live, state: killed }, TTL, undefined, at(5000)).worksUntil).to.equal(undefined);
+    // At a tool server the token that ended at 300 was accepted until 360.
+    const within = timelineOf({ ...live, state: { ...killed, at: at(359) } }, TTL, undefined, at(5000));
+    expect(within.worksUntil).to.deep.equal({ at: at(360), isExact: true });
     const records = [
       record('token.issued', 0, { jti: 'tok_1' }),
       record('token.revoked', 50, { jti: 'tok_1', reason: 'client_revoked' }),
@@ -65,9 +85,9 @@ describe('the timeline of a task', () => {
 
   it('is not exact about tokens from before the last change of the registration, or without one', () => {
     const changed = timelineOf(live, { ...TTL, since: at(10) }, undefined, at(20));
-    expect(changed.worksUntil).to.deep.equal({ at: at(300), isExact: false });
+    expect(changed.worksUntil).to.deep.equal({ at: at(300 + 60), isExact: false });
     const removed = timelineOf(live, { registered: undefined, since: undefined, longest: 3600 }, undefined, at(20));
-    expect(removed.worksUntil).to.deep.equal({ at: at(1800), isExact: false });
+    expect(removed.worksUntil).to.deep.equal({ at: at(1800 + 60), isExact: false });
   });
 
   it('shows each recorded renewal, narrowing, refusal and end, in order, with the number of its record', () => {
@@ -97,7 +117,7 @@ describe('the timeline of a task', () => {
       [undefined, at(880)],
     ]);
     expect(line.unshown).to.equal(3);
-    expect(line.worksUntil?.at).to.equal(at(1180));
+    expect(line.worksUntil?.at).to.equal(at(1180 + 60));
   });
 
   it('counts no renewal twice: the last one that was recorded gets one bar', () => {
@@ -105,5 +125,46 @@ describe('the timeline of a task', () => {
     const line = timelineOf({ ...live, renewals: 1, renewedAt: at(200) }, TTL, records, at(201));
     expect(line.tokens).to.have.lengthOf(2);
     expect(line.unshown).to.equal(0);
+  });
+
+  it('has the steps of each approval, from its records, or without these from the stored approvals', () => {
+    const detail = (id: string) => `approval=${id}&digest=${'d'.repeat(43)}&commitment=${'c'.repeat(64)}`;
+    const [one, other] = ['A', 'B'].map((letter) => `approval_${letter.repeat(26)}` as ApprovalId) as [
+      ApprovalId,
+      ApprovalId,
+    ];
+    const steps = [
+      { at: at(10), approval: { approvalId: one, state: 'pending' } },
+      { at: at(20), approval: { approvalId: one, state: 'granted' } },
+      { at: at(30), approval: { approvalId: other, state: 'pending' } },
+      { at: at(40), approval: { approvalId: one, state: 'used' } },
+      { at: at(50), approval: { approvalId: other, state: 'refused' } },
+    ];
+    const records = [
+      record('token.issued', 0),
+      record('approval.requested', 10, { detail: detail(one) }),
+      record('approval.granted', 20, { detail: detail(one) }),
+      record('approval.requested', 30, { detail: detail(other) }),
+      record('approval.used', 40, { detail: detail(one) }),
+      record('approval.refused', 50, { detail: detail(other), decision: 'deny', reason: 'approval_refused' }),
+    ];
+    const approvals: readonly TimedApproval[] = [
+      { approvalId: other, state: 'refused', requestedAt: at(30), decidedAt: at(50), closedAt: at(50) },
+      { approvalId: one, state: 'used', requestedAt: at(10), decidedAt: at(20), closedAt: at(40) },
+    ];
+    const shown = (given: readonly LedgerRecord[] | undefined, rows: readonly TimedApproval[]) =>
+      timelineOf(live, TTL, given, at(60), rows).events.flatMap(({ kind, at, approval }) =>
+        kind === 'approval' ? [{ at, approval }] : [],
+      );
+    expect(shown(records, approvals)).to.deep.equal(steps);
+    expect(shown(undefined, approvals)).to.deep.equal(steps);
+    const expired = {
+      approvalId: one,
+      state: 'expired',
+      requestedAt: at(10),
+      decidedAt: undefined,
+      closedAt: at(70),
+    } as const;
+    expect(shown(undefined, [expired]).map(({ approval }) => approval?.state)).to.deep.equal(['pending', 'expired']);
   });
 });

@@ -1,11 +1,16 @@
 /** Views of the person's page. */
 
-import type { AgentView, ApprovalView, EndedView, MeView } from '../../../../adapters/http/me/view.ts';
+import type { AgentView } from '../../../../adapters/http/me/pages/agent.ts';
+import type { ApprovalView } from '../../../../adapters/http/me/pages/approval.ts';
+import type { EndedView } from '../../../../adapters/http/me/pages/ended.ts';
+import type { MeView } from '../../../../adapters/http/me/pages/tasks.ts';
+import type { PersonView } from '../../../../adapters/http/me/view.ts';
 import type { MyAgent, MyAgents } from '../../../../application/me/my-agents.ts';
 import type { MyTask, MyTasksPage } from '../../../../application/me/my-tasks.ts';
 import type { TaskApproval } from '../../../../application/ports/approvals.ts';
-import { makeApprovalId, makeTaskId, type SponsorKey } from '../../../../domain/identifiers.ts';
+import { makeApprovalId, makeRequestId, makeTaskId, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
+import type { TaskAuthorization } from '../../../../domain/tasks/task-authorization.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 
 export const now = instantFromMillis(Date.UTC(2026, 10, 23, 14, 5));
@@ -26,6 +31,17 @@ export function aTask(changes: Partial<MyTask> = {}): MyTask {
     renewals: 3,
     purpose: undefined,
     purposeDiffers: undefined,
+    ...changes,
+  };
+}
+
+/** Of a program on the person's computer that no key authenticates. */
+export function anAuthorization(changes: Partial<TaskAuthorization> = {}): TaskAuthorization {
+  return {
+    requestId: makeRequestId('01JDCK0000000000000000TEST'),
+    client: 'public',
+    redirectUri: 'http://127.0.0.1:43117/callback',
+    isRotating: true,
     ...changes,
   };
 }
@@ -81,11 +97,38 @@ export function anApproval(changes: Partial<TaskApproval> = {}): TaskApproval {
   };
 }
 
+/** Its task. */
+const THE_TASK = new Map([[aTask().taskId, aTask({ purpose: 'Clean up the backlog of PAY' })]]);
+
+/** One of each that a person answered or missed, the latest first. */
+const FOUR_LINES = [
+  { label: 'To', value: 'ACME' },
+  { label: 'Amount', value: '30' },
+  { label: 'Currency', value: 'EUR' },
+  { label: 'For', value: 'November' },
+];
+
+export function someSettled(): readonly TaskApproval[] {
+  const at = (minutes: number) => plusSeconds(now, -60 * minutes);
+  const closed = (minutes: number) => ({ decidedAt: at(minutes + 1), closedAt: at(minutes) });
+  const changes: readonly Partial<TaskApproval>[] = [
+    { state: 'granted', decidedAt: at(1), lines: FOUR_LINES },
+    { state: 'refused', decidedAt: at(2), title: 'Delete the issue PAY-8', lines: [] },
+    { state: 'used', ...closed(3) },
+    { state: 'expired', closedAt: at(20), expiresAt: at(20) },
+    { state: 'expired', ...closed(30) },
+    { state: 'withdrawn', closedAt: at(40) },
+    { state: 'withdrawn', ...closed(3000), displayName: undefined },
+  ];
+  return changes.map((change, nth) =>
+    anApproval({ approvalId: makeApprovalId(`01JDCK0000000000000000SET${nth}`), ...change }),
+  );
+}
+
 /** The page of one approval. */
 export function anApprovalView(changes: Partial<ApprovalView> = {}): ApprovalView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords, mayApprove } = aView();
-  const page = { base, person, now, formToken, sessionTtl, notice, scopeWords, hearsApprovals: true };
-  return { ...page, mayApprove, approval: anApproval(), ...changes };
+  const page = { ...aPersonView(), hearsApprovals: true, mayApprove: true };
+  return { ...page, approval: anApproval(), tasks: THE_TASK, ...changes };
 }
 
 export const NO_AGENTS = agentsOf([]);
@@ -107,42 +150,51 @@ export function aCrowdedView(changes: Partial<MeView> = {}): MeView {
 
 /** The second page of the tasks of an agent with many. */
 export function anAgentView(changes: Partial<AgentView> = {}): AgentView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords, hearsApprovals } = aView();
   const tasks = ['THR1', 'THR2'].map((end) => aTask({ taskId: makeTaskId(`01JDCK0000000000000000${end}`) }));
   const [first = aTask()] = tasks;
   const position = { of: first.taskId, after: first.taskId };
   const shown = { agent: first, live: 993, tasks, nextAfter: first.taskId };
-  return { base, person, now, formToken, sessionTtl, notice, scopeWords, hearsApprovals, position, shown, ...changes };
+  return { ...aPersonView(), position, shown, ...changes };
 }
 
 /** Page after page of ended tasks. */
 export function anEndedView(changes: Partial<EndedView> = {}): EndedView {
-  const { base, person, formToken, sessionTtl, notice, scopeWords, hearsApprovals } = aView();
   const { tasks } = aBusyView().ended ?? { tasks: [] };
   const nextAfter = { taskId: aTask().taskId, endedAt: now };
+  return { ...aPersonView(), ended: { tasks, nextAfter }, ...changes };
+}
+
+/** How long a yes and a no hold, in seconds. */
+export const HOLDS = { yes: 600, no: 3600 };
+
+/** What every page shows. */
+function aPersonView(): PersonView {
   return {
-    base,
-    person,
+    base: '',
+    person: 'ada',
+    sponsorKey: 'ada',
     now,
-    formToken,
-    sessionTtl,
-    notice,
-    scopeWords,
-    hearsApprovals,
-    ended: { tasks, nextAfter },
-    ...changes,
+    formToken: 'a-form-token',
+    sessionTtl: 900,
+    notice: undefined,
+    holds: HOLDS,
+    hearsApprovals: false,
+    scopeWords: new Map<string, string | { en: string; de: string }>([
+      ['jira:read', { en: 'Read your issues', de: 'Ihre Vorgänge lesen' }],
+      ['jira:comment', { en: 'Comment in your name', de: 'In Ihrem Namen kommentieren' }],
+      ['calendar:read', { en: 'See your calendar', de: 'Ihren Kalender sehen' }],
+    ]),
   };
 }
 
 export function aView(changes: Partial<MeView> = {}): MeView {
   return {
-    base: '',
-    person: 'ada',
-    now,
+    ...aPersonView(),
     waiting: [],
     altered: 0,
+    tasks: THE_TASK,
+    settled: [],
     mayApprove: true,
-    hearsApprovals: false,
     agents: agentsOf([aTask()]),
     isFirst: true,
     ended: endedOf([anEndedTask()]),
@@ -151,16 +203,8 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     canPause: true,
     isPauseLiftable: true,
     mayResume: true,
-    formToken: 'a-form-token',
     signsOutEverywhere: false,
-    sessionTtl: 900,
-    notice: undefined,
-    reach: { tokenTtl: 240, statusLists: undefined },
-    scopeWords: new Map<string, string | { en: string; de: string }>([
-      ['jira:read', { en: 'Read your issues', de: 'Ihre Vorgänge lesen' }],
-      ['jira:comment', { en: 'Comment in your name', de: 'In Ihrem Namen kommentieren' }],
-      ['calendar:read', { en: 'See your calendar', de: 'Ihren Kalender sehen' }],
-    ]),
+    reach: { acceptedFor: 240, statusLists: undefined },
     ...changes,
   };
 }

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { renderAgent } from '../../../../adapters/http/me/agent-page.ts';
-import { renderApproval } from '../../../../adapters/http/me/approval-page.ts';
-import { renderEnded } from '../../../../adapters/http/me/ended-page.ts';
-import { renderMessage, renderResume } from '../../../../adapters/http/me/message-page.ts';
-import { renderMe } from '../../../../adapters/http/me/page.ts';
-import { type Language, languages, type MeView } from '../../../../adapters/http/me/view.ts';
+import { type Language, languages } from '../../../../adapters/http/browser/language.ts';
+import { renderMessage } from '../../../../adapters/http/me/message.ts';
+import { renderAgent } from '../../../../adapters/http/me/pages/agent.ts';
+import { renderApproval } from '../../../../adapters/http/me/pages/approval.ts';
+import { renderEnded } from '../../../../adapters/http/me/pages/ended.ts';
+import { renderResume } from '../../../../adapters/http/me/pages/resume.ts';
+import { renderTask } from '../../../../adapters/http/me/pages/task.ts';
+import { type MeView, renderMe } from '../../../../adapters/http/me/pages/tasks.ts';
 import type { TaskApproval } from '../../../../application/ports/approvals.ts';
 import { makeApprovalId, makeTaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
@@ -17,6 +19,7 @@ import {
   looksByLength,
   screenshot,
   turnedAround,
+  willBeScanned,
 } from '../../../support/browser.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 import { byLength } from '../../../support/length.ts';
@@ -27,6 +30,7 @@ import {
   anAgentView,
   anApproval,
   anApprovalView,
+  anAuthorization,
   anEndedTask,
   anEndedView,
   aTask,
@@ -34,6 +38,7 @@ import {
   endedOf,
   NO_AGENTS,
   now,
+  someSettled,
 } from './fixtures.ts';
 import { testScript } from './page/script.ts';
 import { type ServedPage, servePage } from './served-page.ts';
@@ -55,15 +60,29 @@ describe("The person's page", () => {
     served.stop();
   });
 
-  async function open(text: string, options?: BrowserContextOptions): Promise<Page> {
+  const pages = new Map<string, Promise<Page>>();
+  /** Shows the document in the window of these options, which all tests share: a new one takes half a CPU second. */
+  async function open(text: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const key = JSON.stringify(options);
+    const known = pages.get(key) ?? newPage(options);
+    pages.set(key, known);
+    await show(await known, text);
+    return known;
+  }
+  async function newPage(options: BrowserContextOptions): Promise<Page> {
     const page = await (await browse(options)).newPage();
     await page.clock.setFixedTime(now / 1000);
-    await show(page, text);
     return page;
   }
   async function show(page: Page, text: string): Promise<void> {
     served.show(text);
     await page.goto(served.address);
+  }
+
+  async function scannedPage(locale: Language): Promise<Page> {
+    const page = await newPage({ locale });
+    await willBeScanned(page);
+    return page;
   }
 
   const views: Readonly<Record<string, MeView>> = {
@@ -81,17 +100,33 @@ describe("The person's page", () => {
   const documents: Readonly<Record<string, (language: Language) => string>> = {
     ...Object.fromEntries(Object.entries(views).map(([name, view]) => [name, (to: Language) => renderMe(view, to)])),
     agent: (language) => renderAgent(anAgentView(), language),
+    'answered and missed': (language) =>
+      renderMe(aView({ hearsApprovals: true, settled: someSettled(), person: 'Ada Lovelace' }), language),
+    task: (language) =>
+      renderTask(
+        { ...anAgentView(), task: aTask({ purpose: 'Clean up', authorization: anAuthorization() }) },
+        language,
+      ),
+    "another person's question": (language) =>
+      renderMessage('unknown_approval', language, '', '/me', { as: 'Ada Lovelace', to: '/me/sign-in?to=other' }),
+    answered: (language) =>
+      renderApproval(anApprovalView({ approval: anApproval({ state: 'refused', decidedAt: now }) }), language),
     ended: (language) => renderEnded(anEndedView(), language),
     'approval, after an old sign-in': (language) => renderApproval(anApprovalView({ mayApprove: false }), language),
     resume: (language) => renderResume(aView(), language),
     'too many requests': (language) => renderMessage('rate_limited', language, ''),
   };
 
+  /** One document of each page. At full length, all states of each. */
+  const ONE_OF_EACH: readonly string[] = byLength({
+    short: ['crowded', 'waiting', 'agent', 'task', "another person's question", 'answered', 'ended', 'resume'],
+    full: Object.keys(documents),
+  });
   for (const language of looksByLength(languages)) {
     let page: Page | undefined;
-    for (const [name, render] of Object.entries(documents)) {
+    for (const [name, render] of Object.entries(documents).filter(([name]) => ONE_OF_EACH.includes(name))) {
       it(`has no fault that axe finds, and never scrolls sideways: ${name}, ${language}`, async () => {
-        page ??= await open('', { locale: language });
+        page ??= await scannedPage(language);
         await show(page, render(language));
         const faults: string[] = [];
         for (const [device, colorScheme] of looksByLength([
@@ -129,7 +164,6 @@ describe("The person's page", () => {
     expect(await lines.locator('h3').allTextContents()).to.deep.equal([shown(displayName), '😀'.repeat(256)]);
     expect(await accessibilityFaults(lines)).to.deep.equal([]);
     await screenshot(lines, 'me hostile crowd');
-    await lines.context().close();
     const page = await open(renderMe(aView({ ...strange, agents: agentsOf(tasks), ended }), 'en'));
     expect(await page.title()).to.equal('What acts for you');
     expect(await page.locator('h3').first().textContent()).to.equal(shown(displayName));
@@ -138,15 +172,19 @@ describe("The person's page", () => {
       ...[shown(purpose), shown(purpose), '😀'.repeat(150)],
       ...[shown(purpose), shown(purpose)],
     ]);
-    expect(await page.locator('.stated + p').count()).to.equal(5);
+    // Once below each purpose of a live task, and once above those of all ended ones.
+    expect(await page.locator('.stated + p').count()).to.equal(3);
+    expect(await page.locator('#history').locator('xpath=ancestor::section').getByText('not checked').count()).to.equal(
+      1,
+    );
     expect(await turnedAround(page, '.stated + p')).to.deep.equal([]);
     expect(await page.locator('#renewed').locator('script, img, b, i, u').count()).to.equal(0);
     // A control of direction is nowhere in the page: its number is there.
     expect(await page.content()).not.to.match(/[\u202e\u2069]/);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
-    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    // The crowd of these names is scanned above.
+    if (isScanned) expect(await accessibilityFaults(page)).to.deep.equal([]);
     await screenshot(page, 'me hostile');
-    await page.context().close();
   });
 
   it("shows a tool server's words as a quotation, with hidden characters as signs and in their order", async () => {
@@ -159,7 +197,7 @@ describe("The person's page", () => {
     ]) {
       const page = await open(render(anApproval({ title: hostile, lines })));
       expect(await page.title()).not.to.equal('owned');
-      const quotation = page.locator('blockquote');
+      const quotation = page.locator('blockquote.action');
       expect(await quotation.locator('strong').textContent()).to.equal(seen);
       expect(await quotation.locator('dd').allTextContents()).to.deep.equal(lines.map(() => `Answer: yes ${seen}`));
       const widths = await quotation
@@ -174,7 +212,6 @@ describe("The person's page", () => {
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
       expect(await accessibilityFaults(page)).to.deep.equal([]);
       await screenshot(page, 'me hostile approval');
-      await page.context().close();
     }
   });
 
@@ -193,7 +230,6 @@ describe("The person's page", () => {
         .locator('main button, main a')
         .evaluateAll((choices) => choices.map((choice) => [choice.clientWidth, choice.clientHeight].join(' x ')));
       expect(sizes).to.deep.equal([sizes[0], sizes[0]]);
-      await page.context().close();
     });
   }
 
@@ -242,7 +278,104 @@ describe("The person's page", () => {
       ...['Stop all 2 tasks of Jira triage', 'Stop: Travel planner at calendar.example'],
     ]);
     await screenshot(page, 'me asked to stop everything');
-    await page.context().close();
+  });
+
+  it('has links to what waits, if anything waits, and to the tasks', async () => {
+    const skips = (text: string) =>
+      [...text.matchAll(/<a class="skip button" href="(#\w+)"(?: data-signed-in)?( hidden)?>([^<]+)/g)].map(
+        ([, ...found]) => found,
+      );
+    const [waits, tasks] = [
+      ['#approvals', undefined, 'Skip to what waits for you'],
+      ['#live', undefined, 'Skip to the tasks'],
+    ];
+    expect(skips(renderMe(aView({ hearsApprovals: true, waiting: [anApproval()] }), 'en'))).to.deep.equal([
+      waits,
+      tasks,
+    ]);
+    expect(skips(renderMe(aView({ hearsApprovals: true, altered: 1 }), 'en'))).to.deep.equal([waits, tasks]);
+    const idle = renderMe(aView({ hearsApprovals: true }), 'en');
+    expect(skips(idle)).to.deep.equal([['#approvals', ' hidden', 'Skip to what waits for you'], tasks]);
+    expect(skips(renderMe(aView(), 'en'))).to.deep.equal([tasks]);
+    const other = [['#main', undefined, 'Skip to the content']];
+    expect(skips(renderAgent(anAgentView(), 'en'))).to.deep.equal(other);
+    expect(skips(renderMessage('rate_limited', 'en', ''))).to.deep.equal(other);
+  });
+
+  it('says what a question is about: the purpose of its task, since when that runs, and how long each answer holds', async () => {
+    const page = await open(renderMe(aView({ hearsApprovals: true, waiting: [anApproval()] }), 'en'));
+    const card = await page.locator('#waiting').locator('xpath=ancestor::section').innerText();
+    for (const words of [
+      'Clean up the backlog of PAY',
+      'These are the agent’s words. They are not checked.',
+      'Task since\n15 minutes ago',
+      'A yes counts for this one action, once, within 10 minutes. A no counts for 1 hour.',
+    ]) {
+      expect(card).to.contain(words);
+    }
+    const link = page.getByRole('link', { name: /^Open the task.*Delete the issue PAY-7$/ });
+    expect(await link.getAttribute('href')).to.equal(`/me/tasks/${aTask().taskId}`);
+    const altered = { what: 'purpose', id: aTask().taskId, how: 'text' } as const;
+    const tasks = new Map([[aTask().taskId, aTask({ purposeDiffers: altered })]]);
+    expect(renderApproval(anApprovalView({ tasks }), 'en')).to.contain('Not shown: the purpose was changed');
+  });
+
+  it('lists what was answered or missed with its first three lines and its outcome, each with a link to its page', () => {
+    const text = renderMe(aView({ hearsApprovals: true, settled: someSettled() }), 'en');
+    const lines = [...text.matchAll(/<li id="settled-(\w+)">([\s\S]*?)<\/li>/g)].map(([, id, line = '']) => {
+      expect(line).to.contain(`href="/me/approvals/${id}"`);
+      return line.replaceAll(/ <span class="quiet">· <time.*?<\/time>|<[^>]*>/g, '').trim();
+    });
+    const comments = 'Issue: PAY-7: Refund of order 4711 · Comments: 12, which are deleted too';
+    expect(lines).to.deep.equal([
+      'Delete the issue PAY-7 Jira triage\nTo: ACME · Amount: 30 · Currency: EUR · …\nYou said yes. The agent may do this once.',
+      'Delete the issue PAY-8 Jira triage\nYou said no.',
+      `Delete the issue PAY-7 Jira triage\n${comments}\nYou said yes, and the agent has used it.`,
+      `Delete the issue PAY-7 Jira triage\n${comments}\nYou did not answer in time.`,
+      `Delete the issue PAY-7 Jira triage\n${comments}\nYou said yes, and the agent did not use it in time.`,
+      `Delete the issue PAY-7 Jira triage\n${comments}\nThe task of the agent has ended, so this can no longer be done.`,
+      `Delete the issue PAY-7 jira-triage (removed agent)\n${comments}\nYou said yes, and then the task of the agent ended.`,
+    ]);
+    expect(text.indexOf('id="settled"')).to.be.within(text.indexOf('id="approvals"'), text.indexOf('id="live"'));
+  });
+
+  it('says until when an answer holds, at its page', () => {
+    const shown = (changes: Partial<TaskApproval>) =>
+      renderApproval(anApprovalView({ approval: anApproval(changes) }), 'en').replaceAll(/<[^>]*>/g, '');
+    const decidedAt = plusSeconds(now, -60);
+    expect(shown({ state: 'refused', decidedAt }))
+      .to.match(/Answered1 minute ago|Answered60 seconds ago/)
+      .and.match(/The no endsin 59 minutes/);
+    expect(shown({ state: 'granted', decidedAt, expiresAt: plusSeconds(now, 300) })).to.match(
+      /The yes endsin 5 minutes/,
+    );
+    const past = shown({ state: 'refused', decidedAt: plusSeconds(now, -3600) });
+    expect(past).not.to.contain('The no ends');
+  });
+
+  it('says once that purposes of ended tasks are not checked, however many there are', () => {
+    const many = endedOf([...Array(10)].map(() => anEndedTask({ purpose: 'Pay the invoices' })));
+    const text = renderMe(aView({ ended: many, agents: NO_AGENTS }), 'en');
+    expect([text.split('not checked').length - 1, text.split('Pay the invoices').length - 1]).to.deep.equal([1, 10]);
+    expect(renderMe(aView({ agents: NO_AGENTS }), 'en')).not.to.contain('not checked');
+  });
+
+  it('breaks a date with its time on a screen of 320 pixels without script, in place of reaching beyond its column', async () => {
+    const [before, later] = [plusSeconds(now, -86_400 * 13), plusSeconds(now, 86_400 * 13)];
+    const approval = anApproval({ state: 'granted', requestedAt: before, decidedAt: before, expiresAt: later });
+    const options = { javaScriptEnabled: false, viewport: { width: 320, height: 700 }, isMobile: false };
+    for (const language of languages) {
+      const page = await open(renderApproval(anApprovalView({ approval }), language), options);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
+      const beyond = await page.locator('dd .clock').evaluateAll((clocks) =>
+        clocks.map((clock) => {
+          const column = clock.closest('dd')?.getBoundingClientRect().right ?? 0;
+          return Math.ceil(clock.getBoundingClientRect().right - column);
+        }),
+      );
+      expect(beyond).to.have.lengthOf(4);
+      expect(Math.max(...beyond)).to.be.at.most(0);
+    }
   });
 
   it('counts down, and shows times in the time zone of the person', async () => {
@@ -261,7 +394,6 @@ describe("The person's page", () => {
   it('says the same without script, with times in UTC', async () => {
     const page = await open(renderMe(aView(), 'en'), { javaScriptEnabled: false, timezoneId: 'America/New_York' });
     expect(await page.locator('dd:has(time)').nth(1).textContent()).to.match(/^in 45 minutes \(2:50\sPM UTC\)$/);
-    await page.context().close();
   });
 
   it('shows a person with 1,000 tasks the totals first, and all eight agents with their stops on the first screen of a phone', async () => {
@@ -277,7 +409,6 @@ describe("The person's page", () => {
     expect(Math.min(...heights)).to.be.at.least(44);
     expect(await cards.first().locator('a').innerText()).to.equal('Nightly report bot\n993 tasks · active now');
     expect(await cards.nth(1).getByRole('button').textContent()).to.equal('Stop: the task of Calendar assistant');
-    await page.context().close();
   });
 
   it('wraps names of 112 characters and of 256 without a space, and keeps every stop on the screen', async () => {
@@ -310,18 +441,20 @@ describe("The person's page", () => {
         if (isScanned) expect(await accessibilityFaults(page)).to.deep.equal([]);
         await screenshot(page, `me long names ${more} ${width} ${colorScheme}`);
       }
-      await page.context().close();
     }
   });
 
   it('says how long a stop may take in whole units that are never too short', () => {
-    for (const [tokenTtl, english, german] of [
+    for (const [acceptedFor, english, german] of [
       [150, '3 minutes', '3 Minuten'],
       [240, '4 minutes', '4 Minuten'],
       [90, '90 seconds', '90 Sekunden'],
-      [7201, '3 hours', '3 Stunden'],
+      [3660, '61 minutes', '61 Minuten'],
+      [7200, '2 hours', '2 Stunden'],
+      [7201, '2 hours, 1 minute', '2 Stunden, 1 Minute'],
+      [14_460, '4 hours, 1 minute', '4 Stunden, 1 Minute'],
     ] as const) {
-      const view = aView({ reach: { tokenTtl, statusLists: 130 } });
+      const view = aView({ reach: { acceptedFor, statusLists: 130 } });
       expect(renderMe(view, 'en')).to.contain(`at most ${english} later`).and.to.contain('within 3 minutes');
       expect(renderMe(view, 'de')).to.contain(`höchstens ${german} lang`).and.to.contain('innerhalb von 3 Minuten');
     }

@@ -3,7 +3,8 @@
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import express from 'express';
-import { type MeSurface, meRouter } from '../../../../adapters/http/me/me-router.ts';
+import { meRouter } from '../../../../adapters/http/me/me-router.ts';
+import type { MeSurface } from '../../../../adapters/http/me/surface.ts';
 import { anonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import { myTasks } from '../../../../application/me/my-tasks.ts';
 import { findPause, mayResume, pauseAgents, resumeAgents } from '../../../../application/me/pause.ts';
@@ -57,6 +58,7 @@ describe('A session at /me', () => {
       refuse: async (reason) => anonymous.record({ event: 'me.denied', reason }),
       tasks: (person, question) => myTasks(service, person, question),
       presentsPurposes: false,
+      presentsAuthorizations: false,
       stop: (person, selection) => stopMyTasks(service, person, selection),
       canPause: true,
       pauseOf: (person) => findPause(service, person),

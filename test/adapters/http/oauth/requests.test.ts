@@ -14,7 +14,7 @@ import type { Outcome } from '../../../../application/outcome.ts';
 
 type Parameters = Readonly<Record<string, string | undefined>>;
 
-const OFF = { clientIsActor: false, audienceParameter: false, purpose: 'off' } as const;
+const OFF = { clientIsActor: false, audienceParameter: false, purpose: 'off', authorizationCode: false } as const;
 const CLIENT_IS_ACTOR = { clientIsActor: true };
 const AUDIENCE = { audienceParameter: true };
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
@@ -162,6 +162,31 @@ describe('An exchange', () => {
     });
   }
 
+  it('may name a JWT by either of its types, if the client may be the actor, and gets the name that it asks for', () => {
+    const either = `${ACCESS_TOKEN_TYPE} or ${JWT_TYPE}`;
+    for (const subject_token_type of [ACCESS_TOKEN_TYPE, JWT_TYPE]) {
+      for (const requested_token_type of [undefined, ACCESS_TOKEN_TYPE, JWT_TYPE]) {
+        const named = token({ ...exchange, subject_token_type, requested_token_type }, CLIENT_IS_ACTOR);
+        const issuedType = requested_token_type ?? ACCESS_TOKEN_TYPE;
+        expect(named).to.deep.nested.include({ kind: 'allowed', 'value.issuedType': issuedType });
+      }
+    }
+    const others = ['id_token', 'saml2', 'refresh_token', 'JWT', 'jwt ', ''].map(
+      (name) => `urn:ietf:params:oauth:token-type:${name}`,
+    );
+    for (const name of ['subject_token_type', 'requested_token_type']) {
+      for (const type of [...others, 'jwt']) {
+        const fault = faultOf(token({ ...exchange, [name]: type }, CLIENT_IS_ACTOR));
+        expect(fault, type).to.deep.equal(['invalid_request', mustBe(name, either)]);
+      }
+      // Without the setting, the contract names one type.
+      expect(faultOf(token({ ...exchange, [name]: JWT_TYPE }, AUDIENCE))).to.deep.equal([
+        'invalid_request',
+        mustBe(name, ACCESS_TOKEN_TYPE),
+      ]);
+    }
+  });
+
   it('is refused with another grant_type', () => {
     for (const grant_type of ['password', 'client_credentials', 'REFRESH_TOKEN', `${TOKEN_EXCHANGE} `]) {
       expect(faultOf(token({ ...exchange, grant_type })), grant_type).to.deep.equal([
@@ -181,7 +206,10 @@ describe('A refresh', () => {
       clientAssertion: 'an.assertion.here',
       clientId: undefined,
     };
-    expect(token(refresh)).to.deep.equal({ kind: 'allowed', value: { kind: 'refresh', request } });
+    expect(token(refresh)).to.deep.equal({
+      kind: 'allowed',
+      value: { kind: 'refresh', issuedType: ACCESS_TOKEN_TYPE, request },
+    });
     const narrower = token({ ...refresh, scope: 'jira:read' });
     expect(narrower).to.deep.nested.include({ 'value.request.scope': ['jira:read'] });
   });
@@ -259,9 +287,64 @@ describe('A request that names neither resource nor audience', () => {
   });
 });
 
+describe('A redemption of a code', () => {
+  const code: Parameters = {
+    grant_type: 'authorization_code',
+    code: 'mandate_code_x',
+    code_verifier: 'v',
+    client_id: 'editor',
+  };
+  const DOOR = { authorizationCode: true };
+
+  it('is read into a typed request', () => {
+    expect(requestOf(token(code, DOOR))).to.deep.equal({
+      code: 'mandate_code_x',
+      verifier: 'v',
+      redirectUri: undefined,
+      resource: undefined,
+      clientAssertion: undefined,
+      clientId: 'editor',
+    });
+    const more = { ...code, ...authenticated, redirect_uri: 'a://b', resource: 'https://jira.example' };
+    expect(requestOf(token(more, DOOR))).to.deep.include({
+      redirectUri: 'a://b',
+      resource: 'https://jira.example',
+      clientAssertion: 'an.assertion.here',
+    });
+  });
+
+  it('is no grant type without Service:Authorize, with the sentence of before', () => {
+    expect(faultOf(token(code))).to.deep.equal(['unsupported_grant_type', undefined]);
+    expect(faultOf(token({ grant_type: 'password' }, DOOR))?.[1]).to.include('authorization_code');
+  });
+
+  it('is refused without its code or verifier, and with a parameter that is too long', () => {
+    for (const name of ['code', 'code_verifier']) {
+      expect(faultOf(token({ ...code, [name]: undefined }, DOOR))).to.deep.equal(['invalid_request', missing(name)]);
+    }
+    for (const [name, limit] of [
+      ['code', 256],
+      ['client_id', 2048],
+      ['resource', 2048],
+    ] as const) {
+      const fault = faultOf(token({ ...code, [name]: 'x'.repeat(limit + 1) }, DOOR));
+      expect(fault).to.deep.equal(['invalid_request', over(name, limit)]);
+    }
+    expect(faultOf(token({ ...code, client_assertion: 'a.b.c' }, DOOR))?.[1]).to.include('client_assertion_type');
+  });
+
+  it('lets a refresh leave out its resource, which only a task of its person may', () => {
+    const asked = requestOf(token({ ...refresh, resource: undefined }, DOOR));
+    expect(asked).to.deep.include({ resource: undefined, needsResource: true });
+    expect(requestOf(token(refresh, DOOR))).not.to.have.property('needsResource');
+    const lax = { ...DOOR, ...AUDIENCE };
+    expect(requestOf(token({ ...refresh, resource: undefined }, lax))).not.to.have.property('needsResource');
+  });
+});
+
 describe('A revocation or introspection', () => {
   it('is read into a typed request', () => {
-    expect(parseRevocation(form({ ...revocation, client_id: 'jira-triage' }))).to.deep.equal({
+    expect(parseRevocation(form({ ...revocation, client_id: 'jira-triage' }), OFF)).to.deep.equal({
       kind: 'allowed',
       value: { token: 'task_grant_x', clientAssertion: 'an.assertion.here', clientId: 'jira-triage' },
     });
@@ -272,24 +355,27 @@ describe('A revocation or introspection', () => {
   });
 
   it('is refused without a token', () => {
-    for (const outcome of [parseIntrospection(form({})), parseRevocation(form({ ...revocation, token: undefined }))]) {
+    for (const outcome of [
+      parseIntrospection(form({})),
+      parseRevocation(form({ ...revocation, token: undefined }), OFF),
+    ]) {
       expect(faultOf(outcome)).to.deep.equal(['invalid_request', missing('token')]);
     }
   });
 
   it('is refused with an unknown token_type_hint', () => {
     for (const token_type_hint of ['access_token', 'refresh_token']) {
-      expect(faultOf(parseRevocation(form({ ...revocation, token_type_hint })))).to.equal(undefined);
+      expect(faultOf(parseRevocation(form({ ...revocation, token_type_hint }), OFF))).to.equal(undefined);
     }
     for (const token_type_hint of ['id_token', 'ACCESS_TOKEN', ACCESS_TOKEN_TYPE]) {
-      expect(faultOf(parseRevocation(form({ ...revocation, token_type_hint })))?.[0]).to.equal(
+      expect(faultOf(parseRevocation(form({ ...revocation, token_type_hint }), OFF))?.[0]).to.equal(
         'unsupported_token_type',
       );
     }
   });
 
   it('is refused with a client_id over 256 characters', () => {
-    expect(faultOf(parseRevocation(form({ ...revocation, client_id: 'x'.repeat(257) })))).to.deep.equal([
+    expect(faultOf(parseRevocation(form({ ...revocation, client_id: 'x'.repeat(257) }), OFF))).to.deep.equal([
       'invalid_request',
       over('client_id', 256),
     ]);
@@ -298,7 +384,7 @@ describe('A revocation or introspection', () => {
 
 for (const [title, parse] of [
   ['a refresh', (parameters: Parameters) => token({ ...refresh, ...parameters })],
-  ['a revocation', (parameters: Parameters) => parseRevocation(form({ ...revocation, ...parameters }))],
+  ['a revocation', (parameters: Parameters) => parseRevocation(form({ ...revocation, ...parameters }), OFF)],
 ] as const) {
   describe(`The client assertion of ${title}`, () => {
     const wrongType = ['invalid_request', mustBe('client_assertion_type', JWT_BEARER)];

@@ -69,17 +69,20 @@ describe('The agent library, when a person has to approve a call,', () => {
 
   it('outlasts a control plane that is away while it waits, within its time limit, and does not wait for one before', async () => {
     const away = (reason = 'approval_unavailable') => lacking(uri(), { 'retry-after': '3' }, reason, 503);
+    const tooMany = lacking(uri(), { 'retry-after': '3' }, 'too_many_pending', 429);
     const options = { onApproval: () => undefined, approvalTimeoutMs: 9000 };
     answers = [lacking(uri()), away()];
     expect(await (await pay(await started(options))).text()).to.equal('done');
-    expect(library.slept).to.deep.equal([5000, 3000]);
+    answers = [lacking(uri()), tooMany];
+    expect(await (await pay(await started(options))).text()).to.equal('done');
+    expect(library.slept.splice(0)).to.deep.equal([5000, 3000, 5000, 3000]);
     for (const before of [[], [lacking(uri()), away()], [lacking(uri())]]) {
       const last = before.length === 1 ? away('introspection_unavailable') : away();
       answers = [...before, last];
       const answer = await pay(await started(options));
       expect([answer.status, await answer.text(), answers]).to.deep.equal([503, await last().text(), []]);
     }
-    expect(library.slept).to.deep.equal([5000, 3000, 5000, 3000, 5000]);
+    expect(library.slept).to.deep.equal([5000, 3000, 5000]);
   });
 
   it('stops waiting with its signal, with an error of onApproval, and when the task has ended', async () => {

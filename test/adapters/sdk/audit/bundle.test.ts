@@ -258,8 +258,11 @@ describe('An evidence bundle', function () {
       { log_keys, witnesses: [...witnesses, unknown], quorum: 2 },
     ];
     for (const policy of met) expect(await verdictOn(bundle, policy)).to.include({ verified: true });
+    const introduced = (JSON.parse(bundle) as Document).evidence.filter((entry) => 'key' in entry);
+    const signedFirst = (introduced[1] as { readonly checkpoint?: { readonly checkpoint_id: number } }).checkpoint
+      ?.checkpoint_id;
     const unmet: readonly (readonly [BundleDemands, RegExp])[] = [
-      [{ checkpoint_keys: [first] }, /^A key that signed a checkpoint/],
+      [{ checkpoint_keys: [first] }, new RegExp(`^The key ${second} signed checkpoint ${signedFirst}, and is not`)],
       [{ log_keys: [formatVerifierKey(other.key)] }, /^The key that signed the note/],
       [{ log_keys, witnesses: [...witnesses, unknown], quorum: 3 }, /demands 3 of its witnesses, and 2 cosigned/],
       [{ log_keys, witnesses: [unknown], quorum: 1 }, /demands 1 of its witnesses, and 0 cosigned/],

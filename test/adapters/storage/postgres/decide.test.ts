@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { type DecidingConnections, postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import { BATCH_SIZE, BATCHES_UNDER_WAY, ENDING_LIMIT_MS } from '../../../../adapters/storage/postgres/limits.ts';
+import type { Run } from '../../../../adapters/storage/postgres/pool/pool.ts';
 import { append } from '../../../../application/decisions/append.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { addAgent } from '../../../../application/decisions/write-agent.ts';
@@ -11,13 +11,20 @@ import { anEntry, aRefusal, newSponsorKey } from '../../../contract/storage-fixt
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 
 const WAIT_MS = 2_000;
+const nothing = async () => undefined;
 
 describe('decisions on a frozen server', () => {
   it('are refused without a statement if no batch has taken them by their time limit', async () => {
     const started: ((error: Error) => void)[] = [];
     const transact = () => new Promise<never>((_, reject) => started.push(reject));
     const frozen = { transact, readThenWrite: transact };
-    const connections: DecidingConnections = { own: frozen, operator: frozen, person: frozen, provider: frozen };
+    const connections: DecidingConnections = {
+      own: frozen,
+      operator: frozen,
+      person: frozen,
+      provider: frozen,
+      writeMessage: nothing,
+    };
     const { decide } = postgresDecisions(connections, WAIT_MS);
     const calls = Array.from({ length: BATCH_SIZE * BATCHES_UNDER_WAY + 100 }, () =>
       decide(append, anEntry('admin.denied')).catch((error: unknown) => error),
@@ -51,7 +58,13 @@ describe('a decision on a slow server', () => {
       transact,
       readThenWrite: () => Promise.reject(new Error('no batch')),
     };
-    const { decide } = postgresDecisions({ own: slow, operator: slow, person: slow, provider: slow });
+    const { decide } = postgresDecisions({
+      own: slow,
+      operator: slow,
+      person: slow,
+      provider: slow,
+      writeMessage: nothing,
+    });
     const selection = { kind: 'sponsor', sponsorKey: newSponsorKey() } as const;
     try {
       const thrown = await decide(endTasks, { selection, at: NOON, reason: 'operator_kill_switch' }).catch(
@@ -70,7 +83,13 @@ describe('close() of the decisions', () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));
     const pool = { transact, readThenWrite: transact };
-    const { decide, close } = postgresDecisions({ own: pool, operator: pool, person: pool, provider: pool });
+    const { decide, close } = postgresDecisions({
+      own: pool,
+      operator: pool,
+      person: pool,
+      provider: pool,
+      writeMessage: nothing,
+    });
     const agent = anAgent();
     const addition = { agent, entry: anEntry('agent.registered'), refusal: aRefusal('agent_already_exists') };
     const order: string[] = [];

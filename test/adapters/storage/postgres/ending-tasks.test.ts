@@ -3,15 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
+import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
+import * as limits from '../../../../adapters/storage/postgres/limits.ts';
+import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import {
   type Connections,
   openConnections,
   type Run,
   type Statement,
-} from '../../../../adapters/storage/postgres/connections.ts';
-import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import * as limits from '../../../../adapters/storage/postgres/limits.ts';
-import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
+} from '../../../../adapters/storage/postgres/pool/pool.ts';
 import { append } from '../../../../application/decisions/append.ts';
 import { endOwnTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
@@ -39,6 +39,7 @@ import { anAct } from '../../../contract/world.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { databases, type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { thirdByLength } from '../../../support/length.ts';
 import { type Fault, LOST_RESPONSE, statementFaults } from '../../../support/statement-faults.ts';
 import type { Storage } from '../../../support/storage.ts';
 
@@ -318,14 +319,17 @@ describe('decisions that end tasks on Postgres', () => {
       await ended(0, LOST_RESPONSE);
       const { statements } = await ended(0, LOST_RESPONSE);
       for (let nth = 1; nth <= statements; nth++) {
-        for (const [fault, verdict, left] of [
+        const kinds = [
           // A deadlock, an error of one statement, a session that ends between two statements, and a lost answer.
           [{ sqlState: '40P01' }, true, [false]],
           [{ sqlState: '23514' }, true, [false]],
           [{ sqlState: '57P01', ends: 'session' }, 'refused', [true]],
           // The statements behind it in its packet, with the commit, may be executed.
           [LOST_RESPONSE, 'refused', nth === statements ? [false] : [true, false]],
-        ] as const) {
+        ] as const;
+        for (const [fault, verdict, left] of nth === statements
+          ? kinds
+          : thirdByLength<(typeof kinds)[number]>(kinds, nth)) {
           const about = `${nth} ${fault.sqlState}`;
           const { openings, verdicts } = await ended(nth, fault);
           expect([...new Set(verdicts)], about).to.deep.equal([verdict]);
@@ -431,7 +435,13 @@ describe('decisions that end tasks on Postgres', () => {
     ({ selection: { kind: 'task', taskId, sponsorKey }, ...KILL }) as const;
 
   const decidingOver = (connections: ReturnType<typeof oneConnection>) =>
-    postgresDecisions({ own: connections, operator: connections, person: connections, provider: connections });
+    postgresDecisions({
+      own: connections,
+      operator: connections,
+      person: connections,
+      provider: connections,
+      writeMessage: async () => undefined,
+    });
 
   /** Inserts live tasks with their grants by SQL, because decisions would take long. */
   function liveTasksOf({ agentId }: Agent, tasks: number): string {

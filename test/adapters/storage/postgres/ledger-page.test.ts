@@ -6,8 +6,8 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
-import type { Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresLedger } from '../../../../adapters/storage/postgres/ledger.ts';
+import type { Run } from '../../../../adapters/storage/postgres/pool/pool.ts';
 import type { LedgerPage, LedgerQuery } from '../../../../application/ports/ledger.ts';
 import { makeTaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { postgresAsk, postgresChange } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
-import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
+import { BEGIN, type Run } from '../../../../adapters/storage/postgres/pool/transactions.ts';
 import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';

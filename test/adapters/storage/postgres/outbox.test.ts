@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { openConnections } from '../../../../adapters/storage/postgres/connections.ts';
 import { DRAINING_LIMITS, SERVING_LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
+import { openConnections } from '../../../../adapters/storage/postgres/pool/pool.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import { anEntry, ledgerOf } from '../../../contract/storage-fixtures.ts';

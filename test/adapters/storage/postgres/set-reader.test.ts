@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Run } from '../../../../adapters/storage/postgres/connections.ts';
+import type { Run } from '../../../../adapters/storage/postgres/pool/pool.ts';
 import { setReader } from '../../../../adapters/storage/postgres/set-reader.ts';
 import type { Rows } from '../../../../adapters/storage/rows/column.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';

@@ -1,18 +1,58 @@
--- countDenials
+-- countDenials: of all agents
 -- postgres
-select minute, reason, count(*) as records, sum(denials) as denials
-  from (
-  select date_trunc('minute', ts) as minute, reason, coalesce(count, 1) as denials from ledger
+with counted as materialized (
+  select date_trunc('minute', ts) as minute, reason, agent_id, coalesce(count, 1) as denials from ledger
   where decision = 'deny' and ts >= $1 order by ts desc, seq desc limit $2
-  ) counted
-  group by minute, reason;
+  )
+  select minute, reason, null as agent_id, count(*) as records, sum(denials) as denials
+  from counted group by minute, reason
+  union all
+  select null, null, agent_id, records, denials from (
+  select agent_id, count(*) as records, sum(denials) as denials from counted
+  where agent_id is not null
+  group by agent_id order by sum(denials) desc, agent_id limit $3
+  ) agents;
 -- sqlite
-select minute, reason, count(*) as records, sum(denials) as denials
-  from (
-  select ts - ts % 60000000 as minute, reason, coalesce(count, 1) as denials from ledger
+with counted as materialized (
+  select ts - ts % 60000000 as minute, reason, agent_id, coalesce(count, 1) as denials from ledger
   where decision = 'deny' and ts >= ? order by ts desc, seq desc limit ?
-  ) counted
-  group by minute, reason;
+  )
+  select minute, reason, null as agent_id, count(*) as records, sum(denials) as denials
+  from counted group by minute, reason
+  union all
+  select null, null, agent_id, records, denials from (
+  select agent_id, count(*) as records, sum(denials) as denials from counted
+  where agent_id is not null
+  group by agent_id order by sum(denials) desc, agent_id limit ?
+  ) agents;
+
+-- countDenials: of these agents
+-- postgres
+with counted as materialized (
+  select date_trunc('minute', ts) as minute, reason, agent_id, coalesce(count, 1) as denials from ledger
+  where decision = 'deny' and ts >= $1 order by ts desc, seq desc limit $2
+  )
+  select minute, reason, null as agent_id, count(*) as records, sum(denials) as denials
+  from counted group by minute, reason
+  union all
+  select null, null, agent_id, records, denials from (
+  select agent_id, count(*) as records, sum(denials) as denials from counted
+  where agent_id = any (array(select json_array_elements_text($3::json)))
+  group by agent_id order by sum(denials) desc, agent_id limit $4
+  ) agents;
+-- sqlite
+with counted as materialized (
+  select ts - ts % 60000000 as minute, reason, agent_id, coalesce(count, 1) as denials from ledger
+  where decision = 'deny' and ts >= ? order by ts desc, seq desc limit ?
+  )
+  select minute, reason, null as agent_id, count(*) as records, sum(denials) as denials
+  from counted group by minute, reason
+  union all
+  select null, null, agent_id, records, denials from (
+  select agent_id, count(*) as records, sum(denials) as denials from counted
+  where agent_id in (select value from json_each(?))
+  group by agent_id order by sum(denials) desc, agent_id limit ?
+  ) agents;
 
 -- limitedPageRows: of an event and an audience
 -- postgres
@@ -68,12 +108,6 @@ select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegat
   where (decision = 'allow') or nth = ?
   order by ts, seq limit ?;
 
--- logoutEndedNothing
--- postgres
-select 1 as found from ledger where event = 'sponsor.signal' and reason = $1 and ts >= $2 limit 1;
--- sqlite
-select 1 as found from ledger where event = 'sponsor.signal' and reason = ? and ts >= ? limit 1;
-
 -- numberBefore
 -- postgres
 select seq from ledger order by seq desc limit 1 offset $1;
@@ -127,3 +161,9 @@ select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegat
 -- sqlite
 select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger where task_id = ? and (ts, seq) > (?, ?)
   order by ts, seq limit ?;
+
+-- signalEndedNothing
+-- postgres
+select 1 as found from ledger where event = 'sponsor.signal' and reason = $1 and ts >= $2 limit 1;
+-- sqlite
+select 1 as found from ledger where event = 'sponsor.signal' and reason = ? and ts >= ? limit 1;

@@ -28,7 +28,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at <= $2
@@ -51,7 +55,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, expires_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at <= ?
@@ -76,7 +84,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
@@ -93,7 +105,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
@@ -112,7 +128,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = $1 and state = 'live' and expires_at > $2
@@ -129,7 +149,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
   where sponsor_key = ? and state = 'live' and expires_at > ?
@@ -148,7 +172,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select * from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
@@ -178,7 +206,11 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
   (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
   (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
-  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
   from (
   select * from (
   select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, ended_at as over_at from tasks
@@ -199,3 +231,41 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   ) ended
   ) found
   order by over_at desc nulls first, task_id desc limit ?;
+
+-- ownTasksById
+-- postgres
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
+  and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
+  from (
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, case when state = 'live' and expires_at > $1 then null else coalesce(ended_at, expires_at) end as over_at
+  from tasks where task_id = any (array(select json_array_elements_text($2::json))) and sponsor_key || '' = $3
+  ) found;
+-- sqlite
+select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.created_at + -600000000
+  and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
+  (select salt from task_purposes p where p.task_id = found.task_id) as salt,
+  (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+  (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+  (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at,
+  (select purpose from task_purposes p where p.task_id = found.task_id) as purpose,
+  (select rotation_hash from task_grants g where g.task_id = found.task_id limit 1) as rotation_hash,
+  (select request_id from authorizations z where z.task_id = found.task_id) as authorization_id,
+  (select client from authorizations z where z.task_id = found.task_id) as authorization_client,
+  (select redirect_uri from authorizations z where z.task_id = found.task_id) as authorization_uri
+  from (
+  select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, case when state = 'live' and expires_at > ? then null else coalesce(ended_at, expires_at) end as over_at
+  from tasks where task_id in (select value from json_each(?)) and sponsor_key || '' = ?
+  ) found;

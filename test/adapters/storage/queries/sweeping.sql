@@ -21,6 +21,20 @@ delete from pending_unblocks where ctid = any (array(select ctid from pending_un
 delete from pending_unblocks where (sponsor_key) in (
   select sponsor_key from pending_unblocks where forget_at <= ? order by forget_at limit ?);
 
+-- forget_authorizations
+-- postgres
+delete from authorizations where ctid = any (array(select ctid from authorizations where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1;
+-- sqlite
+delete from authorizations where (request_id) in (
+  select request_id from authorizations where forget_at <= ? order by forget_at limit ?);
+
+-- forget_authorization_ends
+-- postgres
+delete from authorization_ends where ctid = any (array(select ctid from authorization_ends where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1;
+-- sqlite
+delete from authorization_ends where (kind, name) in (
+  select kind, name from authorization_ends where forget_at <= ? order by forget_at limit ?);
+
 -- forget_asked_questions
 -- postgres
 delete from asked_questions where ctid = any (array(select ctid from asked_questions where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1;

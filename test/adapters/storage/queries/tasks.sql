@@ -42,10 +42,16 @@ select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as 
 
 -- findGrant
 -- postgres
-select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at from task_grants g join tasks t using (task_id)
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at,
+  g.previous_hash, z.request_id as authorization_id, z.client as authorization_client,
+  z.redirect_uri as authorization_uri, g.rotation_hash from task_grants g join tasks t using (task_id)
+  left join authorizations z on z.task_id = t.task_id
   where g.grant_hash = $1 and t.agent_id = $2;
 -- sqlite
-select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at from task_grants g join tasks t using (task_id)
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at,
+  g.previous_hash, z.request_id as authorization_id, z.client as authorization_client,
+  z.redirect_uri as authorization_uri, g.rotation_hash from task_grants g join tasks t using (task_id)
+  left join authorizations z on z.task_id = t.task_id
   where g.grant_hash = ? and t.agent_id = ?;
 
 -- findSponsor
@@ -73,6 +79,12 @@ with recursive people (sponsor_key, nth) as (
   )
   select sponsor_key from people
   where exists (select 1 from tasks t where t.sponsor_key = people.sponsor_key and t.state = 'live' );
+
+-- rotates
+-- postgres
+select 1 from task_grants where task_id = $1 and rotation_hash is not null;
+-- sqlite
+select 1 from task_grants where task_id = ? and rotation_hash is not null;
 
 -- tokenFacts
 -- postgres

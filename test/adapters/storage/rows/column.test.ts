@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { bindInstant, columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
-import { readScope, scopeColumn } from '../../../../adapters/storage/rows/column.ts';
+import { readScope } from '../../../../adapters/storage/rows/column.ts';
 import { instantFromMicros } from '../../../../domain/instant.ts';
+import { formatScope } from '../../../../domain/scope.ts';
 
 const TIMESTAMPTZ = 1184;
 const readTimestamp = columnTypes.getTypeParser(TIMESTAMPTZ);
@@ -10,7 +11,7 @@ const readTimestamp = columnTypes.getTypeParser(TIMESTAMPTZ);
 describe('A column', () => {
   it('returns a scope unchanged, also an empty one', () => {
     for (const scope of [[], ['a'], ['jira:read', 'a', 'jira:comment']]) {
-      expect(readScope(scopeColumn(scope))).to.deep.equal(scope);
+      expect(readScope(formatScope(scope))).to.deep.equal(scope);
     }
   });
 

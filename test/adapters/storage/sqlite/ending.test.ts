@@ -42,8 +42,8 @@ describe('Ending very many tasks on SQLite', () => {
         [tasks, NOON, NOON + 1],
       );
       run(`insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl,
-          max_token_ttl, max_delegation_depth, jwks, keys_since, enabled, revision, created_at, updated_at)
-        values ('agent', 'Agent', '', '[]', '[]', 60, 60, 1, '{}', 0, 1, 1, 0, 0)`);
+          max_token_ttl, max_delegation_depth, jwks, public_client, keys_since, enabled, revision, created_at, updated_at)
+        values ('agent', 'Agent', '', '[]', '[]', 60, 60, 1, '{}', 0, 0, 1, 1, 0, 0)`);
       run(`insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
         select 'grant-' || task_id, task_id, scope, 3, 2 from tasks`);
     });

@@ -44,8 +44,9 @@ const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
 
 const { agentId, sponsor, sponsorKey, taskId } = anOpening(anAgent()).task;
 
-/** Sources that a plan may scan: values of the request and tables of one row. */
-const SMALL = 'found|live|tree|json_each|given|ended|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
+/** Sources that a plan may scan: values of the request, tables of one row, and subqueries with a limit. */
+const SMALL =
+  'found|live|tree|json_each|given|ended|missed|settled|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
 const FOUND = [
   // SQLite builds an automatic index by reading the whole table.
   /^SEARCH (?!.*AUTOMATIC).*=\?/,
@@ -141,6 +142,7 @@ describe('SQLite', () => {
         expect(task?.taskId).to.equal(taskId);
       }
       expect(await storage.tasks.endedOfSponsor(sponsorKey, question)).to.deep.equal([]);
+      expect(await storage.tasks.ofSponsorById(sponsorKey, { taskIds: [taskId], now: NOON })).to.have.lengthOf(1);
       const plans = await Promise.all([...run].filter((text) => text.includes('from tasks')).map(planOf));
       for (const plan of plans.flat()) expect(plan).not.to.match(/tasks_by_agent|tasks_by_state/);
     },
@@ -158,6 +160,7 @@ describe('SQLite', () => {
       expect(found?.kind).to.equal('same');
       expect(found?.row).to.include({ state: 'used', agentId: task.agentId });
       expect(await storage.approvals.ofTask(task.taskId, 9)).to.have.lengthOf(1);
+      expect(await storage.approvals.settledFor(task.sponsorKey, { now: LATER, limit: 9 })).to.have.lengthOf(1);
     },
     'a revocation of a token': async (opening) => {
       const { jti: tokenId = 'jti' as never } = opening.entry;
@@ -200,6 +203,11 @@ describe('SQLite', () => {
           end: 'ssf_account_disabled',
         },
       }),
+    'a security event that places no block': ({ task: { sponsorKey } }) => {
+      const end = 'ssf_sessions_revoked';
+      const action = { sponsorKey, statedAt: LATER, reasons: [end], lift: false, block: undefined, end } as const;
+      return storage.signals.applySecurityEvent({ ...signal(), action });
+    },
     'a deactivation by SCIM': async ({ task: { sponsorKey } }) => {
       const names = { userId: makeUserId(ulid()), userName: randomUUID(), externalId: randomUUID() };
       const user = { ...names, active: true, sponsorKey, revision: 1, createdAt: NOON, modifiedAt: NOON };

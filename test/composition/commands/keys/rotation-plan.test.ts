@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { type PlannedKey, rotationPlan } from '../../../../composition/commands/keys/rotation-plan.ts';
+import { clientSettings, signingClients } from '../../../../composition/commands/keys/signing-clients.ts';
+import { catalogue } from '../../../../composition/settings/catalogue.ts';
 import { Secret } from '../../../../domain/secret.ts';
 
 const first: PlannedKey = {
@@ -25,7 +27,8 @@ const next: PlannedKey = {
 };
 
 const MAX_TOKEN_TTL = 1800;
-const plan = (keys: readonly PlannedKey[], active: string) => rotationPlan(keys, active, next, MAX_TOKEN_TTL);
+const plan = (keys: readonly PlannedKey[], active: string, given: Readonly<Record<string, string>> = {}) =>
+  rotationPlan(keys, active, next, MAX_TOKEN_TTL, signingClients({ text: (key) => given[key] }));
 const settingsOf = (keys: readonly PlannedKey[], active: string) =>
   plan(keys, active).steps.map(({ settings }) => settings.map(({ name, value }) => `${name}=${value ?? '(secret)'}`));
 
@@ -43,9 +46,7 @@ describe('The plan of a key rotation', () => {
       [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=kid-c'],
       [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=kid-c'],
     ]);
-    const { unset, acts } = plan([first, second], 'named-b').steps[2] ?? {};
-    expect(unset).to.deep.equal([]);
-    expect(acts).to.deep.equal([
+    expect(plan([first, second], 'named-b').steps[2]?.acts).to.deep.equal([
       'run mandate keys retire --kid=kid-a for each copy of /keys/a.pem; the setting keeps naming the file.',
       'replace Service__Signing__Keys__3__Pem by the public half, which mandate keys retire --kid=named-b prints.',
     ]);
@@ -73,9 +74,34 @@ describe('The plan of a key rotation', () => {
   it('waits before step 2 until caches have expired, and before a removal until the last old token has expired', () => {
     const [, second_, third] = plan([first], 'kid-a').steps;
     // Ten minutes in the cache of a tool server, and five in an HTTP cache.
-    expect(second_?.conditions[0]).to.match(/^wait 15 minutes from when step 1/);
-    expect(third?.conditions[0]).to.match(/^step 2 has reached every replica/);
+    expect(second_?.conditions?.[0]).to.match(/^wait 15 minutes from when step 1/);
+    expect(third?.conditions?.[0]).to.match(/^step 2 has reached every replica/);
     // The lifetime of a token, the clock skew, and ten minutes in the cache of a tool server.
+    expect(second_?.conditions?.slice(1).join()).to.match(/private_key_jwt.* These settings have no such client/);
     expect(third?.afterwards).to.match(/ may be removed 41 minutes after step 2 .* a checkpoint by the next key/);
+  });
+
+  it('names before step 2 each client that authenticates with the key, and what fails until its provider has read it', () => {
+    const poll = { 'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate' };
+    const me = { 'Service:Me:ClientId': 'mandate-me' };
+    const console = { 'Service:Operators:ClientId': 'mandate-console' };
+    const named = (given: Readonly<Record<string, string>>) =>
+      plan([first], 'kid-a', given)
+        .steps[1]?.conditions?.slice(1)
+        .map((line) => line.replace(/^.* client /, ''));
+    const lines = {
+      poll: 'mandate (Service:UpstreamIdp:SponsorCheck:ClientId): until then nobody can be asked about, so exchanges are refused.',
+      me: 'mandate-me (Service:Me:ClientId): until then nobody signs in at /me.',
+      console: 'mandate-console (Service:Operators:ClientId): until then no operator signs in at the console.',
+    };
+    expect(named({ ...poll, ...me, ...console })).to.deep.equal([lines.poll, lines.me, lines.console]);
+    const secret = { 'Service:Me:ClientSecret:Path': '/run/secrets/me' };
+    expect(named({ ...me, ...secret, ...console })).to.deep.equal([lines.console]);
+    const token = { 'Service:UpstreamIdp:SponsorCheck:BearerToken': 'a-token' };
+    expect(named({ ...token, ...me })).to.deep.equal([lines.me]);
+  });
+
+  it('knows every setting that names a client', () => {
+    expect(clientSettings).to.have.members(Object.keys(catalogue).filter((name) => name.endsWith(':ClientId')));
   });
 });

@@ -22,7 +22,7 @@ export interface BetterAuthSetup {
 export interface BetterAuthReady {
   readonly issuer: string;
   /** The ids that Better Auth gave to the clients. */
-  readonly clients: Readonly<Record<'application' | 'page' | 'console' | 'poll', string>>;
+  readonly clients: Readonly<Record<'application' | 'page' | 'authorize' | 'console' | 'poll', string>>;
   /** The `sub` of each person, by username. */
   readonly subjects: Readonly<Record<string, string>>;
 }

@@ -114,6 +114,7 @@ async function registerClients(): Promise<BetterAuthReady['clients']> {
       grant_types: ['authorization_code', 'refresh_token'],
     }),
     page: await register({ redirect_uris: [`${mandate.address}/me/callback`], ...byKey }),
+    authorize: await register({ redirect_uris: [`${mandate.address}/oauth2/authorize/callback`], ...byKey }),
     console: await register({ redirect_uris: [`${consoleOrigin}/callback`], ...byKey }),
     poll: await register({
       ...byKey,

@@ -24,7 +24,10 @@ export interface MandateWithBetterAuth {
   stop(): Promise<void>;
 }
 
-export async function startWithBetterAuth(): Promise<MandateWithBetterAuth> {
+/** @param more settings of the service, by the clients that Better Auth has */
+export async function startWithBetterAuth(
+  more: (clients: BetterAuth['clients'], audience: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<MandateWithBetterAuth> {
   const [port, consolePort] = [await freePort(), await freePort()];
   const [issuer, origin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${consolePort}`];
   const provider = await startBetterAuth({
@@ -52,6 +55,7 @@ export async function startWithBetterAuth(): Promise<MandateWithBetterAuth> {
     'Service:Operators:ClientId': provider.clients.console,
     'Service:Console:Port': String(consolePort),
     'Service:Console:Origin': origin,
+    ...more(provider.clients, provider.audience),
   };
   const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database }, settings });
   return {

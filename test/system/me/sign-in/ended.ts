@@ -7,7 +7,7 @@ import { PAGE_CLIENT_ID } from '../../../support/identity-provider/provider-conf
 import { type Answer, fieldsOf } from '../../../support/mandate.ts';
 import { personBrowser, postOwn, startWithPage } from '../../../support/me/person-browser.ts';
 import type { Site } from './site.ts';
-import { expectNotice, FORM, formToken, isSignedIn, SESSION, signOut } from './site.ts';
+import { expectNotice, FORM, formToken, isSignedIn, signOut } from './site.ts';
 
 /** The address that the page opens by itself. A header would be in the log of a proxy that keeps the headers of answers. */
 function opened(answer: Answer): string | undefined {
@@ -107,18 +107,6 @@ export function testEndedSessions(site: Site, database: TestDatabase): void {
       expect(opened(again)).to.equal(undefined);
     });
 
-    it("but leaves the cookie of a browser that does not send it, as with another site's form", async () => {
-      const { mandate } = site;
-      const records = await mandate.recorded(async () => {
-        for (const cookie of ['', '__Host-other=1', 'a=__Host-mandate-me=']) {
-          const answer = await mandate.post('/me/sign-out', {}, { cookie, origin: 'https://evil.example' });
-          expectNotice(answer, 200, 'You are signed out');
-          expect(answer.headers.getSetCookie(), cookie).to.deep.equal([]);
-        }
-      });
-      expect(records).to.deep.equal([]);
-    });
-
     it('not by a write that another site could send, which is recorded', async () => {
       const { mandate } = site;
       const [cookie, foreign] = [await signedIn(), await signedIn(grace)];
@@ -176,17 +164,6 @@ export function testEndedSessions(site: Site, database: TestDatabase): void {
       expect((await mandate.post('/backchannel-logout', { logout_token: everywhere })).status).to.equal(200);
       expect(await isSignedIn(mandate, elsewhere)).to.equal(false);
       expect(await mandate.introspect(issued)).to.include({ active: true });
-    });
-
-    it('in one sign-in, if the logout comes before the browser is back', async () => {
-      const { page, mandate } = site;
-      const person = personBrowser(mandate, grace);
-      const address = await person.returnAddress();
-      const iat = mandate.clock.seconds() + 30;
-      const logout_token = page.provider.signLogoutToken({ aud: PAGE_CLIENT_ID, sub: 'grace', iat, exp: iat + 120 });
-      expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
-      expectNotice(await person.finish(address), 400, 'You were signed out meanwhile');
-      expect(person.cookies()).not.to.include(SESSION);
     });
   });
 }

@@ -59,15 +59,6 @@ export function testRefusedAnswers(site: Site): void {
       expectNotice(await person.finish(address, cookies), 400, 'Begin again');
     });
 
-    it('of a person who did not agree', async () => {
-      const { mandate } = site;
-      const person = personBrowser(mandate);
-      const address = await person.returnAddress();
-      address.searchParams.delete('code');
-      address.searchParams.set('error', 'access_denied');
-      expectNotice(await person.finish(address), 400, 'The sign-in was cancelled');
-    });
-
     it('whose provider has no time, and says so with 503', async () => {
       const { mandate } = site;
       const person = personBrowser(mandate);

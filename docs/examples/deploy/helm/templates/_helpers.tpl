@@ -109,6 +109,8 @@ NODE_EXTRA_CA_CERTS: {{ printf "/run/ca-certificates/%s" .Values.caCertificates.
 {{- /* The variables of a replica. */ -}}
 {{- define "mandate.settings" -}}
 {{ include "mandate.environment" . }}
+{{- /* All addresses of the pod. Where the node has no IPv6, the service listens on 0.0.0.0. */}}
+HOST: '::'
 {{- range $name, $value := .Values.settings }}
 {{ $name }}: {{ $value | quote }}
 {{- end }}

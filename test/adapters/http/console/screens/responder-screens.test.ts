@@ -40,6 +40,7 @@ describe('The kill switch', () => {
     const done = await stopScreen.forms.stopEverything.change(
       { admin } as unknown as ScreenContext,
       (name) => ({ typed: 'stop everything' })[name],
+      {},
     );
     expect(done).to.include({ kind: 'refused', status: 503 });
     expect(done).to.have.property('text').that.includes('Ended 100,005 tasks. Time was up');
@@ -55,6 +56,7 @@ describe('The screen of a person', () => {
       live: { ...LIVE, tasks: 0 },
       newest: [],
       mayRespond: true,
+      hasApprovals: false,
       twoPersons: false,
       pending: undefined,
       suggested: nothingSuggested,
@@ -148,6 +150,10 @@ describe('The denials on Now', () => {
   const denials = {
     minutes: [NOON, plusSeconds(NOON, 60), plusSeconds(NOON, 120)],
     reasons: [{ reason: 'scope_widened', counts: [0, 3, 4], total: 7 }],
+    agents: [
+      { agentId: agentIdOf('fleet-117'), denials: 6000 },
+      { agentId: agentIdOf('other'), denials: 1 },
+    ],
     completeFrom: undefined,
   };
   const rowOf = (shown: RecentDenials) => {
@@ -170,6 +176,33 @@ describe('The denials on Now', () => {
       `/ledger?from=${at(2)}&${why}`,
       `/ledger?from=${at(1)}&to=${at(2)}&${why}`,
     ]);
+  });
+
+  it('name the agents with the most, each linked to its page, its figure to the records', () => {
+    const since = encodeURIComponent(toShortText(NOON));
+    const rowsOf = (shown: RecentDenials) =>
+      [...rowOf(shown).text.matchAll(/<li><a href="\/ledger\?[^"]*agent_id.*?<\/li>/g)].map(([row]) => ({
+        words: row
+          .replace(/<[^>]*>/g, ' ')
+          .trim()
+          .split(/ +/),
+        links: linksIn(row),
+      }));
+    expect(rowsOf(denials)).to.deep.equal([
+      {
+        words: ['6,000', 'fleet-117'],
+        links: [`/ledger?from=${since}&decision=deny&agent_id=fleet-117`, '/agents/fleet-117'],
+      },
+      {
+        words: ['1', 'other'],
+        links: [`/ledger?from=${since}&decision=deny&agent_id=other`, '/agents/other'],
+      },
+    ]);
+    expect(rowsOf({ ...denials, completeFrom: NOON }).map(({ words }) => words.join(' '))).to.deep.equal([
+      '6,000 or more fleet-117',
+      '1 or more other',
+    ]);
+    expect(rowOf({ ...denials, agents: [] }).text).not.to.include('Denials by agent');
   });
 
   it('show no 0 for a minute that was not counted completely', () => {

@@ -1,7 +1,7 @@
 /** Which tokens `mcpAuthorization` gets, for which servers, and when it ends their tasks. */
 
 import { expect } from 'chai';
-import { createAgent, Refused, TaskOver } from '../../../../../adapters/sdk/agent/agent.ts';
+import { Refused, TaskOver } from '../../../../../adapters/sdk/agent/agent.ts';
 import { type McpAuthorizationOptions, mcpAuthorization } from '../../../../../adapters/sdk/agent/mcp/mcp.ts';
 import { freePort } from '../../../../../scripts/free-port.ts';
 import { authorizingForSuite, SDKS } from '../../../../support/agents/mcp-clients.ts';
@@ -12,6 +12,7 @@ describe('mcpAuthorization', () => {
   const {
     closing,
     toolServerFor,
+    agentWith,
     personsToken,
     providing,
     recording,
@@ -81,26 +82,25 @@ describe('mcpAuthorization', () => {
 
   it('asks for more scopes in the new task if a concurrent call replaced the task during a renewal', async () => {
     let meanwhile: (() => Promise<void>) | undefined;
-    const delayed = createAgent({
-      issuer: authorizing.mandate.issuer,
-      agentId: authorizing.registered.id,
-      key: { jwk: { ...authorizing.registered.key.privateJwk } },
-      clock: { now: () => authorizing.mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
-      fetch: async (input, init) => {
-        if (new URLSearchParams(String(init?.body)).get('grant_type') === 'refresh_token') await meanwhile?.();
-        return fetch(input, init);
-      },
+    const delayed = agentWith(async (input, init) => {
+      if (new URLSearchParams(String(init?.body)).get('grant_type') === 'refresh_token') await meanwhile?.();
+      return fetch(input, init);
     });
     const provider = providing({ agent: delayed });
     await connected(connect, provider);
     const [{ answer } = { answer: '' }] = tokenRequests();
     const first = provider.task;
+    // Until now the concurrent call has only requested it.
+    await provider.prepareTokenRequest('jira:comment');
     const { body } = await authorizing.registered.exchange({
       subject_token: personsToken(),
       resource: authorizing.resource,
-      scope: 'jira:read',
+      scope: 'jira:read jira:comment',
     });
-    meanwhile = async () => provider.saveTokens({ ...JSON.parse(answer), ...body });
+    meanwhile = async () => {
+      meanwhile = undefined;
+      await provider.saveTokens({ ...JSON.parse(answer), ...body });
+    };
     const form = await provider.prepareTokenRequest('jira:comment');
     expect(form?.get('scope')).to.equal('jira:read jira:comment');
     expect(provider.task?.id).to.equal(body.task_id).and.not.to.equal(first?.id);

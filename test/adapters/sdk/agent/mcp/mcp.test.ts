@@ -3,14 +3,29 @@
 import { expect } from 'chai';
 import { createAgent, Refused, TaskOver } from '../../../../../adapters/sdk/agent/agent.ts';
 import { authorizingForSuite, SDKS } from '../../../../support/agents/mcp-clients.ts';
-import { FAULTY, PICKY } from '../../../../support/tool-server/guarded-mcp.ts';
+import { FAULTY, FORGOTTEN, PICKY } from '../../../../support/tool-server/guarded-mcp.ts';
 
 describe('mcpAuthorization', () => {
   const authorizing = authorizingForSuite();
-  const { closing, personsToken, providing, recording, connected, statusIn, failed, tokenRequests, asked, records } =
+  const { agentWith, personsToken, providing, connected, statusIn, failed, tokenRequests, asked, records } =
     authorizing;
 
   for (const [name, connect] of SDKS) {
+    it(`never asks for scopes that no server named, in ${name} without its fetch, and says what is missing`, async () => {
+      const provider = providing();
+      const client = await connected(connect, provider, fetch);
+      const first = provider.task;
+      // SDK 1 does not pass on what the server named.
+      for (const tool of name === 'SDK 1' ? [FORGOTTEN, 'comment'] : [FORGOTTEN]) {
+        const error = await failed(client.call(tool));
+        expect(error).to.be.instanceOf(Refused).and.include({ error: 'insufficient_scope', reason: 'no_scope_named' });
+        expect(error.message).to.include('pass fetch: authProvider.fetch to the transport');
+      }
+      expect([provider.task, tokenRequests().length, await records('task.revoked')]).to.deep.equal([first, 1, []]);
+      if (name === 'SDK 1') return;
+      expect(JSON.parse(await client.call('comment')).scope).to.deep.equal(['jira:read', 'jira:comment']);
+    });
+
     describe(`in ${name}`, () => {
       it('gets a token after a 401 and more scopes after a 403, for this server alone', async () => {
         const subjectToken = personsToken();
@@ -64,27 +79,58 @@ describe('mcpAuthorization', () => {
         const provider = providing({ subjectToken: personsToken('jira:read') });
         const client = await connected(connect, provider);
         authorizing.jira.called.length = 0;
-        expect(statusIn(await failed(client.call('comment')))).to.equal(403);
+        const first = provider.task;
+        for (const exchanges of [2, 3]) {
+          if (exchanges === 3) await client.call('read_issue');
+          const error = await failed(client.call('comment'));
+          expect(statusIn(error)).to.equal(403);
+          expect(error.message).to.include('The token lacks a required scope. Missing: jira:comment.');
+          expect(tokenRequests()).to.have.lengthOf(exchanges);
+        }
+        const again = await failed(client.call('comment'));
+        expect(again.message).to.include('Missing: jira:comment.');
+        // What waits for the person in the first task goes on waiting. Those that were no wider have ended.
+        expect(provider.task).to.equal(first);
+        const ended = (await records('task.revoked')).map((line) => line.task_id);
+        expect(ended)
+          .to.have.lengthOf(tokenRequests().length - 1)
+          .and.not.include(first?.id);
         expect(provider.task?.scope).to.deep.equal(['jira:read']);
-        expect(authorizing.jira.called).to.deep.equal([]);
+        expect(authorizing.jira.called).to.deep.equal(['read_issue']);
         expect(JSON.parse(await client.call('read_issue')).scope).to.deep.equal(['jira:read']);
       });
 
-      it('says in its error which status the server answered', async () => {
+      it('asks for no scopes and ends no task when none would help, and throws the reason of the server', async () => {
         const provider = providing();
+        const client = await connected(connect, provider);
+        const first = provider.task;
+        for (const _ of [1, 2]) {
+          const error = await failed(client.call(FORGOTTEN));
+          expect(statusIn(error)).to.equal(403);
+          expect(error.message).to.include('No policy lets anybody use this tool.');
+        }
+        expect([provider.task, tokenRequests().length, await records('task.revoked')]).to.deep.equal([first, 1, []]);
+        const events = authorizing.events.filter(({ route }) => route === FORGOTTEN);
+        expect(events.map(({ reason }) => reason)).to.deep.equal(['unknown_tool', 'unknown_tool']);
+        expect(JSON.parse(await client.call('comment')).scope).to.deep.equal(['jira:read', 'jira:comment']);
+      });
+
+      it('says in its error which status the server answered', async () => {
         const rejecting: typeof globalThis.fetch = (input, init) =>
           String(init?.body).includes('"read_issue"')
             ? Promise.resolve(new Response('', { status: 401 }))
-            : recording(input, init);
-        const client = await connect(authorizing.jira.endpoint, provider, rejecting);
-        closing.push(() => client.close());
+            : fetch(input, init);
+        const provider = providing({ agent: agentWith(rejecting) });
+        const client = await connected(connect, provider);
+        const first = provider.task;
+        expect(await client.call(PICKY)).to.equal('The policy of the tool refuses these arguments.');
         for (const [tool, status] of [
-          [PICKY, 403],
           [FAULTY, 503],
           ['read_issue', 401],
         ] as const) {
           expect(statusIn(await failed(client.call(tool))), tool).to.equal(status);
         }
+        expect(provider.task).to.equal(first);
         for (const tool of [PICKY, FAULTY]) expect(authorizing.jira.called).not.to.include(tool);
         expect(
           authorizing.events.filter(({ decision }) => decision === 'deny').map(({ reason }) => reason),

@@ -24,6 +24,7 @@ import {
   startPayingMcp,
   startUnguardedBank,
 } from '../../../../support/tool-server/paying-mcp.ts';
+import { startServer } from '../../../../support/tool-server/served-guard.ts';
 
 const ARGS = { to: 'Bob', amount: 12 };
 const PAID = { text: 'Paid 12 to Bob', isError: false };
@@ -217,7 +218,7 @@ routes: [{match: POST /payments, scope: [jira:read], ${approval}}]
       if (file.kind !== 'usable') return expect.fail(file.faults.join());
       const { address, stop } = await startGuard(
         { ...file.configuration, listen: { host: '127.0.0.1', port: 0 } },
-        { onAccess: () => undefined, onError: () => undefined, now: () => mandate.clock.now() / 1000 },
+        { onAccess: () => undefined, onError: () => undefined, now: () => mandate.clock.now() / 1000, startServer },
       );
       closing.unshift(stop);
       const url = `http://127.0.0.1:${address.port}`;

@@ -21,9 +21,11 @@ import {
   type HttpRoutePolicy,
 } from '../../../../../adapters/sdk/tool-server/express/express.ts';
 import { mandateProtection } from '../../../../../adapters/sdk/tool-server/fastify/fastify.ts';
+import { describeDenial } from '../../../../../domain/denial.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { closeServer, listen } from '../../../../support/listening.ts';
 import { answering } from '../../../../support/loopback.ts';
+import { misreadBytes } from '../../../../support/misread-bytes.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
 import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import type { GuardedApp } from '../../../../support/tool-server/guarded-apps.ts';
@@ -118,7 +120,7 @@ for (const [name, start] of [
 
     const JSON_BODY = [['Content-Type', 'application/json; charset=utf-8']] as const;
     const call = async (
-      body = BODY,
+      body: string | Uint8Array = BODY,
       { target = TARGET, claims = {}, type = JSON_BODY as readonly (readonly [string, string])[] } = {},
     ) => {
       const authorization = ['Authorization', `Bearer ${fixture.plane.token(claims)}`] as const;
@@ -216,7 +218,21 @@ for (const [name, start] of [
       });
     }
 
-    it('is refused with 503 while the control plane is away, has too many that wait, or is not set up for it', async () => {
+    it('is refused with 429 when too many calls wait for the person', async () => {
+      const answer = { error: 'slow_down', error_description: describeDenial('too_many_pending').sentence };
+      fixture.plane.answerApproval = (_, response) =>
+        response.writeHead(429, { 'retry-after': '5' }).end(JSON.stringify(answer));
+      const { status, json, headers } = await call();
+      expect([status, json.reason, json.error, headers['retry-after']]).to.deep.equal([
+        429,
+        'too_many_pending',
+        'slow_down',
+        '5',
+      ]);
+      expect([events.map(({ reason }) => reason), handled, errors]).to.deep.equal([['too_many_pending'], [], []]);
+    });
+
+    it('is refused with 503 while the control plane is away, asked too often, or is not set up for it', async () => {
       const { plane } = fixture;
       plane.answerApproval = (_, response) =>
         response.writeHead(429, { 'retry-after': '7' }).end('{"error":"slow_down"}');
@@ -258,6 +274,7 @@ for (const [name, start] of [
       ['a member __proto__', '{"notes":[{"__proto__":{"to":"Eve"}}]}', 'application/json', 'malformed_body', 400],
       ['an infinite number', '{"to":"Bob","amount":1e400}', 'application/json', 'malformed_body', 400],
       ['half of its JSON', '{"to":', 'application/json', 'malformed_body', 400],
+      ...misreadBytes(BODY).map(([what, bytes]) => [what, bytes, 'application/json', 'malformed_body', 400] as const),
       ['a form', 'to=Bob', 'application/x-www-form-urlencoded', 'malformed_body', 400],
       ['JSON of another media type', BODY, 'text/plain', 'malformed_body', 400],
       ['over 1 MiB', `"${'x'.repeat(1024 * 1024)}"`, 'application/json', 'body_too_long', 413],

@@ -21,7 +21,6 @@ import {
   FAULTY,
   FORGOTTEN,
   type GuardedMcp,
-  PICKY,
   startGuardedMcp,
   TOOLS,
 } from '../../../../support/tool-server/guarded-mcp.ts';
@@ -39,7 +38,9 @@ import {
 import { makeCaseKeys, refusalCases } from '../../../../support/tool-server/refusal-cases.ts';
 
 /** Calls that a person approves: approvals.test.ts, and that of MCP. Bodies that are held: `../guard/held-bodies.test.ts`. */
-const OF_BODIES = refusalReasons.filter((reason) => /^approval_|_body$|^body_|^overloaded$/.test(reason));
+const OF_BODIES = refusalReasons.filter((reason) =>
+  /^approval_|^too_many_pending$|_body$|^body_|^overloaded$/.test(reason),
+);
 
 /** The token is checked before the body is read, which names the tool. */
 const BEFORE_BODY = refusalReasons.filter(
@@ -114,10 +115,10 @@ const mcp: Surface = {
     { reason: 'unknown_tool', what: 'an unknown tool', route: 'no_such_tool', known: VERIFIED },
     { reason: 'unknown_tool', what: 'a tool without a policy', route: FORGOTTEN, known: VERIFIED },
     { reason: 'unknown_tool', what: 'a name that every object has', route: 'constructor', known: VERIFIED },
-    { reason: 'arguments_refused', what: 'arguments that the policy refuses', route: PICKY, known: VERIFIED },
     { reason: 'policy_unavailable', what: 'a policy that throws', route: FAULTY, known: VERIFIED },
   ],
-  unused: ['malformed_request', 'unknown_route', 'internal_error', ...OF_BODIES],
+  // A result of the protocol: ../mcp/arguments.test.ts.
+  unused: ['malformed_request', 'unknown_route', 'arguments_refused', 'internal_error', ...OF_BODIES],
   start: startGuardedMcp,
   send(app, { route }, headers, query = '') {
     const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(route), arguments: {} } };
@@ -145,8 +146,8 @@ const proxiedMcp: Surface = {
   ...mcp,
   name: 'the guard in front of an MCP server',
   // A file has no function that decides about arguments.
-  cases: mcp.cases.filter(({ reason }) => reason !== 'arguments_refused' && reason !== 'policy_unavailable'),
-  unused: [...mcp.unused, 'arguments_refused', 'policy_unavailable'],
+  cases: mcp.cases.filter(({ reason }) => reason !== 'policy_unavailable'),
+  unused: [...mcp.unused, 'policy_unavailable'],
   start: (toolServer) => startGuardedMcp(toolServer, { proxied: true }),
   // No body parser is in front of it, and the message of a client stays unread until its token is checked.
   routeInEvent: (target, reason) =>

@@ -29,33 +29,47 @@ describe('The session of an MCP client', () => {
     claims = ada,
     by = sessions,
     passes = (id: string): boolean => id === ID,
+    opensUrls = false,
   ): Promise<string> {
     server.answer = (_, response) => {
-      by.mark(response, claims, passes);
+      by.mark(response, claims, { passes, opensUrls });
       write(response);
       response.end();
     };
     return (await fetch(server.url)).headers.get('mcp-session-id') ?? '';
   }
+  const idOf = (presented: string, claims: TaskTokenClaims) => sessions.find(presented, claims)?.id;
   const marked = (claims = ada, by = sessions) =>
     given((response) => response.writeHead(200, { 'mcp-session-id': ID }), claims, by);
 
   it('belongs to its person and agent, with any token of any task', async () => {
-    expect(sessions.idOf(await marked(), ada)).to.equal(ID);
-    expect(sessions.idOf(await marked(), claimsOf('ada', 'triage', 'task_b'))).to.equal(ID);
+    expect(idOf(await marked(), ada)).to.equal(ID);
+    expect(idOf(await marked(), claimsOf('ada', 'triage', 'task_b'))).to.equal(ID);
   });
 
   it('is refused to another owner, in another process, and without a valid HMAC', async () => {
     const own = await marked();
     for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada')]) {
-      expect(sessions.idOf(own, other)).to.equal(undefined);
-      expect(sessions.idOf(await marked(other), other)).to.equal(ID);
-      expect(sessions.idOf(await marked(other), ada)).to.equal(undefined);
+      expect(idOf(own, other)).to.equal(undefined);
+      expect(idOf(await marked(other), other)).to.equal(ID);
+      expect(idOf(await marked(other), ada)).to.equal(undefined);
     }
-    expect(sessions.idOf(await marked(ada, sessionOwnership()), ada)).to.equal(undefined);
+    expect(idOf(await marked(ada, sessionOwnership()), ada)).to.equal(undefined);
     for (const presented of ['', '.', ID, `${ID}.`, `${own}x`, `x${own}`, own.slice(0, -1)]) {
-      expect(sessions.idOf(presented, ada), presented).to.equal(undefined);
+      expect(idOf(presented, ada), presented).to.equal(undefined);
     }
+  });
+
+  it('keeps whether its client opens URLs, which nobody can add', async () => {
+    const write = (response: http.ServerResponse) => response.writeHead(200, { 'mcp-session-id': ID });
+    const [opening, other] = [
+      await given(write, ada, sessions, undefined, true),
+      await given(write, ada, sessions, undefined, false),
+    ];
+    expect(sessions.find(opening, ada)).to.deep.equal({ id: ID, opensUrls: true });
+    expect(sessions.find(other, ada)).to.deep.equal({ id: ID, opensUrls: false });
+    expect(opening.length).to.equal(other.length);
+    expect(sessions.find(opening, claimsOf('bob', 'triage'))).to.equal(undefined);
   });
 
   for (const [how, write] of [
@@ -65,7 +79,7 @@ describe('The session of an MCP client', () => {
     ['by a list', (response) => response.writeHead(200, ['x', 'y', 'mcp-session-id', ID] as never)],
   ] satisfies [string, (response: http.ServerResponse) => void][]) {
     it(`has its HMAC in an answer whose header is set ${how}`, async () => {
-      expect(sessions.idOf(await given(write), ada)).to.equal(ID);
+      expect(idOf(await given(write), ada)).to.equal(ID);
       expect(await given(write, ada, sessions, () => false), 'of another session').to.equal('');
     });
   }

@@ -4,16 +4,24 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { mock } from 'node:test';
 import { expect } from 'chai';
-import type { Approval, ProxyConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import type { ProxyConfiguration } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
+import type { Approval } from '../../../../../adapters/sdk/tool-server/guard/value-kinds.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { heldAnswer } from '../../../../support/loopback.ts';
+import { misreadBytes } from '../../../../support/misread-bytes.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { makeSigningKey } from '../../../../support/signing-key.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
 import { AUDIENCE } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { call } from '../../../../support/tool-server/guarded-messages.ts';
-import { client1, client2, type PayingMcp, startUnguardedBank } from '../../../../support/tool-server/paying-mcp.ts';
+import {
+  client1,
+  client2,
+  type OpenPage,
+  type PayingMcp,
+  startUnguardedBank,
+} from '../../../../support/tool-server/paying-mcp.ts';
 import { proxyConfiguration, proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
 
@@ -94,6 +102,16 @@ describe('A call that a person approves, through the proxy', () => {
     expect([proxy.plane.asked('/oauth2/introspect'), errors]).to.deep.equal([0, []]);
   });
 
+  it('goes through with a body whose coding is identity, which means none', async () => {
+    const url = await start();
+    const headers = [bearer(), JSON_TYPE, ['Content-Encoding', 'identity']] as const;
+    const send = () => rawRequest(`${url}/payments/7`, 'POST', headers, BODY);
+    expect((await send()).status).to.equal(403);
+    approvals.approve(digest());
+    expect((await send()).status).to.equal(200);
+    expect(seen.map(({ body }) => body)).to.deep.equal([BODY]);
+  });
+
   it('needs no body and no lines, because its first line is the request', async () => {
     const url = await start();
     const send = () => fetch(`${url}/payments/7`, { method: 'DELETE', headers: Object.fromEntries([bearer()]) });
@@ -108,7 +126,7 @@ describe('A call that a person approves, through the proxy', () => {
   const notAsked: readonly (readonly [
     what: string,
     reason: string,
-    body: string,
+    body: string | Uint8Array,
     headers?: readonly (readonly [string, string])[],
     target?: string,
   ])[] = [
@@ -125,6 +143,7 @@ describe('A call that a person approves, through the proxy', () => {
     ['with a target that is too long for a line', 'arguments_refused', BODY, [JSON_TYPE], `7?${'a'.repeat(200)}`],
     ['with a member twice', 'malformed_body', with_('"to": "Eve"')],
     ['with a member __proto__', 'malformed_body', with_('"__proto__": {"to": "Eve"}')],
+    ...misreadBytes(BODY).map(([what, bytes]) => [`with ${what}`, 'malformed_body', bytes] as const),
     ['of another media type', 'malformed_body', BODY, [['Content-Type', 'application/x-www-form-urlencoded']]],
     ['of two media types', 'malformed_body', BODY, [JSON_TYPE, ['content-type', 'application/x-www-form-urlencoded']]],
     ['in another charset', 'malformed_body', BODY, [['Content-Type', 'application/json; charset=utf-7']]],
@@ -351,21 +370,21 @@ describe('A call that a person approves, through the proxy', () => {
       });
     }
 
-    for (const [what, from, to, status] of [
-      ['an id beyond 2^53', '"id":7', '"id":9007199254740993', 403],
-      ['the id 2^53, which is that of 2^53 + 1 to some readers', '"id":7', '"id":9007199254740992', 403],
-      ['an id that a double rounds', '"id":7', '"id":7.00000000000000000001', 200],
-      ['a progress token beyond 2^53', '"progressToken":1', '"progressToken":-9007199254740993', 200],
-      ['a progress token that a double rounds', '"progressToken":1', '"progressToken":0.10000000000000000555', 200],
-      ['another rounded number of its _meta', '"progressToken":1', '"x/y":{"a":[1e-400]}', 200],
+    for (const [what, from, to] of [
+      ['an id beyond 2^53', '"id":7', '"id":9007199254740993'],
+      ['the id 2^53, which is that of 2^53 + 1 to some readers', '"id":7', '"id":9007199254740992'],
+      ['an id that a double rounds', '"id":7', '"id":7.00000000000000000001'],
+      ['a progress token beyond 2^53', '"progressToken":1', '"progressToken":-9007199254740993'],
+      ['a progress token that a double rounds', '"progressToken":1', '"progressToken":0.10000000000000000555'],
+      ['another rounded number of its _meta', '"progressToken":1', '"x/y":{"a":[1e-400]}'],
     ] as const) {
       it(`is refused, and no person is asked, for ${what}: the message is written anew`, async () => {
         const text = (sent: string) => sent.replace(from, to);
         const answer = await send(await start(), { arguments: ARGS, _meta: { progressToken: 1 } }, { text });
-        expect(answer.status).to.equal(status);
-        expect(answer.text).to.include(
-          status === 200 ? 'has more digits than every reader keeps' : 'arguments_refused',
-        );
+        expect(answer.status).to.equal(200);
+        expect(answer.text).to.include('has more digits than every reader keeps');
+        // Its client finds the answer by the id as it sent it.
+        expect(answer.text).to.include(to.startsWith('"id"') ? to : '"id":7');
         expect([asked(), seen, reasons()]).to.deep.equal([[], [], ['arguments_refused']]);
       });
     }
@@ -436,19 +455,25 @@ describe('A call that a person approves, through the proxy', () => {
         });
       }
 
-      it('makes a client that opens URLs open the page, and repeat the call when the person has answered', async () => {
-        const opened: string[] = [];
-        const open = async (uri: string) => {
-          opened.push(uri);
-          approvals.approve(digest());
-          return 'accept' as const;
-        };
-        const client = await client2(`${await startIn('/mcp')}/mcp`, token, open);
-        closing.push(() => client.close());
-        expect(await client.call(CALL)).to.deep.equal(PAID);
-        expect(opened).to.deep.equal([approvals.uri(digest())]);
-        expect(bank.paid).to.deep.equal([{ args: CALL, input: undefined }]);
-      });
+      for (const [what, path, connect] of [
+        ['SDK 2', '/mcp', (url: string, open: OpenPage) => client2(url, token, open)],
+        ['SDK 2 in a session', '/sessions', (url: string, open: OpenPage) => client2(url, token, open, 'legacy')],
+        ['SDK 1 in a session', '/sessions', (url: string, open: OpenPage) => client1(url, token, open)],
+      ] as const) {
+        it(`makes a client of ${what} that opens URLs open the page, and repeat the call after the answer`, async () => {
+          const opened: string[] = [];
+          const open = async (uri: string) => {
+            opened.push(uri);
+            approvals.approve(digest());
+            return 'accept' as const;
+          };
+          const client = await connect(`${await startIn(path)}${path}`, open);
+          closing.push(() => client.close());
+          expect(await client.call(CALL)).to.deep.equal(PAID);
+          expect(opened).to.deep.equal([approvals.uri(digest())]);
+          expect(bank.paid).to.deep.equal([{ args: CALL, input: undefined }]);
+        });
+      }
     });
   });
 });

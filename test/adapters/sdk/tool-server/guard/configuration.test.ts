@@ -1,11 +1,13 @@
 /** The form of the guard's file, read by the YAML reader of the command line. */
 
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
+import { parse, stringify } from 'yaml';
 import { findExcess, readYaml } from '../../../../../adapters/cli/yaml/yaml-documents.ts';
-import { guardFileFaults } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
-import { readConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import { FIELDS, readConfiguration } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
+import { guardFileFaults } from '../../../../../adapters/sdk/tool-server/guard/file-faults.ts';
+import { fieldOf } from '../../../../../adapters/sdk/tool-server/guard/kind.ts';
 
 const decide = `issuer: https://mandate.example
 audience: https://jira.example
@@ -41,112 +43,83 @@ approval_key: approvals.pem
 metrics_port: 9100
 max_held_bodies: 40
 pass_headers: [Remote-User, X-WEBAUTH-USER]
+origins: ["https://app.example"]
 `;
 
 function faults(text: string): readonly string[] {
   return guardFileFaults(readYaml(text, "the guard's fields")).map(({ line, clause }) => `${line}: ${clause}`);
 }
 
+const OWN = 'must not be the address of listen: the guard would ask itself';
+const ONLY_PROXY = 'is only for the mode proxy';
 const PATTERN = 'must be an upper-case method, one space and a path, as in GET /issues/*';
 const STAR = 'must have * only at its end, after a slash, as in GET /issues/*';
 const BRACES = 'must have no names in braces: only * at the end, after a slash, stands for any rest';
+const ASCII = 'must have a path in ASCII without spaces: percent-encode all other characters in UTF-8';
+const QUERY = 'must have no query and no fragment: a pattern is compared with the path only';
+const LINE = 'characters that is not blank, without control characters and line breaks';
+const PATH = 'must be a path to one value, as $.amount or $.items[0]';
+const ORIGIN =
+  'must be an origin as browsers send it: http or https, a host in lower-case ASCII, and a port only if it is not the default, as in https://app.example';
+const TEN = `{${Array.from({ length: 10 }, (_, at) => `L${at}: $`).join(', ')}}`;
+
+/** A fault of `proxy`, which has one text in place of another, and these texts. */
+type Refused = readonly [fault: string, from: string, ...to: string[]];
+
+const refused: readonly Refused[] = [
+  [`8: routes[0].match ${STAR}`, 'POST /issues', 'POST /*/a', 'POST /issues*'],
+  [`8: routes[0].match ${BRACES}`, 'POST /issues', '"POST /issues/{key}"'],
+  [`8: routes[0].match ${PATTERN}`, 'POST /issues', '/issues', 'post /issues'],
+  [`8: routes[0].match ${ASCII}`, 'POST /issues', 'POST /vorg\u00e4nge'],
+  [`22: open[0] ${QUERY}`, '[GET /healthz]', '[GET /healthz?a]'],
+  ['9: routes[0].scope must be a list of at least one scope', '[jira:write]', '[]', 'jira:write'],
+  ['12: routes[0].max_delegation_depth must be a whole number of 1 or more', 'depth: 2', 'depth: 0'],
+  ['10: routes[0].high_risk must be true or false', 'high_risk: true', 'high_risk: yes'],
+  [`14: routes[0].approval.title must be a text of 1 to 120 ${LINE}`, 'Create an issue', '""', 'a'.repeat(121)],
+  [`15: routes[0].approval.lines.Project ${PATH}`, '$.project', 'project', '"$.projects[*]"', `'$["\\u0061"]'`],
+  [`15: each name in routes[0].approval.lines must be a text of 1 to 40 ${LINE}`, 'Project:', `${'a'.repeat(41)}:`],
+  // At a route the first line is the request.
+  ['15: routes[0].approval.lines must have at most 9 members', '{Project: $.project}', TEN],
+  ['4: mode must be decide or proxy', 'mode: proxy', 'mode: observe'],
+  ['23: status_list.on_stale must be introspect or refuse', 'refuse', 'allow'],
+  ['17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp', 'path: /mcp', 'path: /mcp/*'],
+  ['26: max_held_bodies must be a whole number from 1 to 10000', 'bodies: 40', 'bodies: 0', 'bodies: 10001'],
+  ['27: pass_headers must be a list', '[Remote-User, X-WEBAUTH-USER]', 'Remote-User'],
+  [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"*"', '"null"', 'null', '"https://app.example/"'],
+  [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"https://app.example/a"', '"https://a:b@app.example"'],
+  [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"https://*.example"', 'app.example', '"https://APP.example"'],
+  ['18: mcp.tools must have at least one member', '\n    search: {scope: [jira:read]}', ' {}'],
+  ['18: mcp.tools must be a mapping of names', '  tools:\n    search:', '  tools:\n    - search:'],
+];
+
 const REWRITTEN =
   'must have a path that servers do not rewrite: without //, dot segments and escapes that are not needed';
-const UPSTREAM = 'upstream must be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000';
-const OWN = 'upstream must not be the address of listen: the guard would ask itself';
-const PATH = 'routes[0].approval.lines.Project must be a path to one value, as $.amount or $.items[0]';
-const LINE = 'characters that is not blank, without control characters and line breaks';
+const LISTEN = '3: listen must be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"';
+const UPSTREAM = 'must be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000';
 const SIGNED_IN = 'must be a header in which a proxy tells who has signed in, as Remote-User';
-const LISTEN = 'listen must be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"';
+const ANSWERED = 'http://127.0.0.1:3000';
 
-const wrong: readonly (readonly [what: string, from: string, to: string, fault: string])[] = [
-  ['a wildcard in the middle', 'POST /issues', 'POST /*/a', `8: routes[0].match ${STAR}`],
-  ['a wildcard within a segment', 'POST /issues', 'POST /issues*', `8: routes[0].match ${STAR}`],
-  ['a name in braces', 'POST /issues', '"POST /issues/{key}"', `8: routes[0].match ${BRACES}`],
-  ['a path without a method', 'POST /issues', '/issues', `8: routes[0].match ${PATTERN}`],
+/** Rules about addresses, paths and headers, which the JSON Schema leaves to the guard. */
+const refusedBeyondSchema: readonly Refused[] = [
+  [`8: routes[0].match ${REWRITTEN}`, 'POST /issues', 'POST /a/../issues'],
+  ['17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp', 'path: /mcp', 'path: /a/../mcp'],
   [
-    'a letter beyond ASCII',
-    'POST /issues',
-    'POST /vorg\u00e4nge',
-    '8: routes[0].match must have a path in ASCII without spaces: percent-encode all other characters in UTF-8',
+    `5: upstream ${UPSTREAM}`,
+    ANSWERED,
+    'http://10.0.0.1',
+    'https://a.example/b',
+    'https://a.example/?b',
+    'https://a:b@a.example',
   ],
-  ['a path that some servers rewrite', 'POST /issues', 'POST /a/../issues', `8: routes[0].match ${REWRITTEN}`],
-  ['a method in lower case', 'POST /issues', 'post /issues', `8: routes[0].match ${PATTERN}`],
-  [
-    'an open route with a query',
-    '[GET /healthz]',
-    '[GET /healthz?a]',
-    '22: open[0] must have no query and no fragment: a pattern is compared with the path only',
-  ],
-  ['a route without a scope', '[jira:write]', '[]', '9: routes[0].scope must be a list of at least one scope'],
-  ['a depth of 0', 'depth: 2', 'depth: 0', '12: routes[0].max_delegation_depth must be a whole number of 1 or more'],
-  ['an unquoted word for a flag', 'high_risk: true', 'high_risk: yes', '10: routes[0].high_risk must be true or false'],
-  [
-    'an empty field',
-    'title: Create an issue',
-    'title:',
-    `14: routes[0].approval.title must be a text of 1 to 120 ${LINE}`,
-  ],
-  ['a line of an approval that is no path', '$.project', 'project', `15: ${PATH}`],
-  [
-    'a title of over 120 characters',
-    'Create an issue',
-    'a'.repeat(121),
-    `14: routes[0].approval.title must be a text of 1 to 120 ${LINE}`,
-  ],
-  [
-    'a label of over 40 characters',
-    'Project:',
-    `${'a'.repeat(41)}:`,
-    `15: each name in routes[0].approval.lines must be a text of 1 to 40 ${LINE}`,
-  ],
-  [
-    'ten lines at a route, whose first line is the request',
-    '{Project: $.project}',
-    `{${Array.from({ length: 10 }, (_, at) => `L${at}: $`).join(', ')}}`,
-    '15: routes[0].approval.lines must have at most 9 members',
-  ],
-  ['a path to several values', '$.project', '"$.projects[*]"', `15: ${PATH}`],
-  ['a path with an escape', '$.project', `'$["\\u0061"]'`, `15: ${PATH}`],
-  ['an upstream on plain http elsewhere', 'http://127.0.0.1:3000', 'http://10.0.0.1', `5: ${UPSTREAM}`],
-  ['an upstream with a path', 'http://127.0.0.1:3000', 'https://a.example/b', `5: ${UPSTREAM}`],
-  ['an upstream with a query', 'http://127.0.0.1:3000', 'https://a.example/?b', `5: ${UPSTREAM}`],
-  ['an upstream with a password', 'http://127.0.0.1:3000', 'https://a:b@a.example', `5: ${UPSTREAM}`],
-  ['a port beyond 65535', '"[::1]:8099"', 'localhost:65536', `3: ${LISTEN}`],
-  ['a port alone', '"[::1]:8099"', '8099', `3: ${LISTEN}`],
-  ['another mode', 'mode: proxy', 'mode: observe', '4: mode must be decide or proxy'],
-  ['a stale treatment that does not exist', 'refuse', 'allow', '23: status_list.on_stale must be introspect or refuse'],
-  [
-    'an mcp path with a wildcard',
-    'path: /mcp',
-    'path: /mcp/*',
-    '17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp',
-  ],
-  [
-    'an address of MCP that servers rewrite',
-    'path: /mcp',
-    'path: /a/../mcp',
-    '17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp',
-  ],
-  [
-    'no body that may be held',
-    'max_held_bodies: 40',
-    'max_held_bodies: 0',
-    '26: max_held_bodies must be a whole number from 1 to 10000',
-  ],
-  ['too many of them', 'bodies: 40', 'bodies: 10001', '26: max_held_bodies must be a whole number from 1 to 10000'],
-  ['a header that names the guard’s person', 'Remote-User', 'Mandate-Subject', `27: pass_headers[0] ${SIGNED_IN}`],
-  ['a header that the guard passes on anyway', 'Remote-User', 'Accept', `27: pass_headers[0] ${SIGNED_IN}`],
-  ['a header that no proxy can mean', 'X-WEBAUTH-USER', 'Proxy', `27: pass_headers[1] ${SIGNED_IN}`],
-  ['a beginning of names', 'X-WEBAUTH-USER', '"X-WEBAUTH-*"', `27: pass_headers[1] ${SIGNED_IN}`],
-  ['one name in place of a list', '[Remote-User, X-WEBAUTH-USER]', 'Remote-User', '27: pass_headers must be a list'],
-  ['no tools', '\n    search: {scope: [jira:read]}', ' {}', '18: mcp.tools must have at least one member'],
-  [
-    'a list as the routes of a mapping',
-    '  tools:\n    search:',
-    '  tools:\n    - search:',
-    '18: mcp.tools must be a mapping of names',
-  ],
+  [LISTEN, '"[::1]:8099"', 'localhost:65536', '8099'],
+  // Of the guard's own, always passed on, of no proxy, and the beginning of names.
+  [`27: pass_headers[0] ${SIGNED_IN}`, 'Remote-User', 'Mandate-Subject', 'Accept', 'Proxy', '"X-WEBAUTH-*"'],
+  // A browser leaves the default port out.
+  [`28: origins[0] ${ORIGIN}`, 'https://app.example', 'https://app.example:443', 'http://app.example:80'],
+  // The guard itself, also by its name, and where it listens everywhere.
+  [`5: upstream ${OWN}`, ANSWERED, 'http://[::1]:8099', 'http://localhost:8099'],
+  [`5: upstream ${OWN}`, '"[::1]:8099"', '0.0.0.0:3000'],
+  ['25: metrics_port must differ from the port of listen', '9100', '8099'],
 ];
 
 const related: readonly (readonly [what: string, text: string, faults: readonly string[]])[] = [
@@ -154,22 +127,19 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
   [
     'decide with an upstream',
     `${decide}upstream: https://a.example\nupstream_timeout_ms: 1\n`,
-    ['7: upstream is only for the mode proxy', '8: upstream_timeout_ms is only for the mode proxy'],
+    [`7: upstream ${ONLY_PROXY}`, `8: upstream_timeout_ms ${ONLY_PROXY}`],
   ],
   [
-    'decide with what needs a body',
+    'decide with fields that need a body',
     proxy.replace('mode: proxy', 'mode: decide').replace(/upstream.*\n/g, ''),
     [
-      '11: routes[0].approval is only for the mode proxy',
-      '14: mcp is only for the mode proxy',
-      '22: approval_key is only for the mode proxy',
-      '24: max_held_bodies is only for the mode proxy',
-      '25: pass_headers is only for the mode proxy',
+      `11: routes[0].approval ${ONLY_PROXY}`,
+      `14: mcp ${ONLY_PROXY}`,
+      `22: approval_key ${ONLY_PROXY}`,
+      `24: max_held_bodies ${ONLY_PROXY}`,
+      `25: pass_headers ${ONLY_PROXY}`,
     ],
   ],
-  ['the guard itself as its upstream', proxy.replace('127.0.0.1:3000', '[::1]:8099'), [`5: ${OWN}`]],
-  ['the guard itself by its name', proxy.replace('127.0.0.1:3000', 'localhost:8099'), [`5: ${OWN}`]],
-  ['the guard itself, which listens everywhere', proxy.replace('[::1]:8099', '0.0.0.0:3000'), [`5: ${OWN}`]],
   [
     'an approval of a tool without a key',
     proxy
@@ -193,52 +163,64 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
     proxy.replace('resources/read:', 'tools/call:'),
     ['21: mcp.methods.tools/call must be absent: mcp.tools has the policies of tools'],
   ],
-  ['one port for both', `${decide}metrics_port: 8099\n`, ['7: metrics_port must differ from the port of listen']],
 ];
 
-/** Rules about addresses, paths and headers that the schema leaves to the guard. */
-const BEYOND_SCHEMA =
-  /^an upstream|^an address|^a port|^the guard itself|^one port|^a path that some servers|^a header that/;
-
 describe("The guard's file", () => {
-  it('has a JSON Schema that accepts and refuses what the guard does', async () => {
-    const schema = await readFile('adapters/sdk/tool-server/guard/guard.schema.json', 'utf8');
-    const validate = new Ajv2020({ formats: { uri: true }, strict: false }).compile(JSON.parse(schema));
-    const isValid = (text: string) => {
-      const fields = readYaml(text).mappings[0]?.fields ?? new Map();
-      return validate(Object.fromEntries([...fields].map(([name, field]) => [name, field.value])));
-    };
+  const schema = JSON.parse(readFileSync('adapters/sdk/tool-server/guard/guard.schema.json', 'utf8'));
+  const validate = new Ajv2020({ formats: { uri: true }, strict: false }).compile(schema);
+  const isValid = (text: string) => {
+    const fields = readYaml(text).mappings[0]?.fields ?? new Map();
+    return validate(Object.fromEntries([...fields].map(([name, field]) => [name, field.value])));
+  };
+
+  it('is accepted with the least and with every field, also by its JSON Schema', () => {
+    expect([...faults(decide), ...faults(proxy)]).to.deep.equal([]);
     expect([decide, proxy].map(isValid)).to.deep.equal([true, true]);
-    const faulty = [...wrong.map(([what, from, to]) => [what, proxy.replace(from, to)] as const), ...related];
-    const accepted = faulty.filter(([what, text]) => !BEYOND_SCHEMA.test(what) && isValid(text));
-    expect(accepted.map(([what]) => what)).to.deep.equal([]);
-    // Every field of the whole example, renamed: neither knows the new name.
-    const names = [...new Set(proxy.match(/\b[a-z_]+(?=: )|\b[a-z_]+(?=:\n)/g))].filter(
-      (name) => !/^(search|read)$/.test(name),
-    );
-    const renamed = names.map((name) => proxy.replace(new RegExp(`\\b${name}:`), `${name}x:`));
+    const named = new Set(proxy.match(/^[a-z_]+(?=:)/gm));
+    expect([...named]).to.have.members(Object.keys(FIELDS).map(fieldOf));
+  });
+
+  it('is refused with any field under another name, also by its JSON Schema', () => {
+    const names = new Set(proxy.match(/\b[a-z_]+(?=:[ \n])/g));
+    for (const each of ['search', 'read']) names.delete(each);
+    const renamed = [...names].map((name) => proxy.replace(new RegExp(`\\b${name}:`), `${name}x:`));
     expect(renamed.filter((text) => isValid(text) || faults(text).length === 0)).to.deep.equal([]);
+  });
+
+  it('is refused with a value that no field has, in each field, also by its JSON Schema', () => {
+    const document = parse(proxy);
+    const changed = Object.keys(document).map((name) => stringify({ ...document, [name]: [[]] }));
+    expect(changed.filter((text) => isValid(text) || faults(text).length === 0)).to.deep.equal([]);
   });
 
   it('is read with every default, and with every field', () => {
     const read = (text: string) => readYaml(text).mappings.map((mapping) => readConfiguration(mapping, key));
     const key = { alg: 'ES256', kid: 'key', sign: () => new Uint8Array(64) } as const;
     const match = { pattern: 'GET /issues/*', method: 'GET', path: '/issues/', isPrefix: true };
-    expect(read(decide)).to.deep.equal([
+    const least = {
+      issuer: 'https://mandate.example',
+      audience: 'https://jira.example',
+      listen: { host: '127.0.0.1', port: 8099 },
+      mode: 'decide',
+      routes: [{ match, scope: ['jira:read'] }],
+      open: [],
+      upstreamTimeoutMs: 60_000,
+      maxHeldBodies: 100,
+      origins: new Set(),
+      passHeaders: new Set(),
+      approvalKey: key,
+    };
+    expect(read(decide)).to.deep.equal([least]);
+    const more = `upstream: https://a.example/\nstatus_list: {}\nmcp: {path: /mcp, tools: {a: {scope: [a]}}}\n`;
+    expect(read(`${decide.replace('decide', 'proxy')}${more}`)).to.deep.equal([
       {
-        issuer: 'https://mandate.example',
-        audience: 'https://jira.example',
-        listen: { host: '127.0.0.1', port: 8099 },
-        mode: 'decide',
-        routes: [{ match, scope: ['jira:read'] }],
-        open: [],
-        statusList: undefined,
-        metricsPort: undefined,
+        ...least,
+        mode: 'proxy',
+        upstream: 'https://a.example',
+        statusList: { maxAgeMs: 10_000, onStale: 'introspect' },
+        mcp: { path: '/mcp', tools: { a: { scope: ['a'] } }, methods: {} },
       },
     ]);
-    const least = read(`${decide.replace('decide', 'proxy')}upstream: https://a.example/\nstatus_list: {}\n`);
-    expect(least[0]).to.deep.include({ upstream: 'https://a.example', upstreamTimeoutMs: 60_000, maxHeldBodies: 100 });
-    expect(least[0]?.statusList).to.deep.equal({});
     expect(read(proxy)).to.deep.equal([
       {
         issuer: 'https://mandate.example',
@@ -262,6 +244,7 @@ describe("The guard's file", () => {
         upstreamTimeoutMs: 1000,
         maxHeldBodies: 40,
         passHeaders: new Set(['remote-user', 'x-webauth-user']),
+        origins: new Set(['https://app.example']),
         mcp: {
           path: '/mcp',
           tools: { search: { scope: ['jira:read'] } },
@@ -272,24 +255,37 @@ describe("The guard's file", () => {
     ]);
   });
 
+  it('may list origins of pages on this machine, and of IPv6', () => {
+    const listed = '"http://localhost:5173", "http://[::1]:8000"';
+    const text = proxy.replace('"https://app.example"', listed);
+    expect([faults(text), isValid(text)]).to.deep.equal([[], true]);
+  });
+
   it('may have the port of the upstream at another address', () => {
     expect(faults(proxy.replace('[::1]:8099', '10.0.0.1:3000'))).to.deep.equal([]);
   });
 
   for (const [what, text, expected] of related) {
-    it(`is refused with ${what}`, () => expect(faults(text)).to.deep.equal(expected));
+    it(`is refused with ${what}`, () => {
+      expect(faults(text)).to.deep.equal(expected);
+      expect(isValid(text)).to.equal(false);
+    });
   }
 
-  it('is accepted with the least and with every field', () => {
-    expect([...faults(decide), ...faults(proxy)]).to.deep.equal([]);
-  });
-
-  for (const [what, from, to, fault] of wrong) {
-    it(`is refused at its line with ${what}`, () => {
-      const changed = proxy.replace(from, to);
-      expect(changed).not.to.equal(proxy);
-      expect(faults(changed)).to.deep.equal([fault]);
-    });
+  for (const [rows, isBeyondSchema] of [
+    [refused, false],
+    [refusedBeyondSchema, true],
+  ] as const) {
+    for (const [fault, from, ...to] of rows) {
+      it(`says "${fault}" of ${to.map((text) => text.slice(0, 40).replace(/\s+/g, ' ')).join(' and of ')}`, () => {
+        for (const each of to) {
+          const changed = proxy.replace(from, each);
+          expect(changed).not.to.equal(proxy);
+          expect(faults(changed)).to.deep.equal([fault]);
+          if (!isBeyondSchema) expect(isValid(changed)).to.equal(false);
+        }
+      });
+    }
   }
 
   it('has all its faults reported at once, by line, also unknown members in each place', () => {

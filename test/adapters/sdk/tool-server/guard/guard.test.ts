@@ -1,18 +1,20 @@
-/** What a running guard keeps and changes when its file is read again, and how it stops. */
+/** What a running guard keeps and changes when its file is read again, and how it answers an unexpected fault. */
 
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type Guard, type GuardSurroundings, startGuard } from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
-import { type StopTimes, startGuardServer } from '../../../../../adapters/sdk/tool-server/guard/guard-server.ts';
-import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
-import { eventually } from '../../../../support/eventually.ts';
+import type { GuardConfiguration } from '../../../../../adapters/sdk/tool-server/guard/configuration.ts';
+import {
+  type Guard,
+  type GuardSurroundings,
+  handlerOf,
+  startGuard,
+} from '../../../../../adapters/sdk/tool-server/guard/guard.ts';
 import { byLength } from '../../../../support/length.ts';
 import { answering, heldAnswer } from '../../../../support/loopback.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 import { decideConfiguration } from '../../../../support/tool-server/decided-app.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
-import { STOPPING } from '../../../../support/tool-server/served-guard.ts';
+import { startServer } from '../../../../support/tool-server/served-guard.ts';
 import { sendList, signList, statusMember } from '../../../../support/tool-server/status-lists.ts';
 
 /** Of each of ten clients. */
@@ -32,12 +34,12 @@ describe('A running guard', () => {
   beforeEach(() => {
     now = () => Date.now();
   });
-  async function start(stopping: StopTimes = STOPPING): Promise<Guard> {
+  async function start(): Promise<Guard> {
     const onError = (error: unknown) => {
       throw error;
     };
     const onAccess: GuardSurroundings['onAccess'] = (event) => void events.push(event);
-    const started = await startGuard(configuration(), { onAccess, onError, stopping, now: () => now() });
+    const started = await startGuard(configuration(), { onAccess, onError, startServer, now: () => now() });
     guard = started;
     return started;
   }
@@ -158,40 +160,17 @@ describe('A running guard', () => {
     expect(reasons).to.deep.equal(new Set(['GET /issues/* null', 'null unknown_route']));
   });
 
-  it('finishes running requests at a stop, tells clients to close, and then accepts none', async () => {
-    const running = await start({ lingerMs: 300, drainMs: 5000 });
-    await ask('/issues/7');
-    const introspection = heldAnswer(answering({ active: false }));
-    fixture.plane.answerIntrospection = introspection.handler;
-    const slow = ask('/issues/7', 'DELETE');
-    await introspection.asked;
-    const idle = await rawConnection(`http://127.0.0.1:${running.address.port}`);
-    const stopped = running.stop();
-    guard = undefined;
-    idle.send('GET /decide HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(await idle.until('never sent')).to.match(/\r\nConnection: close\r\n/i);
-    introspection.release();
-    expect(await slow).to.equal('401 not_active');
-    await stopped;
-    const refused = await rawConnection(`http://127.0.0.1:${running.address.port}`).catch(({ code }) => code);
-    expect(refused).to.equal('ECONNREFUSED');
-  });
-
   it('answers an unexpected fault with 500 and no details, cuts an answer that has begun, and reports both', async () => {
     const errors: unknown[] = [];
-    const server = await startGuardServer(
-      { host: '127.0.0.1', port: 0 },
-      {
-        async answer({ url }, response) {
-          if (url === '/begun') response.write('begun');
-          throw new Error(`The fault of ${url}`);
-        },
-        isAmbiguous: () => false,
-        requestTimeoutMs: 0,
-        onError: (error) => void errors.push((error as Error).message),
-        stopping: STOPPING,
+    const mode: Parameters<typeof handlerOf>[0] = {
+      async answer({ url }, response) {
+        if (url === '/begun') response.write('begun');
+        throw new Error(`The fault of ${url}`);
       },
-    );
+      requestMs: 0,
+    };
+    const handler = handlerOf(mode, (error) => void errors.push((error as Error).message));
+    const server = await startServer({ host: '127.0.0.1', port: 0 }, handler);
     try {
       const url = `http://127.0.0.1:${server.address.port}`;
       const { status, body, headers } = await rawRequest(`${url}/new`, 'GET', []);
@@ -203,78 +182,5 @@ describe('A running guard', () => {
     } finally {
       await server.stop();
     }
-  });
-
-  it('does not wait at a stop for a connection that has sent nothing', async function () {
-    this.timeout(5000);
-    const running = await start({ lingerMs: 0, drainMs: 60_000 });
-    const silent = await rawConnection(`http://127.0.0.1:${running.address.port}`);
-    await running.stop();
-    guard = undefined;
-    expect(await silent.until('never sent')).to.equal('');
-  });
-
-  it('lets the system ask after a minute whether the client of a silent connection is still there', async function () {
-    // Only Linux shows the timers of connections.
-    if (process.platform !== 'linux') this.skip();
-    const { address } = await start();
-    const client = await rawConnection(`http://127.0.0.1:${address.port}`);
-    client.send('GET /decide HTTP/1.1\r\nHost: a\r\n\r\n');
-    await client.until('malformed_request');
-    const local = `0100007F:${address.port.toString(16).toUpperCase().padStart(4, '0')}`;
-    const timer = () => {
-      const connections = readFileSync('/proc/net/tcp', 'latin1').split('\n');
-      const fields = connections.map((line) => line.trim().split(/\s+/));
-      // Local address, state (established), and the kind and the rest of its timer (keep-alive, hundredths of a second).
-      return fields.find(([, at, , state]) => at === local && state === '01')?.[5]?.split(':') ?? [];
-    };
-    await eventually(() => timer()[0] === '02');
-    expect(Number.parseInt(timer()[1] ?? '', 16)).to.be.at.most(6000);
-    client.leave();
-  });
-
-  it('answers a hundred requests that wait on one connection, and closes it at one more', async () => {
-    const { address } = await start();
-    await ask('/issues/7');
-    const held: (() => void)[] = [];
-    fixture.plane.answerIntrospection = (request, response) =>
-      void held.push(() => answering({ active: false })(request, response));
-    const question = (method: string) =>
-      `GET /decide HTTP/1.1\r\nHost: a\r\nX-Original-Method: ${method}\r\nX-Original-URI: /issues/7\r\nAuthorization: Bearer ${fixture.plane.token()}\r\n\r\n`;
-    for (const [waiting, answers] of [
-      [100, 101],
-      [101, 0],
-      [400, 0],
-    ] as const) {
-      events.length = 0;
-      const client = await rawConnection(`http://127.0.0.1:${address.port}`);
-      client.send(question('DELETE'));
-      await eventually(() => held.length === 1);
-      client.send(question('GET').repeat(waiting));
-      await eventually(() => events.length === 100);
-      if (answers === 0) await client.until('never sent');
-      held.pop()?.();
-      await eventually(() => events.length === 101 && client.received().split('HTTP/1.1 ').length === 1 + answers);
-      client.leave();
-    }
-    // The count is of requests that wait, not of all.
-    const client = await rawConnection(`http://127.0.0.1:${address.port}`);
-    for (let count = 1; count <= 102; count += 1) {
-      client.send(question('GET'));
-      await eventually(() => client.received().split('HTTP/1.1 204').length === 1 + count);
-    }
-    client.leave();
-  });
-
-  it('cuts what is still running at the end of a stop', async () => {
-    const running = await start({ lingerMs: 0, drainMs: 100 });
-    await ask('/issues/7');
-    const introspection = heldAnswer(answering({ active: false }));
-    fixture.plane.answerIntrospection = introspection.handler;
-    const slow = ask('/issues/7', 'DELETE').catch(({ code }) => code);
-    await introspection.asked;
-    await running.stop();
-    guard = undefined;
-    expect(await slow).to.equal('ECONNRESET');
   });
 });

@@ -2,8 +2,9 @@
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
-import type { Approval } from '../../../../../adapters/sdk/tool-server/guard/read-configuration.ts';
+import type { Approval } from '../../../../../adapters/sdk/tool-server/guard/value-kinds.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
+import { TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { proxyForEachTest } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
@@ -121,7 +122,8 @@ describe('The value of a line, through the proxy', () => {
       [' \u200b\ufe0f', `The line ${label} is blank.`],
       [secret.repeat(30), `The line ${label} is longer than 200 characters.`],
       [`${secret}\nAmount: 1`, `The line ${label} has control characters or line breaks.`],
-      [{ to: secret, To: secret }, `The line ${label} has two names that some readers take for one.`],
+      [{ to: secret, To: secret }, `The line ${label} has two names that some readers take for one: to.`],
+      [{ [`${secret} x`]: 1, [`${secret} X`]: 2 }, `The line ${label} has two names that some readers take for one.`],
     ] as const) {
       const body = JSON.stringify({ amount });
       const answer = await atRoute(body);
@@ -138,5 +140,31 @@ describe('The value of a line, through the proxy', () => {
       expect((await atMcp(body, 'null')).status).to.equal(403);
     }
     expect([approvals.asked, seen, new Set(reasons())]).to.deep.equal([[], 0, new Set(['arguments_refused'])]);
+    const problem = `The line ${label} has no value.`;
+    expect(proxy.unshown.slice(0, 2)).to.deep.equal([
+      { route: 'POST /pay', taskId: TASK_ID, problem },
+      { route: 'pay', taskId: TASK_ID, problem },
+    ]);
+    expect(JSON.stringify(proxy.unshown)).not.to.include(secret);
+  });
+
+  it('is refused with the name of a member that is there twice, in a line or elsewhere, at any depth', async () => {
+    for (const [body, sentence] of [
+      [
+        '{"amount":{"a":[{"iban":1,"IBAN":2}]}}',
+        'The line Betrag – 金額 has two names that some readers take for one: iban.',
+      ],
+      ['{"Amount":1,"amount":2}', 'An object has two names that some readers take for one: Amount.'],
+      ['{"amount":1,"more":{"to":1,"to\\u0000x":2}}', 'An object has two names that some readers take for one: to.'],
+      ['{"amount":1,"é":1,"É":2}', 'An object has two names that some readers take for one.'],
+    ] as const) {
+      const { error_description: said, reason } = JSON.parse((await atRoute(body)).body);
+      expect([reason, said]).to.deep.equal([
+        'arguments_refused',
+        `The policy of the tool refuses these arguments. ${sentence}`,
+      ]);
+      expect(proxy.unshown.at(-1)?.problem).to.equal(sentence);
+    }
+    expect([approvals.asked, seen]).to.deep.equal([[], 0]);
   });
 });

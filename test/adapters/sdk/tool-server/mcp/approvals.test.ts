@@ -1,13 +1,17 @@
 /** Calls of MCP tools that a person has to approve, with the official clients: each waits for the approval, and gets its answer. */
 
 import { createHash } from 'node:crypto';
+import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'chai';
 import type { McpToolPolicy } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { describeDenial } from '../../../../../domain/denial.ts';
+import { answering } from '../../../../support/loopback.ts';
 import { type FakeApprovals, fakeApprovals } from '../../../../support/tool-server/approvals.ts';
 import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import {
   client1,
   client2,
+  type OpenPage,
   PAY,
   type Paying,
   type PayingMcp,
@@ -49,6 +53,7 @@ describe('A call of an MCP tool that a person approves', () => {
     text: `A person has to approve this call: waiting for ${approvals.uri(digest())}; call again with the same arguments.`,
     isError: true,
   });
+  const sessions = () => bank.endpoint.replace('/mcp', '/sessions');
   const PAID = { text: 'Paid 12 to Bob', isError: false };
   async function connected(client: Promise<Paying>): Promise<Paying> {
     const one = await client;
@@ -60,9 +65,10 @@ describe('A call of an MCP tool that a person approves', () => {
   for (const [what, connect] of [
     ['SDK 2', () => client2(bank.endpoint, token)],
     ['SDK 2 with a handshake', () => client2(bank.endpoint, token, async () => 'accept', 'legacy')],
-    ['SDK 2 in a session', () => client2(bank.endpoint.replace('/mcp', '/sessions'), token, undefined, 'legacy')],
+    ['SDK 2 in a session', () => client2(sessions(), token, undefined, 'legacy')],
     ['SDK 1', () => client1(bank.endpoint, token)],
-    ['SDK 1 in a session', () => client1(bank.endpoint.replace('/mcp', '/sessions'), token)],
+    ['SDK 1, which opens URLs, without a session', () => client1(bank.endpoint, token, async () => 'accept')],
+    ['SDK 1 in a session', () => client1(sessions(), token)],
   ] as const) {
     it(`is answered to ${what} with the address of the approval, until the repeated call goes through once`, async () => {
       const client = await connected(connect());
@@ -110,6 +116,43 @@ describe('A call of an MCP tool that a person approves', () => {
     });
   }
 
+  for (const [sdk, connect] of [
+    ['SDK 1', (open: OpenPage) => client1(sessions(), token, open)],
+    ['SDK 2', (open: OpenPage) => client2(sessions(), token, open, 'legacy')],
+  ] as const) {
+    it(`is an error of revision 2025-11-25 in a session of ${sdk} that opens URLs: the page is opened, and the call repeated once`, async () => {
+      const opened: string[] = [];
+      const client = await connected(
+        connect(async (url) => {
+          opened.push(url);
+          approvals.approve(digest());
+          return 'accept';
+        }),
+      );
+      expect(await client.call(ARGS)).to.deep.equal(PAID);
+      expect(opened).to.deep.equal([approvals.uri(digest())]);
+      expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+      expect(reasons()).to.deep.equal(['approval_required', null]);
+    });
+  }
+
+  it('is that error again until the person answers, and then an ordinary result', async () => {
+    const opened: string[] = [];
+    const client = await connected(
+      client1(sessions(), token, async (url) => {
+        opened.push(url);
+        return 'decline';
+      }),
+    );
+    const waiting = await client.call(ARGS).catch((error: unknown) => error);
+    expect(waiting).to.be.instanceOf(UrlElicitationRequiredError);
+    approvals.answer(digest(), 'expired');
+    const text = 'The approval of this call expired. Repeat the call to ask again.';
+    expect(await client.call(ARGS)).to.deep.equal({ text, isError: true });
+    expect(opened).to.deep.equal([approvals.uri(digest())]);
+    expect([bank.paid, reasons()]).to.deep.equal([[], ['approval_required', 'approval_required', 'approval_expired']]);
+  });
+
   for (const [state, text] of [
     ['refused', 'The person refused this call.'],
     ['expired', 'The approval of this call expired. Repeat the call to ask again.'],
@@ -138,10 +181,25 @@ describe('A call of an MCP tool that a person approves', () => {
     expect(reasons().slice(1)).to.deep.equal(['not_active', 'approval_unavailable']);
   });
 
-  const send = async (params: object, id: unknown = 7) => {
-    const response = await fetch(bank.endpoint, {
+  it('is no 503 when too many calls wait for the person: a model reads that only they can help', async () => {
+    const client = await connected(client1(bank.endpoint, token));
+    const answer = { error: 'slow_down', error_description: describeDenial('too_many_pending').sentence };
+    fixture.plane.answerApproval = answering(answer, 429);
+    const text = 'Too many calls wait for this person. Repeat the call when they have answered.';
+    expect(await client.call(ARGS)).to.deep.equal({ text, isError: true });
+    expect([bank.paid, reasons()]).to.deep.equal([[], ['too_many_pending']]);
+  });
+
+  const send = async (
+    params: object,
+    id: unknown = 7,
+    more: Readonly<Record<string, string>> = {},
+    url = bank.endpoint,
+  ) => {
+    const response = await fetch(url, {
       method: 'POST',
       headers: {
+        ...more,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
         authorization: `Bearer ${await token()}`,
@@ -219,6 +277,61 @@ describe('A call of an MCP tool that a person approves', () => {
     ]);
     expect(await kindOf({ [VERSION]: '2026-07-28' })).to.deep.equal(['complete', true]);
     expect(await kindOf({ [CAPABILITIES]: url })).to.deep.equal([undefined, true]);
+  });
+
+  const begin = async (capabilities: unknown) => {
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'payer', version: '1' } };
+    const response = await fetch(sessions(), {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${await token()}`,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+    });
+    await response.text();
+    return response.headers.get('mcp-session-id') ?? '';
+  };
+  const inSession = async (session: string, version: string | undefined, meta = {}) => {
+    const headers = { 'mcp-session-id': session, ...(version && { 'mcp-protocol-version': version }) };
+    const { status, text } = await send({ name: 'pay', arguments: ARGS, ...meta }, 'x7', headers, sessions());
+    expect(status).to.equal(200);
+    return JSON.parse(text);
+  };
+
+  it('has the members that MCP 2025-11-25 demands in the error, with the id of the approval', async () => {
+    const session = await begin({ elicitation: { url: {} } });
+    const message =
+      'This call needs an approval. Open the page to read what the call does, and approve or refuse it there.';
+    const answer = await inSession(session, '2025-11-25');
+    const [url, elicitationId] = [approvals.uri(digest()), `apr_${digest()}`];
+    expect(answer).to.deep.equal({
+      jsonrpc: '2.0',
+      id: 'x7',
+      error: { code: -32042, message, data: { elicitations: [{ mode: 'url', elicitationId, url, message }] } },
+    });
+  });
+
+  it('is that error only in a session whose client declared URLs, and in that revision', async () => {
+    const opens = { elicitation: { url: {} } };
+    const isResult = async (capabilities: unknown, version: string | undefined, meta = {}) =>
+      (await inSession(await begin(capabilities), version, meta)).result?.isError === true;
+    expect(await isResult(opens, '2025-11-25')).to.equal(false);
+    for (const [capabilities, version] of [
+      [opens, '2025-06-18'],
+      [opens, undefined],
+      [opens, '2025-11-25, 2025-11-25'],
+      [{}, '2025-11-25'],
+      [{ elicitation: {} }, '2025-11-25'],
+      [{ elicitation: { form: {} } }, '2025-11-25'],
+    ] as const) {
+      expect(await isResult(capabilities, version), JSON.stringify([capabilities, version])).to.equal(true);
+    }
+    // What a call says of its client is for the revision that has no sessions.
+    expect(await isResult({}, '2025-11-25', { _meta: { [CAPABILITIES]: opens } })).to.equal(true);
+    const { text } = await send({ name: 'pay', arguments: ARGS }, 7, { 'mcp-protocol-version': '2025-11-25' });
+    expect(JSON.parse(text).result.isError).to.equal(true);
   });
 
   it('is decided by authorize first, so that no person is asked about arguments that are refused anyway', async () => {

@@ -34,16 +34,13 @@ describe('The guard of an MCP server', () => {
         await guarding(async ({ project }) => project === 'OPS', {}, parsed);
         expect(await statusOf({ body: reading({ project: 'OPS' }) })).to.equal(200);
         const answer = await send({ body: reading({ project: 'HR', of: SECRET }) });
+        const content = [{ type: 'text', text: 'The policy of the tool refuses these arguments.' }];
         expect([answer.status, JSON.parse(answer.text)]).to.deep.equal([
-          403,
-          {
-            error: 'insufficient_scope',
-            error_description: 'The policy of the tool refuses these arguments.',
-            reason: 'arguments_refused',
-          },
+          200,
+          { jsonrpc: '2.0', id: 7, result: { content, isError: true } },
         ]);
-        // More scopes would not help, so the challenge names none.
-        expect(answer.headers.get('www-authenticate')).not.to.include(' scope=');
+        // More scopes would not help, so no client asks for them.
+        expect(answer.headers.get('www-authenticate')).to.equal(null);
         expectNoSecret(answer);
         expect(await statusOf({ body: call('read_board', { arguments: { project: 'HR' } }) })).to.equal(200);
         expect(guarded.app.called).to.deep.equal(['read_issue', 'read_board']);
@@ -147,8 +144,29 @@ describe('The guard of an MCP server', () => {
       it(`but refuses arguments that two readers could understand differently: ${what}`, async () => {
         await guarding(() => true);
         const body = JSON.stringify(reading('GIVEN')).replace('"GIVEN"', given);
-        expect(await reasonOf({ body })).to.equal('arguments_refused');
+        const answer = await send({ body });
+        expect([answer.status, JSON.parse(answer.text).result.isError]).to.deep.equal([200, true]);
+        expect(decided()).to.deep.equal([['read_issue', 'deny', 'arguments_refused', 'ada']]);
         expect(guarded.app.called).to.deep.equal([]);
+      });
+    }
+
+    for (const parsed of [true, false]) {
+      it(`and refuses a call with the id that was sent${parsed ? '' : ', without a body parser'}`, async () => {
+        await guarding(() => false, {}, parsed);
+        const refused = async (id: string) => {
+          const { status, text } = await send({ body: JSON.stringify(reading()).replace('"id":7', id) });
+          return [status, text.slice(0, text.indexOf(',"result"'))];
+        };
+        for (const id of ['"9007199254740993"', '""', '0', '-1', '9007199254740991'])
+          expect(await refused(`"id":${id}`)).to.deep.equal([200, `{"jsonrpc":"2.0","id":${id}`]);
+        // A parser in front may have rounded it.
+        const [status] = await refused('"id":9007199254740993');
+        expect(status).to.equal(parsed ? 403 : 200);
+        if (!parsed) expect((await refused('"id":1.50'))[1]).to.equal('{"jsonrpc":"2.0","id":1.50');
+        // No answer reaches a client that waits for none.
+        for (const none of ['"id":null', '"x":1']) expect((await refused(none))[0]).to.equal(403);
+        expect(new Set(decided().map(([, , reason]) => reason))).to.deep.equal(new Set(['arguments_refused']));
       });
     }
   });

@@ -4,6 +4,7 @@ import http from 'node:http';
 import { expect } from 'chai';
 import { claimsOf, mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { eventually } from '../../../../support/eventually.ts';
+import { misreadBytes } from '../../../../support/misread-bytes.ts';
 import { AUDIENCE } from '../../../../support/tool-server/control-plane.ts';
 
 import {
@@ -123,7 +124,7 @@ describe('The guard of an MCP server', () => {
       ['a JSON string', 400, { body: '"tools/call"' }],
       ['a repeated member', 400, { body: JSON.stringify(read).replace('"params"', '"method":"ping","params"') }],
       ['a repeated tool name', 400, { body: JSON.stringify(read).replace('"name"', '"name":"ping","name"') }],
-      ['a body that is not UTF-8', 400, { body: Buffer.from(JSON.stringify(rpc('ping', { x: '\u00ff' })), 'latin1') }],
+      ...misreadBytes(JSON.stringify(read)).map(([what, body]) => [`a body with ${what}`, 400, { body }] as const),
       ['a body over the limit', 413, { body: `${JSON.stringify(read)}${' '.repeat(1000)}` }],
       ['a compressed body', 415, { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ] as const) {

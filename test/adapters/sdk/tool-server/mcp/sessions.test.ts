@@ -1,6 +1,7 @@
 /** MCP sessions belong to one person and agent, and streams end with their token. */
 
 import http from 'node:http';
+import { Socket } from 'node:net';
 import { expect } from 'chai';
 import { eventually } from '../../../../support/eventually.ts';
 
@@ -122,17 +123,19 @@ describe('The guard of an MCP server', () => {
     });
   }
 
-  it('ends a subscription to resources when its token expires', async () => {
+  it('ends a subscription to resources when its token expires, also while its response waits for an earlier one', async () => {
     await start({}, { now: () => NOW * 1000 - 10 });
     const guard = guardOf({ methods: { 'resources/subscribe': { scope: ['jira:read'] } } });
     for (const body of [
       rpc('subscriptions/listen', { notifications: { resourceSubscriptions: ['jira://boards/1'] } }),
       rpc('resources/subscribe', { uri: 'jira://boards/1' }),
     ]) {
-      const incoming = incomingWith(body, tokenWith({ exp: NOW - 60 }));
+      // The response gets its connection after the earlier one.
+      const socket = new Socket();
+      const incoming = Object.assign(incomingWith(body, tokenWith({ exp: NOW - 60 })), { socket });
       const response = new http.ServerResponse(incoming);
       await new Promise<unknown>((resolve) => guard(incoming, response, resolve));
-      await eventually(() => response.destroyed);
+      await eventually(() => response.destroyed && socket.destroyed);
     }
     expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
   });

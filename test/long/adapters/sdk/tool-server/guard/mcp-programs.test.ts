@@ -160,7 +160,9 @@ describe('The proxy between MCP programs of others', function () {
       } finally {
         await client.close();
       }
-      expect(proxy.errors).to.deep.equal([]);
+      // The file lacks policies for some of the server's tools: these alone are named, once.
+      expect(proxy.errors).to.have.lengthOf(1);
+      expect(proxy.errors[0]).to.match(/^Tools without a policy: (?!.*\b(?:echo|get-sum)\b).*\bget-tiny-image\b/);
     });
   }
 

@@ -1,0 +1,16 @@
+/** Examines whether programs without a key may start tasks (`Service:Authorize:PublicClients`). */
+
+import { type Examination, ok, warning } from './examine.ts';
+
+export function publicClientsExamination(areAccepted: boolean): Examination {
+  return {
+    check: 'public clients',
+    examine: async () =>
+      areAccepted
+        ? warning(
+            'Service:Authorize:PublicClients is true: a program can start a task under the name of a public agent without a key. The page tells the person that the program cannot prove its name.',
+            'Register a key or a client document with private_key_jwt for each program that can hold a key. Set it to false if no public agent is left.',
+          )
+        : ok('Only programs with a key can start a task: Service:Authorize:PublicClients is false.'),
+  };
+}
