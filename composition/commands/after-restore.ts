@@ -76,6 +76,7 @@ function renderRestore({ from, to, latest, sink, isLogOn }: RestoreReport): stri
     `The last number in the ledger was ${from}. The next record after this command has a number above ${to + 1}.`,
     `Assertions issued until ${toMillisecondText(latest)}, and in the minute after, are refused as replayed.`,
     'Approvals that were granted and not used are over: the people are asked again.',
+    'Requests at /oauth2/authorize, and codes that were not redeemed, are void: the people begin again.',
     '',
     'Compare, in this order:',
     '1. Each mark that an auditor kept: mandate audit-verify MARK. A mark from before the backup must hold.',

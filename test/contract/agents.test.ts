@@ -42,6 +42,25 @@ onEveryDatabase('the list of agents', ({ storage }) => {
       expect(await agents().findByDocument(other), JSON.stringify(other)).to.equal(undefined);
   });
 
+  it('has the public clients that a program may register as, in order: enabled, with redirect URIs, without a document', async () => {
+    const asked = { publicClient: true, enabled: true, clientIdDocument: undefined };
+    const all = {
+      'public-b': { keys: { kind: 'none' } as const },
+      'public-a': {},
+      'public-disabled': { enabled: false },
+      'public-not': { publicClient: false },
+      'public-without-redirect': { redirectUris: undefined },
+      'public-of-document': { clientIdDocument: 'https://app.example/public/client.json' },
+    };
+    const registered = [];
+    for (const [id, changes] of Object.entries(all)) {
+      registered.push(await registeredAgent(storage(), { ...asked, agentId: agentIdOf(id), ...changes }));
+    }
+    const [second, first] = registered;
+    const found = await agents().publicClients();
+    expect(found.filter(({ agentId }) => agentId.startsWith('public-'))).to.deep.equal([first, second]);
+  });
+
   it('has those with the longest tokens first, above a length, at most the given number', async () => {
     const lives = { 'ttl-a': 90_001, 'ttl-b': 90_003, 'ttl-c': 90_002, 'ttl-d': 90_003 };
     for (const [id, maxTokenTtl] of Object.entries(lives)) {
