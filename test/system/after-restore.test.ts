@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { answerRequest } from '../../application/decisions/answer-request.ts';
+import { aCode } from '../contract/authorization-fixtures.ts';
+import { allowedRequest, keptRequest } from '../support/authorize/allowed-request.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { fieldsOf, JIRA, type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
@@ -18,6 +21,7 @@ import {
   asks,
   digestOf,
 } from '../support/tool-server/approval-request.ts';
+import { DOOR, publicAgent, token } from './authorize/clients.ts';
 
 /** Copies the database, which no process uses. Resolves with the function that puts the copy in its place. */
 async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>> {
@@ -55,7 +59,7 @@ for (const database of databasesByLength) {
       jira = await askingServer(JIRA, { issuer: () => mandate.issuer, now: () => mandate.clock.seconds() });
       const settings = {
         ...sharedSigningKey(),
-        'Service:Me:ClientId': 'the-page',
+        ...DOOR,
         ...approvalSettings(jira),
       };
       start = () =>
@@ -140,6 +144,41 @@ for (const database of databasesByLength) {
         ['approval.requested', null],
       ]);
       expect((await ask('waiting')).approval_id, 'it still waits').to.equal(waiting.approval_id);
+    });
+
+    it('lets no code be redeemed that may have been redeemed since the backup, and no request be answered', async () => {
+      const editor = await publicAgent(mandate);
+      const [allowed, waiting] = [await allowedRequest(mandate, editor.id), await keptRequest(mandate, editor.id)];
+      await mandate.stop();
+      const restore = await backup(fresh);
+      mandate = await start();
+      expect((await token(mandate, allowed.form())).status).to.equal(200);
+      await mandate.stop();
+      await restore();
+      mandate = await start();
+
+      const { code, out } = await run();
+      expect(code).to.equal(0);
+      expect(out).to.include('Requests at /oauth2/authorize, and codes that were not redeemed, are void');
+      const lines = await mandate.recorded(async () => {
+        const answer = await token(mandate, allowed.form());
+        expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_grant']);
+        const { authorization: request } = waiting;
+        const verdict = await mandate.storage.decide(answerRequest, {
+          request,
+          browserHash: request.browserHash,
+          answer: { kind: 'allow', code: { ...aCode(), scope: request.offered } },
+          agentRevision: 1,
+          at: mandate.clock.now(),
+          latest: mandate.clock.now(),
+        });
+        expect(verdict).to.deep.equal({ kind: 'ended', reason: 'database_restored' });
+      });
+      const ended = (of: string) => `request=${of}&ended=database_restored`;
+      expect(fieldsOf(lines, 'event', 'reason', 'agent_id', 'sponsor', 'detail')).to.deep.equal([
+        ['token.denied', 'code_expired', editor.id, 'ada', ended(allowed.requestId)],
+        ['authorization.denied', 'request_expired', editor.id, 'ada', ended(waiting.authorization.requestId)],
+      ]);
     });
 
     it('can run again, and refuses numbers beyond the safe integers', async () => {
