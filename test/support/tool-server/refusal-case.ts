@@ -58,8 +58,7 @@ const ERRORS = {
 } as const;
 const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
   if (reason === 'malformed_request') return 400;
-  if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool|arguments_refused)$/.test(reason))
-    return 403;
+  if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool)$/.test(reason)) return 403;
   return reason.endsWith('_unavailable') ? 503 : 401;
 };
 

@@ -7,6 +7,7 @@ import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
 import type { Claims } from '../../../../domain/tokens/claims.ts';
 import { isJsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { visibleJson } from '../../../../domain/visible.ts';
+import type { NotNeeded } from './approval-text.ts';
 import type { RefusalReason } from './refusal.ts';
 
 export interface AccessEvent {
@@ -27,6 +28,8 @@ export interface AccessEvent {
   readonly jti: string | null;
   /** The agent's own name for its process, which is not verified. */
   readonly instance?: string;
+  /** Only of a call whose policy has an approval, and that needed none. */
+  readonly approval?: NotNeeded;
 }
 
 /** @param signed the claims of a token that this control plane signed, whether or not it was accepted */
@@ -35,6 +38,7 @@ export function accessEvent(access: {
   readonly route: string | null;
   readonly reason: RefusalReason | null;
   readonly signed: Claims | undefined;
+  readonly approval?: NotNeeded | undefined;
 }): AccessEvent {
   const { subject, tokenId, json = {} } = access.signed ?? {};
   const actor = readActorChain(member(json, 'act'));
@@ -51,6 +55,7 @@ export function accessEvent(access: {
     task_id: isJsonObject(task) ? (textMember(task, 'id') ?? null) : null,
     jti: tokenId ?? null,
     ...(actor?.instance !== undefined && { instance: actor.instance }),
+    ...(access.approval !== undefined && { approval: access.approval }),
   };
 }
 

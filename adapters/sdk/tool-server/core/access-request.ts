@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { anyObject, type Check, callable, must, optional, optionsOf } from '../../arguments.ts';
-import type { CallToApprove } from './approval-text.ts';
+import type { ToApprove } from './approval-text.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import type { EnforcedPolicy } from './policy.ts';
 import type { RefusalReason, RefusedCall } from './refusal.ts';
@@ -17,8 +17,11 @@ export type AccessRequest = {
   readonly policy: EnforcedPolicy | Unmatched;
   /** The headers of the request, for `startSpan`: requests that this one causes belong to its trace. */
   readonly headers?: IncomingHttpHeaders;
-  /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
-  readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
+  /**
+   * An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy, and before the
+   * control plane is asked.
+   */
+  readonly objection?: (claims: TaskTokenClaims) => Objection | Promise<Objection>;
   /**
    * The caller's last check, for a request that all other checks allow, including introspection. Only the approval comes
    * later: an allowed request uses it up. A reason that it returns refuses the request. An error refuses it as
@@ -27,10 +30,10 @@ export type AccessRequest = {
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
   /**
    * Describes the call that the person has to approve, or returns a reason to refuse it. It runs after all other checks,
-   * except introspection: the control plane's answer to the request for approval replaces that. An error is treated as
-   * that of `lastCheck`.
+   * except introspection: the control plane's answer to the request for approval replaces that. After `not_needed` the status
+   * list and introspection decide, as without it. An error is treated as that of `lastCheck`.
    */
-  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
+  readonly approval?: (claims: TaskTokenClaims) => Promise<ToApprove>;
   /**
    * Reads from the body what the request asks for. Its answer replaces `route`, `policy`, `lastCheck` and `approval`. It runs
    * after the check of the token (signature, issuer, audience, times), so the body of a stranger stays unread. A reason that
@@ -53,8 +56,11 @@ export interface AskedFor {
   readonly route: string | null;
   readonly policy: EnforcedPolicy | Unmatched;
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
-  readonly approval?: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
+  readonly approval?: (claims: TaskTokenClaims) => Promise<ToApprove>;
 }
+
+/** Why a request is refused; `undefined` if it is not. */
+export type Objection = RefusalReason | RefusedCall | undefined;
 
 /** In place of a policy. */
 type Unmatched = 'unknown_route' | 'unknown_tool' | 'malformed_request';

@@ -51,18 +51,26 @@ export interface McpCall {
   readonly claims: TaskTokenClaims;
 }
 
+/** No person is asked: the call is decided as under the same policy without `approval`. */
+export type NotNeeded = 'not_needed';
+
+/** A call to approve, or what is decided about it without the person. */
+export type ToApprove = CallToApprove | NotNeeded | RefusalReason | RefusedCall;
+
 /**
- * Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval. `false` refuses
- * the call as `arguments_refused`, and no person is asked.
+ * Describes a call to the person who is asked. A member of a policy: with it, every call needs an approval, unless the function
+ * answers `not_needed`. `false` refuses the call as `arguments_refused`, and no person is asked.
  */
-export type DescribeCall<Call> = (call: Call) => ApprovalText | false | Promise<ApprovalText | false>;
+export type DescribeCall<Call> = (
+  call: Call,
+) => ApprovalText | false | NotNeeded | Promise<ApprovalText | false | NotNeeded>;
 
 /**
  * As `DescribeCall`. It also gets the JSON of the call as it was sent, or `undefined` without JSON. It may say why it refuses
- * the call.
+ * the call, and that it cannot decide.
  */
 export type DescribeSentCall<Call> = (call: Call, sent: SentJson | undefined) => Described | Promise<Described>;
-type Described = ApprovalText | false | RefusedCall;
+type Described = ApprovalText | false | NotNeeded | 'policy_unavailable' | RefusedCall;
 
 /** Agents wait for the answer, and clients time out after a minute. */
 const DESCRIBE_TIMEOUT_MS = 5000;
@@ -92,8 +100,8 @@ export const CALL_TO_APPROVE = optionsOf({
 } satisfies Checks<CallToApprove>);
 
 /**
- * The call to approve. Its text is checked before the request is signed. A number that a double rounds is refused:
- * the lines have the rounded number, and the next reader of the call may read another one.
+ * The call to approve. Its text is checked before the request is signed. A number that a double rounds is refused, also if no
+ * approval is needed: `describe` has seen the rounded number, and the next reader of the call may read another one.
  *
  * @param call is frozen
  * @param sent the JSON of the call as it was sent; `undefined` without one
@@ -104,12 +112,13 @@ export async function callToApprove<Call>(
   describe: DescribeSentCall<Call>,
   call: Call,
   sent: SentJson | undefined,
-): Promise<CallToApprove | RefusalReason | RefusedCall> {
+): Promise<ToApprove> {
   const late = () => new Error(`approval did not answer within ${DESCRIBE_TIMEOUT_MS} ms.`);
   const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call, sent), late);
   if (text === false) return 'arguments_refused';
-  if (text instanceof RefusedCall) return text;
-  return sent !== undefined && holdsRounded(sent) ? ROUNDED : { ...text, digest };
+  if (text instanceof RefusedCall || text === 'policy_unavailable') return text;
+  if (sent !== undefined && holdsRounded(sent)) return ROUNDED;
+  return text === 'not_needed' ? text : { ...text, digest };
 }
 
 const ROUNDED = new RefusedCall('A number has more digits, or another sign, than every reader keeps.');

@@ -12,7 +12,7 @@ import { isJsonObject, type Json, member, parseStrictJson, textMember } from '..
 import { checkArguments } from '../../arguments.ts';
 import { MAX_RETRY_AFTER_SECONDS, withTimeout } from '../../http-answer.ts';
 import { type ApprovalKey, requestSigner } from './approval-key.ts';
-import { CALL_TO_APPROVE, type CallToApprove } from './approval-text.ts';
+import { CALL_TO_APPROVE, type CallToApprove, type NotNeeded, type ToApprove } from './approval-text.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import type { ControlPlane, PlaneAnswer } from './control-plane.ts';
 import { type RefusalDetail, type RefusalReason, RefusedCall } from './refusal.ts';
@@ -122,7 +122,7 @@ function retryAfterOf(interval: Json | undefined): string {
  * Asks for the person's approval, and uses it up.
  *
  * @param text the token
- * @returns why the call lacks the approval; `undefined` if the person approved it
+ * @returns why the call lacks the approval; `undefined` if the person approved it; `not_needed` if no person is asked
  * @throws TypeError without an `approvalKey`
  */
 export async function approvalFault(
@@ -131,12 +131,12 @@ export async function approvalFault(
     describe,
     headers,
   }: {
-    readonly describe: (claims: TaskTokenClaims) => Promise<CallToApprove | RefusalReason | RefusedCall>;
+    readonly describe: (claims: TaskTokenClaims) => Promise<ToApprove>;
     readonly headers: IncomingHttpHeaders | undefined;
   },
   claims: TaskTokenClaims,
   text: string,
-): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
+): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | NotNeeded | undefined> {
   if (asking === undefined)
     throw new TypeError('createToolServer has no approvalKey, so no approval can be asked for.');
   // Only a task has a person who can be asked.
@@ -144,6 +144,7 @@ export async function approvalFault(
   let answer: ApprovalAnswer;
   try {
     const call = await describe(claims);
+    if (call === 'not_needed') return call;
     if (typeof call === 'string') return { reason: call };
     if (call instanceof RefusedCall) return call;
     answer = await asking.ask({ text, taskId: claims.task.id }, call, headers);

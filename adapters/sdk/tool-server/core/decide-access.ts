@@ -5,23 +5,25 @@
  * 2. The claims must satisfy the route's policy (policy.ts).
  * 3. status-lists.ts or an introspection (control-plane.ts) says whether the task has ended.
  * 4. If the policy asks for an approval, approvals.ts asks the control plane. It sends the description of the call
- *    (approval-text.ts), and its digest (call-digest.ts).
+ *    (approval-text.ts), and its digest (call-digest.ts). If the call needs none, step 3 decides as under a policy without it.
  */
 
 import type { Claims } from '../../../../domain/tokens/claims.ts';
 import type { AccessRequest, AskedFor } from './access-request.ts';
+import type { NotNeeded } from './approval-text.ts';
 import { type Approvals, approvalFault } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ControlPlane, introspect } from './control-plane.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
 import type { CheckedOptions, StatusListOptions } from './options.ts';
+import type { EnforcedPolicy } from './policy.ts';
 import type { RefusalDetail, RefusalReason } from './refusal.ts';
 import type { StatusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
-/** The decision about a request, with the signed claims and the route for its event. */
-export type Verdict = { readonly signed?: Claims; readonly route?: string | null } & (
+/** The decision about a request, with the signed claims, the route and `not_needed` for its event. */
+export type Verdict = { readonly signed?: Claims; readonly route?: string | null; readonly approval?: NotNeeded } & (
   | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
@@ -80,9 +82,10 @@ async function judgeAsked(
   parts: DecisionParts,
   { objection: object, headers }: Pick<AccessRequest, 'objection' | 'headers'>,
   { policy: given, lastCheck, approval: describe }: AskedFor,
-  { text, claims, signed }: VerifiedToken,
+  token: VerifiedToken,
 ): Promise<Verdict> {
-  const { options, plane, listing, approvals: asking, report } = parts;
+  const { text, claims, signed } = token;
+  const { options, listing, approvals: asking, report } = parts;
   const policy = policyOf(parts, given);
   const refused = (reason: RefusalReason, detail: RefusalDetail = {}) => ({ kind: 'refused', reason, detail }) as const;
 
@@ -95,23 +98,17 @@ async function judgeAsked(
   if (typeof policy === 'string') return refused(policy);
   const missing = policy.scope.filter((name) => !claims.scope.includes(name));
   if (missing.length > 0) return refused('insufficient_scope', { missing });
-  const objection = object?.(claims);
-  if (objection !== undefined) return refused(objection);
+  const objection = await object?.(claims);
+  if (typeof objection === 'string') return refused(objection);
+  if (objection !== undefined) return refused(objection.reason, objection.detail);
 
-  // 5. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
-  const listed = await listing?.lists.statusOf(signed);
-  if (listed?.kind === 'not_active') return refused('not_active');
-  // A request for approval says the same as an introspection.
-  const isHighRisk = policy.highRisk || claims.introspectRequired || describe !== undefined;
-  if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
-    return refused('status_unavailable', listed);
-  }
-  const isAsked = isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown';
-  if (isAsked && describe === undefined) {
-    const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, headers);
-    if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
-    if (answer.kind === 'not_active') return refused('not_active', answer);
-  }
+  // 5. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway. A
+  // request for approval says the same as an introspection.
+  const ended =
+    describe === undefined
+      ? await endedFault(parts, policy, token, headers)
+      : (await listing?.lists.statusOf(signed))?.kind === 'not_active' && ({ reason: 'not_active' } as const);
+  if (ended) return refused(ended.reason, ended.detail);
 
   // 6. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
   // approval it may: no person is asked about a call that it refuses.
@@ -125,7 +122,29 @@ async function judgeAsked(
 
   // 7. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
   const fault = describe && (await approvalFault({ asking, report }, { describe, headers }, claims, text));
-  return fault === undefined ? { kind: 'allowed', claims } : refused(fault.reason, fault.detail);
+  if (fault === undefined) return { kind: 'allowed', claims };
+  if (fault !== 'not_needed') return refused(fault.reason, fault.detail);
+  const late = await endedFault(parts, policy, token, headers);
+  return { ...(late ? refused(late.reason, late.detail) : { kind: 'allowed', claims }), approval: fault };
+}
+
+/** Why the task of a token may not act any more, or does not say whether it may, by status list and introspection. */
+async function endedFault(
+  { plane, listing }: Pick<DecisionParts, 'plane' | 'listing'>,
+  { highRisk }: Pick<EnforcedPolicy, 'highRisk'>,
+  { text, claims, signed }: VerifiedToken,
+  headers: AccessRequest['headers'],
+): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
+  const listed = await listing?.lists.statusOf(signed);
+  if (listed?.kind === 'not_active') return { reason: 'not_active' };
+  const isHighRisk = highRisk || claims.introspectRequired;
+  if (listed?.kind === 'unknown' && !isHighRisk && listing?.onStale === 'refuse') {
+    return { reason: 'status_unavailable', detail: listed };
+  }
+  if (!isHighRisk && listed?.kind !== 'ask' && listed?.kind !== 'unknown') return undefined;
+  const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, headers);
+  if (answer.kind === 'unavailable') return { reason: 'introspection_unavailable', detail: answer };
+  return answer.kind === 'not_active' ? { reason: 'not_active', detail: answer } : undefined;
 }
 
 /** @throws TypeError if another tool server made the policy */

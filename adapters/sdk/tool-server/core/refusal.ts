@@ -19,21 +19,24 @@ const BY_STATUS = {
 
 type Status = keyof typeof BY_STATUS;
 
-/** No scope helps against the lack of an approval. `insufficient_scope` would make clients request more scopes. */
-type ApprovalError = 'approval_required' | 'approval_refused' | 'approval_expired' | 'approval_spent';
+/**
+ * No scope helps against refused arguments or the lack of an approval. `insufficient_scope` would make clients request more
+ * scopes.
+ */
+type CallError = 'arguments_refused' | 'approval_required' | 'approval_refused' | 'approval_expired' | 'approval_spent';
 
-type RefusalError = (typeof BY_STATUS)[Status] | ApprovalError;
+type RefusalError = (typeof BY_STATUS)[Status] | CallError;
 
 interface Entry {
   readonly status: Status;
   readonly sentence: string;
   /** By default that of the status. */
-  readonly error?: ApprovalError;
+  readonly error?: CallError;
   /** In seconds; of a refusal of this server. Others repeat that of the control plane. */
   readonly retryAfter?: string;
 }
 
-const entry = (status: Status, sentence: string, error?: ApprovalError): Entry => ({
+const entry = (status: Status, sentence: string, error?: CallError): Entry => ({
   status,
   sentence,
   ...(error && { error }),
@@ -59,7 +62,7 @@ const catalogue = {
   insufficient_scope: entry(403, 'The token lacks a required scope.'),
   unknown_route: entry(403, 'No policy lets anybody use this route.'),
   unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
-  arguments_refused: entry(403, 'The policy of the tool refuses these arguments.'),
+  arguments_refused: entry(403, 'The policy of the tool refuses these arguments.', 'arguments_refused'),
   approval_required: entry(
     403,
     'A person has to approve this call at approval_uri. Then repeat it.',
@@ -135,16 +138,17 @@ export interface RefusalDetail {
   readonly revocationReason?: string | undefined;
   readonly retryAfter?: string | undefined;
   readonly approvalUri?: string;
-  /** With `arguments_refused`: a sentence that repeats no value of the call. It may have names of any script. */
+  /** Of a refused call: a sentence that repeats no value of the call. It may have names of any script. */
   readonly unusable?: string;
 }
 
 /** A call that its policy refuses, with a sentence that repeats no value of the call. */
 export class RefusedCall {
-  readonly reason = 'arguments_refused';
+  readonly reason: 'arguments_refused' | 'malformed_body';
   readonly detail: RefusalDetail;
 
-  constructor(sentence: string) {
+  constructor(sentence: string, reason: RefusedCall['reason'] = 'arguments_refused') {
+    this.reason = reason;
     this.detail = { unusable: sentence };
   }
 }

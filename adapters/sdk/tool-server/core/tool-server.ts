@@ -31,9 +31,9 @@ import { keepChange } from './tool-server-change.ts';
 export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
-export type { AccessRequest, AskedFor } from './access-request.ts';
+export type { AccessRequest, AskedFor, Objection } from './access-request.ts';
 export type { ApprovalKey } from './approval-key.ts';
-export type { ApprovalText, CallToApprove } from './approval-text.ts';
+export type { ApprovalText, CallToApprove, NotNeeded, ToApprove } from './approval-text.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
 export type { StatusListOptions, ToolServerOptions } from './options.ts';
@@ -155,7 +155,8 @@ async function tell(
 ): Promise<boolean> {
   try {
     const reason = verdict.kind === 'refused' ? verdict.reason : null;
-    await options.onAccess(accessEvent({ at: options.now(), route, reason, signed: verdict.signed }));
+    const { signed, approval } = verdict;
+    await options.onAccess(accessEvent({ at: options.now(), route, reason, signed, approval }));
     return true;
   } catch (error) {
     report(error);

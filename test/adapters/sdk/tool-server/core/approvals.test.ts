@@ -366,6 +366,67 @@ for (const [name, start] of [
       expect([approvals.asked, handled]).to.deep.equal([[], []]);
     });
 
+    describe('that needs no approval', () => {
+      const unless = (answer: unknown): HttpRoutePolicy => ({
+        ...policy,
+        approval: (call) => {
+          described.push(call);
+          return answer as 'not_needed';
+        },
+      });
+
+      it('passes with the frozen value, and its event says so', async () => {
+        await started(unless('not_needed'));
+        expect((await call()).status).to.equal(200);
+        expect(handled).to.deep.equal([{ body: PARSED, sub: 'ada' }]);
+        expect(handled[0]?.body).to.equal(described[0]?.body);
+        expect(handled[0]?.body).to.satisfy(Object.isFrozen);
+        expect(events.map(({ decision, approval }) => [decision, approval])).to.deep.equal([['allow', 'not_needed']]);
+        expect([approvals.asked, fixture.plane.asked('/oauth2/introspect')]).to.deep.equal([[], 0]);
+      });
+
+      for (const [what, claims, given] of [
+        ['whose policy is highRisk', {}, { highRisk: true }],
+        ['whose token asks for an introspection', { introspect_required: true }, {}],
+      ] as const) {
+        it(`is introspected if it is one ${what}, and refused if the task has ended`, async () => {
+          await started({ ...unless('not_needed'), ...given });
+          expect((await call(BODY, { claims })).status).to.equal(200);
+          fixture.plane.answerIntrospection = answering({ active: false });
+          expect((await call(BODY, { claims })).json.reason).to.equal('not_active');
+          expect(events.map(({ reason, approval }) => [reason, approval])).to.deep.equal([
+            [null, 'not_needed'],
+            ['not_active', 'not_needed'],
+          ]);
+          expect([fixture.plane.asked('/oauth2/introspect'), handled.length]).to.deep.equal([2, 1]);
+        });
+      }
+
+      it('is refused without a status, as without approval, if onStale is refuse', async () => {
+        await started(unless('not_needed'), { statusList: { onStale: 'refuse' } });
+        expect((await call()).json.reason).to.equal('status_unavailable');
+        expect([events.map(({ approval }) => approval), handled]).to.deep.equal([['not_needed'], []]);
+      });
+
+      it('is refused with a number that a double rounds, because the function has seen another one', async () => {
+        await started(unless('not_needed'));
+        expect((await call(BODY.replace('12', '0.10000000000000000555'))).json.reason).to.equal('arguments_refused');
+        expect(events.map(({ approval }) => approval)).to.deep.equal([undefined]);
+      });
+
+      for (const answer of ['notNeeded', 'needed', true, null, ['not_needed']]) {
+        it(`is refused with policy_unavailable if the function answers ${JSON.stringify(answer)}`, async () => {
+          await started(unless(answer));
+          expect((await call()).json.reason).to.equal('policy_unavailable');
+          expect([events.map(({ approval }) => approval), approvals.asked, handled]).to.deep.equal([
+            [undefined],
+            [],
+            [],
+          ]);
+        });
+      }
+    });
+
     it('is asked for with a key in PEM and with a signer too', async () => {
       const { privateKey, kid } = approvals.key;
       const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();

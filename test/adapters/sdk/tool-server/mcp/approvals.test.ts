@@ -334,6 +334,24 @@ describe('A call of an MCP tool that a person approves', () => {
     expect(JSON.parse(text).result.isError).to.equal(true);
   });
 
+  it('passes without a question where the policy needs no yes, with name, arguments and _meta alone', async () => {
+    await start({
+      ...PAY,
+      approval: (call) => (Number(call.arguments.amount) <= 12 ? 'not_needed' : { title: 'Pay' }),
+    });
+    const params = { name: 'pay', arguments: ARGS, inputResponses: { more: {} }, _meta: { a: 1 } };
+    expect((await send(params)).text).to.include('Paid 12 to Bob');
+    expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
+    expect((await send({ name: 'pay', arguments: { ...ARGS, amount: 13 } })).text).to.include('has to approve');
+    expect([approvals.asked.length, fixture.plane.asked('/oauth2/introspect')]).to.deep.equal([1, 0]);
+    expect(
+      events.filter(({ route }) => route === 'pay').map(({ reason, approval }) => [reason, approval]),
+    ).to.deep.equal([
+      [null, 'not_needed'],
+      ['approval_required', undefined],
+    ]);
+  });
+
   it('is decided by authorize first, so that no person is asked about arguments that are refused anyway', async () => {
     await start({ ...PAY, authorize: ({ to }) => to !== 'Eve' });
     expect((await send({ name: 'pay', arguments: { to: 'Eve', amount: 1 } })).text).to.include(
