@@ -6,6 +6,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { answerRequest } from '../../application/decisions/answer-request.ts';
+import { applySecurityEvent } from '../../application/decisions/apply-security-event.ts';
 import { endAllRequests, endTasks } from '../../application/decisions/end-tasks.ts';
 import { keepRequest } from '../../application/decisions/keep-request.ts';
 import { logOut } from '../../application/decisions/log-out.ts';
@@ -13,20 +14,37 @@ import { openTask } from '../../application/decisions/open-task.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
 import { renewGrant } from '../../application/decisions/renew-grant.ts';
 import { disableAgent } from '../../application/decisions/write-agent.ts';
+import { addUser } from '../../application/decisions/write-user.ts';
 import type { Authorization, IssuedCode } from '../../domain/authorization/authorization.ts';
 import { plusSeconds } from '../../domain/instant.ts';
+import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
+import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { byLength } from '../support/length.ts';
 import type { Storage } from '../support/storage.ts';
 import { aCode } from './authorization-fixtures.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, aRenewal } from './storage-fixtures.ts';
-import { answeringRequest, aWorld, keeping, LATER, redeeming, rotationOf, store, type World } from './world.ts';
+import { anEntry, aRenewal, aUser, recordedBy } from './storage-fixtures.ts';
+import { answeringRequest, aWorld, keeping, LATER, ROOM, redeeming, rotationOf, store, type World } from './world.ts';
 
 const ROUNDS = byLength({ short: 2, full: 200 });
 const RUNS = byLength({ short: 6, full: 200 });
 
 const reason = 'operator_kill_switch' as const;
+
+const SIGNAL = { issuer: 'https://idp.example', forgetAt: plusSeconds(LATER, 661), at: LATER };
+
+const logout = (on: Storage, { jti }: World, loggedOut: LoggedOut) => on.decide(logOut, { ...SIGNAL, jti, loggedOut });
+
+function securityEvent(on: Storage, { jti, sponsorKey }: World, action: Pick<SecurityAction, 'block' | 'end'>) {
+  const reasons = action.end === undefined ? [] : [action.end];
+  return on.decide(applySecurityEvent, {
+    ...SIGNAL,
+    jti,
+    action: { sponsorKey, statedAt: LATER, reasons, lift: false, ...action },
+  });
+}
 
 /** What ends the request of a world. A stop of one task is none of them. */
 const ENDS = {
@@ -36,14 +54,18 @@ const ENDS = {
     on.decide(endTasks, { selection: { kind: 'agent', agentId }, at: LATER, reason }),
   'the end of the agent for the person': (on: Storage, { sponsorKey, owner: { agentId } }: World) =>
     on.decide(endTasks, { selection: { kind: 'sponsor_agent', sponsorKey, agentId }, at: LATER, reason }),
-  'a logout of the session': (on: Storage, { sessionId, jti }: World) =>
-    on.decide(logOut, {
-      issuer: 'https://idp.example',
-      jti,
-      forgetAt: plusSeconds(LATER, 661),
-      at: LATER,
-      loggedOut: { kind: 'session', sessionId, subject: undefined },
-    }),
+  'a logout of the session': (on: Storage, world: World) =>
+    logout(on, world, { kind: 'session', sessionId: world.sessionId, subject: undefined }),
+  'a logout of the person': (on: Storage, world: World) =>
+    logout(on, world, { kind: 'person', subject: world.subject }),
+  'a SCIM deactivation': (on: Storage, { sponsorKey }: World) => {
+    const user = aUser({ sponsorKey, active: false });
+    return on.decide(addUser, { user, statements: statementsOf(undefined, user), at: LATER, maxUsers: ROOM });
+  },
+  'a security event of a disabled account': (on: Storage, world: World) =>
+    securityEvent(on, world, { block: 'disabled', end: 'ssf_account_disabled' }),
+  'a security event of revoked sessions, which places no block': (on: Storage, world: World) =>
+    securityEvent(on, world, { block: undefined, end: 'ssf_sessions_revoked' }),
   'a block': (on: Storage, { sponsorKey }: World) =>
     on.decide(placeBlock, {
       block: { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: LATER },
@@ -100,6 +122,29 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
         ['allowed', 'answered', 'allowed'],
         ['answered', 'refused', 'refused'],
       ]);
+    }
+  });
+
+  it('have one answer of two browsers at once: that of the browser which began it, and no record of the other one', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const world = await worldWith('request');
+      const strange = {
+        ...answeringRequest(world, round % 4 < 2 ? 'allow' : 'refuse'),
+        browserHash: 'of another browser',
+      };
+      const answers = [
+        () => storage().decide(answerRequest, answeringRequest(world, 'allow')),
+        () => other.decide(answerRequest, strange),
+      ];
+      const order = round % 2 === 0 ? answers : answers.toReversed();
+      let verdicts: string[] = [];
+      const records = await recordedBy(storage(), async () => {
+        verdicts = (await Promise.all(order.map((answer) => answer()))).map(({ kind: of }) => of);
+      });
+      expect(verdicts.toSorted()).to.deep.equal(['allowed', 'not_found']);
+      const { state, code } = await stored(world);
+      expect([state, code?.hash]).to.deep.equal(['allowed', world.code.hash]);
+      expect(records.map(({ event }) => event)).to.deep.equal(['authorization.allowed']);
     }
   });
 

@@ -14,12 +14,15 @@ import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.
 import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/pool/transactions.ts';
 import { postgresFreeing } from '../../../../adapters/storage/postgres/sweeping.ts';
 import { approvals as approvalsOf, waitingApprovals } from '../../../../adapters/storage/queries/approvals.ts';
+import { authorizations as authorizationsOf } from '../../../../adapters/storage/queries/authorizations.ts';
 import { sweeping as sweepingOf } from '../../../../adapters/storage/queries/sweeping.ts';
 import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
 import { answerApproval } from '../../../../application/decisions/answer-approval.ts';
+import { answerRequest } from '../../../../application/decisions/answer-request.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
 import { askApproval } from '../../../../application/decisions/ask-approval.ts';
 import { endSomeTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { keepRequest } from '../../../../application/decisions/keep-request.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
 import { openTask } from '../../../../application/decisions/open-task.ts';
 import { placeBlock } from '../../../../application/decisions/place-block.ts';
@@ -27,11 +30,13 @@ import { revokeGrant } from '../../../../application/decisions/revoke-grant.ts';
 import { deleteEndedTasks, expireDueApprovals, expireDueTasks } from '../../../../application/decisions/sweep.ts';
 import { addUser } from '../../../../application/decisions/write-user.ts';
 import type { Approvals } from '../../../../application/ports/approvals.ts';
+import type { Authorizations } from '../../../../application/ports/authorizations.ts';
 import type { Decisions } from '../../../../application/ports/decisions.ts';
 import type { Sweeping } from '../../../../application/ports/storage.ts';
 import type { Tasks } from '../../../../application/ports/tasks.ts';
 import { makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
+import { aCode, anAuthorization } from '../../../contract/authorization-fixtures.ts';
 import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
 import { answering, approvalIdOf, asking } from '../../../contract/world.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
@@ -155,6 +160,52 @@ const APPROVALS: Readonly<
 const THE_NAME = 'the-one';
 const aRequest = (live: TheOne, what: string) => asking({ live, name: THE_NAME, jti: randomUUID() }, what);
 
+/** What the tested person is asked, and what they allowed. */
+const THE_REQUESTS = { open: anAuthorization(), allowed: anAuthorization(), code: aCode() };
+/** @param of whose agent asks the person */
+function aboutRequests({ task, agentRevision }: TheOne) {
+  const { agentId, sponsorKey, sponsor: subject, sessionId } = task;
+  const asked = (of = anAuthorization()) => ({
+    ...of,
+    agentId,
+    person: { ...of.person, sponsorKey, subject, sessionId },
+  });
+  const answer = (request: ReturnType<typeof asked>, code: ReturnType<typeof aCode>) =>
+    ({
+      request,
+      browserHash: request.browserHash,
+      answer: { kind: 'allow', code },
+      agentRevision,
+      at: NOON,
+      latest: NOON,
+    }) as const;
+  return { asked, answer, agentRevision, open: asked(THE_REQUESTS.open), allowed: asked(THE_REQUESTS.allowed) };
+}
+
+/** Each read or decision of requests at `/oauth2/authorize`, while many others wait. */
+const REQUESTS: Readonly<
+  Record<string, (decisions: Deciding, authorizations: Authorizations, one: TheOne) => Promise<unknown>>
+> = {
+  'a request that comes back': async ({ decide }, { countEnds }, one) => {
+    const { asked, agentRevision } = aboutRequests(one);
+    const ends = await countEnds(one.task.agentId);
+    return decide(keepRequest, { authorization: asked(), ends, agentRevision, refuseLoggedOut: { earliest: NOON } });
+  },
+  'the answer to a request': ({ decide }, _, one) => {
+    const { open, answer } = aboutRequests(one);
+    return decide(answerRequest, answer(open, aCode()));
+  },
+  'a code that is redeemed': ({ decide }, _, one) => {
+    const { requestId, audience } = THE_REQUESTS.allowed;
+    const { hash, scope, taskEndsAt: expiresAt, taskId } = THE_REQUESTS.code;
+    const task = { ...one.task, taskId, audience, scope, expiresAt };
+    const opening = { ...one, task, grantHash: randomUUID(), assertion: undefined };
+    return decide(openTask, { ...opening, code: { requestId, hash, rotation: 'first' } });
+  },
+  'a request by its id': (_, { find }) => find(THE_REQUESTS.open.requestId),
+  'a request by its code': (_, { findByCode }) => findByCode(THE_REQUESTS.code.hash),
+};
+
 const PAGE = { after: undefined, limit: 101, now: AT };
 /** Each list, and how many entries it has: the tested task has a delegated one. */
 const LISTS: Readonly<
@@ -174,7 +225,8 @@ const LISTS: Readonly<
   'the ended tasks of a person': [(tasks, { task: { sponsorKey } }) => tasks.endedOfSponsor(sponsorKey, PAGE), 0],
 };
 
-const TASKS = ['tasks', 'task_grants'];
+const TASKS = ['tasks', 'task_grants', 'authorizations'];
+const OF_REQUESTS = [...TASKS, 'authorization_ends', 'agents'];
 const USERS = ['provisioned_users'];
 const OF_APPROVALS = [...TASKS, 'approvals', 'agents'];
 /** The only decision that reads a whole table: it counts the users. */
@@ -183,12 +235,19 @@ const CHILD = `task_${'Z'.repeat(26)}` as TaskId;
 
 /** The beginning of an insert into each table. The nth row may be deleted n seconds after `at`. */
 const REMEMBERED = {
+  authorizations: `select 'request-' || n, 'browser', 'agent_' || n, 'public', 'https://client.example/', null, 'challenge',
+    'https://jira.example', 'read', 'read', 'read', null, 'person-' || n, 'person-' || n, 'other-' || n, null, null, ${at}, ${at},
+    ${at}, 'open', null, null, null, null, null, null, null, `,
+  authorization_ends: "select 'agent', 'agent_' || n, 1, 'agent_disabled', ",
   spent_assertions: "select 'agent', 'jti-' || n, ",
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
   accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
   logouts: `select 'person', 'person-' || n, ${at}, `,
   sessions: `select 'hash-' || n, 'me', 'i', 'person-' || n, 'ada', '', 'sid-' || n, ${at}, ${at}, ${at}, `,
 };
+
+/** Every statement runs often enough to have a cached plan. */
+const PREPARATION_LIMIT_MS = 120_000;
 
 const EARLIEST = { 'cached from the first execution': 'force_generic_plan' };
 /** The short run has the plans that know least: they were made for one task. */
@@ -210,8 +269,10 @@ for (const [where, mode] of Object.entries(KEPT)) {
     let sweeping: Sweeping;
     let tasks: Tasks;
     let approvals: Approvals;
+    let authorizations: Authorizations;
 
-    before(async () => {
+    before(async function () {
+      this.timeout(PREPARATION_LIMIT_MS);
       database = await freshDatabase('postgres');
       storage = await database.open();
       const connection = await database.outside?.();
@@ -219,6 +280,12 @@ for (const [where, mode] of Object.entries(KEPT)) {
       outside = connection;
       theOne = await openedTask(storage, { sessionId: 'the-one' });
       await storage.decide(askApproval, aRequest(theOne, 'waiting'));
+      const { open, allowed, answer, agentRevision } = aboutRequests(theOne);
+      const ends = await storage.authorizations.countEnds(theOne.task.agentId);
+      for (const authorization of [open, allowed]) {
+        await storage.decide(keepRequest, { authorization, ends, agentRevision });
+      }
+      await storage.decide(answerRequest, answer(allowed, THE_REQUESTS.code));
       const owner = await database.outside?.('owner');
       for (const table of [...OF_APPROVALS, ...USERS, ...Object.keys(REMEMBERED)]) {
         await owner?.sql(`alter table ${table} set (autovacuum_enabled = off)`);
@@ -271,6 +338,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       sweeping = sweepingOf(postgresChange(connections), postgresFreeing);
       tasks = tasksOf(postgresAsk(connections, 1000));
       approvals = approvalsOf(postgresAsk(connections, 1000));
+      authorizations = authorizationsOf(postgresAsk(connections, 1000));
       asked = { tables: TASKS, query: 'select 1' };
       const acts = [
         ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),
@@ -285,6 +353,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
               list(tasks, theOne),
         ),
         ...Object.values(APPROVALS).map((act) => () => act(decisions, approvals, theOne)),
+        ...Object.values(REQUESTS).map((act) => () => act(decisions, authorizations, theOne)),
         () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
         () => sweeping.forget(plusSeconds(AT, 5), 100),
         () => decisions.decide(endSomeTasks, { limit: SOME, ...KILL }),
@@ -377,6 +446,15 @@ for (const [where, mode] of Object.entries(KEPT)) {
         asked = { tables: OF_APPROVALS, query: 'select 1' };
         await act(decisions, approvals, theOne);
         expect(measured.rows).to.be.within(what === 'an expiry of approvals' ? 0 : 1, FEW);
+        expect(measured.scans).to.equal(0);
+      });
+    }
+
+    for (const [what, act] of Object.entries(REQUESTS)) {
+      it(`are read for ${what}, not all that wait`, async () => {
+        asked = { tables: OF_REQUESTS, query: 'select 1' };
+        await act(decisions, authorizations, theOne);
+        expect(measured.rows).to.be.within(1, FEW);
         expect(measured.scans).to.equal(0);
       });
     }
