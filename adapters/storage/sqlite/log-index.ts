@@ -11,9 +11,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 
 export interface LogIndex {
-  /** Tells one round of the log from the next. SQLite counts it up when it begins to write the log from the start again. */
-  readonly round: number;
-  /** The salts of the log's header: the round, and a random number. */
+  /** The salts of the log's header. They differ from one round to the next: SQLite begins to write the log from its start. */
   readonly salts: Buffer;
   /** The number of frames in the log, each with one page. */
   readonly frames: number;
@@ -76,8 +74,6 @@ export function openedLog(path: string): OpenedLog {
       const stored = isLittle ? bytes.readUInt16LE(PAGE_SIZE_AT) : bytes.readUInt16BE(PAGE_SIZE_AT);
       const pageSize = stored === 1 ? 65_536 : stored;
       return {
-        // The salts have the byte order of the log.
-        round: bytes.readUInt32BE(SALTS_AT),
         salts: Buffer.from(bytes.subarray(SALTS_AT, SALTS_AT + SALTS_BYTES)),
         frames: numberAt(bytes, FRAMES_AT),
         moved: numberAt(bytes, MOVED_AT),

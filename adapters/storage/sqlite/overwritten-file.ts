@@ -15,7 +15,8 @@
  *
  * - one that begins and ends during a checkpoint of this thread, and leaves the size of the file as it was;
  * - before Linux 6.13, one of the same size within 10 ms after a write of this thread: file times move in such steps;
- * - one in the middle of the `-wal`, before its last frame, or behind it.
+ * - one in the middle of the `-wal`, before its last frame, or behind it;
+ * - one of the database file, if a process begins a new round of the log before this thread looks again.
  */
 
 import { realpathSync, type Stats, statSync } from 'node:fs';
@@ -49,8 +50,10 @@ const COMPARED_AT_MOST = 5;
  */
 export function overwrittenFile(path: string, flag: Float64Array): OverwrittenFile {
   const log = openedLog(realpathSync(path));
+  // The index is read first, as in `look`: a foreign checkpoint may run while the file is opened.
+  const openedIndex = log.index();
   const opened = statSync(path);
-  let remembered: Remembered = { index: log.index(), file: stampOf(opened), log: log.stamp() };
+  let remembered: Remembered = { index: openedIndex, file: stampOf(opened), log: log.stamp() };
   let isOverwritten = flag[0] === 1;
 
   /** Reads the index first: a foreign checkpoint may go on, and `isMovedInto` then still expects its writes. */
@@ -121,11 +124,12 @@ export function overwrittenFile(path: string, flag: Float64Array): OverwrittenFi
   };
 }
 
-/** Whether a checkpoint may have written to the file between two looks at the index. */
+/**
+ * Whether a checkpoint may have written to the file between two looks at the index. A new round begins once the whole log is
+ * in the file, and the log may have grown since the first look.
+ */
 function isMovedInto(before: LogIndex, after: LogIndex): boolean {
-  if (before.salts.equals(after.salts)) return after.attempted > before.moved;
-  // A new round begins once the whole log is in the file. After two rounds a whole log was moved for certain.
-  return after.attempted > 0 || before.moved < before.frames || after.round !== (before.round + 1) >>> 0;
+  return after.attempted > before.moved || !before.salts.equals(after.salts);
 }
 
 function isSameLog(one: LogIndex, other: LogIndex): boolean {

@@ -23,6 +23,7 @@ import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/han
 import { FILE_CHECK_MS, IDLE_CHECKPOINT_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { openedFile } from '../../../../adapters/storage/sqlite/opened-file.ts';
+import { overwrittenFile } from '../../../../adapters/storage/sqlite/overwritten-file.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { memoryOfThreads, overwrittenFlag } from '../../../../adapters/storage/sqlite/remembered-ledger.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
@@ -250,6 +251,41 @@ describe('A SQLite file that is written to while it is open', () => {
       expect((await sqliteReadiness(connection).check()).status).to.equal('Healthy');
     });
   }
+
+  // A reader keeps the log from being begun again, so the log grows although the whole of it was in the file.
+  it('is served on after another process commits beside a reader, moves the log, and commits in its next round', async () => {
+    await keep('seen-by-reader');
+    const reader = openHandle(path, { timeout: 0 });
+    reader.exec('begin; select count(*) from kept');
+    moveLog();
+    await count();
+    elsewhere(path, `${ADD} add.run('e1', 1);`);
+    reader.exec('rollback');
+    reader.close();
+    elsewhere(path, `${ADD} d.pragma('wal_checkpoint(passive)'); add.run('e2', 1);`);
+    expect(await count()).to.be.greaterThan(20);
+    expect(connection.wasOverwritten()).to.equal(false);
+  });
+
+  it('is opened while another process commits and moves the log', async function () {
+    this.timeout(60_000);
+    const program = `${opening(path)} d.pragma('synchronous = off'); console.log('begun');
+      ${ADD} for (let n = 0; ; n++) { add.run('e' + n, 1); d.pragma('wal_checkpoint(passive)'); }`;
+    const other = spawn(process.execPath, ['-e', program]);
+    try {
+      await once(other.stdout, 'data');
+      for (let nth = 0; nth < byLength({ short: 100, full: 5_000 }); nth++) {
+        const file = overwrittenFile(path, new Float64Array(1));
+        try {
+          for (let look = 0; look < 5; look++) file.refuse();
+        } finally {
+          file.close();
+        }
+      }
+    } finally {
+      other.kill('SIGKILL');
+    }
+  });
 
   it('is served on while another process moves the log, and is killed at it', async function () {
     this.timeout(60_000);
