@@ -11,6 +11,7 @@ import type { DenialReason } from '../../domain/denial.ts';
 import { makeRequestId, type RequestId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { formatScope } from '../../domain/scope.ts';
+import { shownName } from '../../domain/sessions/shown-name.ts';
 import type { SignInDenial } from '../../domain/sign-in-denial.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
@@ -72,7 +73,13 @@ export type ComeBackOutcome =
     }
   /** The sign-in was too old: one more, whose secrets are those of `again`. */
   | { readonly kind: 'begun'; readonly to: AnswerAddress; readonly address: string }
-  | { readonly kind: 'kept'; readonly requestId: RequestId; readonly expiresAt: Instant };
+  | {
+      readonly kind: 'kept';
+      readonly requestId: RequestId;
+      readonly expiresAt: Instant;
+      /** By which the page greets the person. It is not stored: the browser keeps it. */
+      readonly name: string | undefined;
+    };
 
 /** The provider is queried for every new task, without a cache (specification "Exchange" rule 4). */
 const FRESH = 0;
@@ -148,7 +155,8 @@ export async function comeBack(
     sessionId: subject.value.person.sessionId ?? sessionId,
     authenticatedAt: subject.value.person.authenticatedAt ?? authenticatedAt,
   };
-  const came: Came = { kept, person, claims, expiresAt, browserHash: service.digest(browserSecret) };
+  const name = shownName(outcome.idToken.reveal(), outcome.person.subject);
+  const came: Came = { kept, person, name, claims, expiresAt, browserHash: service.digest(browserSecret) };
   let current: JudgedRequest = judged;
   for (let attempt = 0; attempt < MAX_ATTEMPTS && current.kind === 'judged'; attempt += 1) {
     const offered = await offer(service, current, came, trace);
@@ -173,6 +181,7 @@ function staleness(outcome: SignInOutcome, { login }: Prompt, beganAt: Instant):
 interface Came {
   readonly kept: KeptRequest;
   readonly person: Person & { readonly issuer: string };
+  readonly name: string | undefined;
   /** Of the access token. */
   readonly claims: Claims;
   readonly expiresAt: Instant;
@@ -183,7 +192,7 @@ interface Came {
 async function offer(
   service: ComingBack,
   { to, client, request, audience, asked }: Extract<JudgedRequest, { readonly kind: 'judged' }>,
-  { kept, person, claims, expiresAt, browserHash }: Came,
+  { kept, person, name, claims, expiresAt, browserHash }: Came,
   trace: Trace | undefined,
 ): Promise<ComeBackOutcome | 'agent_changed'> {
   const { clock, sharedTime, decisions } = service;
@@ -238,7 +247,7 @@ async function offer(
   });
   switch (verdict.kind) {
     case 'kept':
-      return { kind: 'kept', requestId: authorization.requestId, expiresAt };
+      return { kind: 'kept', requestId: authorization.requestId, expiresAt, name };
     case 'agent_changed':
       return 'agent_changed';
     case 'sponsor_blocked':

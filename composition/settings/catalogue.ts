@@ -380,7 +380,7 @@ export const catalogue = {
   'Service:Me:AskForName': defaulted(
     'false',
     boolean(),
-    'Whether the sign-in asks for the scopes `profile` and `email` too, so that the ID token may have a name for the page to show. A scope that the metadata does not list is left out. Refused without `ClientId`.',
+    'Whether the sign-ins at `/me` and `/oauth2/authorize` ask for the scopes `profile` and `email` too, so that the ID token may have a name for the pages to show. A scope that the metadata does not list is left out. Refused without `ClientId`.',
   ),
   'Service:Me:ScopeDescriptions': optional(
     path(),

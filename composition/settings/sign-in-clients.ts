@@ -21,8 +21,12 @@ export function meClient(settings: Settings): ConfiguredClient | undefined {
     signedOutUri: `${issuer}/me/signed-out`,
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,
-    moreClaims: settings['Service:Me:AskForName'] ? NAME_CLAIMS : [],
+    moreClaims: nameClaims(settings),
   };
+}
+
+function nameClaims(settings: Settings): readonly string[] {
+  return settings['Service:Me:AskForName'] ? NAME_CLAIMS : [];
 }
 
 /**
@@ -40,6 +44,7 @@ export function authorizeClient(settings: Settings): ConfiguredClient | undefine
     signedOutUri: undefined,
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,
+    moreClaims: nameClaims(settings),
     providerParameters: settings['Service:Authorize:ProviderParameters'],
     scopePrefix: settings['Service:Authorize:ScopePrefix'],
     keepsAccessToken: true,

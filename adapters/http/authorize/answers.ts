@@ -23,6 +23,7 @@ import type { ScopeWords } from '../browser/scope-words.ts';
 import { discardRest } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { issuerPath } from '../routes.ts';
+import { nameKeptWith } from './cookies.ts';
 import {
   type MessageKind,
   messageOf,
@@ -124,7 +125,7 @@ export function answerWith(options: AnswerOptions): Answers {
         request,
         agent,
         isProven,
-        person: request.person.sponsorKey,
+        person: nameKeptWith(secret, response.req.headers.cookie),
         formToken: formTokenOf(secret),
         now: clock.now(),
         scopeWords,

@@ -202,7 +202,8 @@ async function comeBack(
       : answers.over(response, { kind: 'ended', reason: outcome.by }, outcome.to);
   }
   const lasts = Math.max(secondsBetween(surface.clock.now(), outcome.expiresAt), 1);
-  response.append('Set-Cookie', [...keepBrowserSecret(cookie, way, browserSecret, lasts)]);
+  const came = { secret: browserSecret, person: outcome.name };
+  response.append('Set-Cookie', [...keepBrowserSecret(cookie, way, came, lasts)]);
   redirect(response, `${issuerPath(surface.issuer)}${AUTHORIZE_PATH}/${outcome.requestId}`, 303);
 }
 

@@ -4,7 +4,8 @@
  * Until the person is back from the identity provider, the service stores nothing: the cookie holds the whole request. It is
  * encrypted with a secret that only the `state` of the sign-in has. So the request can be read only with both. The browser's owner
  * has both, and can write any request. So all of it is judged again (application/authorization/judge-request.ts).
- * From then on the cookie holds the secret of this browser, which opens the page of the request.
+ * From then on the cookie holds the secret of this browser, which opens the page of the request, and the person's name: the page shows
+ * it, and nothing is decided by it.
  */
 
 import type { BegunSignIn } from '../../../application/authorization/begin.ts';
@@ -12,6 +13,7 @@ import type { Randomness, Sealing } from '../../../application/ports/runtime.ts'
 import type { EndCounts } from '../../../domain/authorization/authorization.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
 import { isTextList, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
+import { readUtf8 } from '../../../domain/tokens/strict-utf8.ts';
 import { ATTRIBUTES, cookieValues, onlyCookie, SECRET } from '../browser/cookies.ts';
 import { derivedFrom } from '../browser/sign-in-cookies.ts';
 import type { SentParameter } from './request.ts';
@@ -106,8 +108,8 @@ function readContent(text: string): Content | undefined {
   return { own, isSecond: isSecond === true, beganAt: instantFromSeconds(beganAt), ends, parameters };
 }
 
-/** Seconds since 1970 when the request began, and the sealed request or the browser's secret. */
-const VALUE = /^(\d{1,12})\.([A-Za-z0-9_-]+)$/;
+/** Seconds since 1970 when the request began, the sealed request or the browser's secret, and beside the secret the name. */
+const VALUE = /^(\d{1,12})\.([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_-]+))?$/;
 
 function partNames(name: string): readonly string[] {
   return Array.from({ length: MOST_PARTS }, (_part, at) => (at === 0 ? `${PREFIX}${name}` : `${PREFIX}${name}.${at}`));
@@ -131,14 +133,23 @@ export function keepWay(
   return [...removeOldest(cookies, secrets.name, value.length), ...setValue(cookies, secrets.name, value, lasts)];
 }
 
+/** What the browser keeps of a person who has come back. */
+interface CameBack {
+  readonly secret: string;
+  /** By which the page greets the person; `undefined` if the provider gave none. */
+  readonly person: string | undefined;
+}
+
 /** The `Set-Cookie` values of a browser whose person has come back. @param lasts seconds */
 export function keepBrowserSecret(
   cookies: string | undefined,
   { name, beganAt }: Pick<Way, 'name' | 'beganAt'>,
-  secret: string,
+  { secret, person }: CameBack,
   lasts: number,
 ): readonly string[] {
-  return setValue(cookies, name, `${toSeconds(beganAt)}.${secret}`, lasts);
+  const value = `${toSeconds(beganAt)}.${secret}`;
+  const shown = person === undefined ? '' : `.${Buffer.from(person).toString('base64url')}`;
+  return setValue(cookies, name, `${value}${shown}`, lasts);
 }
 
 export function removeWay(cookies: string | undefined, name: string): readonly string[] {
@@ -149,9 +160,19 @@ export function removeWay(cookies: string | undefined, name: string): readonly s
 
 /** The secrets of this browser. Which request each opens is known to the database only. */
 export function browserSecrets(cookies: string | undefined): readonly string[] {
+  return cameBack(cookies).map(({ secret }) => secret);
+}
+
+/** The name of the person who came back with that secret. */
+export function nameKeptWith(secret: string, cookies: string | undefined): string | undefined {
+  return cameBack(cookies).find((each) => each.secret === secret)?.person;
+}
+
+function cameBack(cookies: string | undefined): readonly CameBack[] {
   return namesIn(cookies).flatMap((name) => {
-    const [, , secret = ''] = VALUE.exec(onlyCookie(cookies, `${PREFIX}${name}`) ?? '') ?? [];
-    return SECRET.test(secret) ? [secret] : [];
+    const [, , secret = '', person] = VALUE.exec(onlyCookie(cookies, `${PREFIX}${name}`) ?? '') ?? [];
+    if (!SECRET.test(secret)) return [];
+    return [{ secret, person: person === undefined ? undefined : readUtf8(Buffer.from(person, 'base64url')) }];
   });
 }
 

@@ -51,8 +51,8 @@ export interface QuestionView {
   readonly agent: Agent;
   /** Whether only a key redeems the code. */
   readonly isProven: boolean;
-  /** The name of the person, or else the sponsor key. */
-  readonly person: string;
+  /** The name of the person; `undefined` if the provider gave none: then the sponsor key is shown. */
+  readonly person: string | undefined;
   readonly formToken: string;
   readonly now: Instant;
   readonly scopeWords: ScopeWords;
@@ -76,35 +76,15 @@ export interface Chosen {
 /** @returns a whole document */
 export function renderQuestion({ base, language }: PageFrame, view: QuestionView): string {
   const words = texts[language];
-  const { request, agent, lacks, chosen } = view;
+  const { request, agent } = view;
+  const { sponsorKey } = request.person;
   const { mark } = personAssets;
-  // Enter in a field presses the first button of the form (HTML §4.10.21.2). This one only shows the page again.
-  const fields = html`<button class="hidden" name="${ANSWER}" value="${LOOK}" tabindex="-1" aria-hidden="true"></button>
-<fieldset><legend>${words.may}</legend>
-<p class="quiet">${words.mayMeans}</p>
-${request.offered.map(
-  (scope) =>
-    html`<label class="box"><input type="checkbox" name="${SCOPE}" value="${scope}"${(chosen?.scopes.includes(scope) ?? true) && html` checked`}> ${scopeInWords(view.scopeWords, scope, language)}</label>\n`,
-)}</fieldset>
-<p><label for="lasts">${words.until}</label>
-<select id="lasts" name="${LASTS}">${lengths(view, words, language)}</select></p>
-${
-  view.asksPurpose &&
-  html`<p><label for="purpose">${words.writePurpose}</label>
-<input type="text" id="purpose" name="${PURPOSE}" value="${chosen?.purpose ?? ''}" maxlength="300" required autocomplete="off" aria-describedby="purpose-seen"></p>
-<p class="quiet" id="purpose-seen">${words.purposeIsSeen}</p>
-`
-}<div class="choices">
-<button class="main" name="${ANSWER}" value="allow">${words.allow}</button>
-<button name="${ANSWER}" value="refuse" formnovalidate>${words.refuse}</button>
-</div>`;
   const body = html`<header>
-<p><img src="${base}${mark.path}" alt=""><span>${words.signedInAs(named(view.person))}</span></p>
+<p><img src="${base}${mark.path}" alt=""><span>${words.signedInAs(named(view.person ?? sponsorKey))}</span></p>
 </header>
 <main id="main">
 <h1>${words.asks(named(agent.displayName))}</h1>
-<div role="status">${lacks !== undefined && html`<p class="banner warn">${words[lacks]}</p>`}</div>
-${!view.isProven && html`<p class="banner warn">${words.unproven}</p>\n`}<dl>
+${!view.isProven && html`<p class="banner warn">${words.unproven}</p>\n`}<dl class="asked">
 <dt>${words.where}</dt><dd class="where">${named(placeOf(request.audience))}</dd>
 <dt>${words.answerTo}</dt><dd class="where">${answerTo(request.redirectUri, words)}</dd>
 ${
@@ -113,13 +93,44 @@ ${
 `
 }</dl>
 <div id="question" class="card">
-${form(view.formToken, `${base}${AUTHORIZE_PATH}/${request.requestId}`, fields)}
+${form(view.formToken, `${base}${AUTHORIZE_PATH}/${request.requestId}`, fieldsOf(view, words, language))}
 </div>
 <p class="quiet">${words.timeLeft(atMost(language, Math.max(secondsBetween(view.now, request.expiresAt), 1)))} ${stopAt(words, base)}</p>
-</main>
+${view.person !== undefined && view.person !== sponsorKey && html`<p class="quiet">${words.knownAs(named(sponsorKey))}</p>\n`}</main>
 <script type="module" src="${base}${script.path}"></script>`;
   const skips = [['#question', words.skipToQuestion]] as const;
   return documentOfPerson({ base, language, title: words.title, skips }, body);
+}
+
+/**
+ * What an answer lacked stands where the person mends it, and the focus is there: it needs no script, and a screen reader reads the sentence
+ * with the field.
+ */
+function fieldsOf(view: QuestionView, words: Texts, language: Language): Html {
+  const { request, lacks, chosen } = view;
+  const lacksScope = lacks === 'nothingChosen';
+  // Enter in a field presses the first button of the form (HTML §4.10.21.2). This one only shows the page again.
+  return html`<button class="hidden" name="${ANSWER}" value="${LOOK}" tabindex="-1" aria-hidden="true"></button>
+<fieldset aria-describedby="${lacksScope ? 'scope-lacks' : 'scope-means'}"><legend>${words.may}</legend>
+${lacksScope ? html`<p class="banner warn" id="scope-lacks">${words.nothingChosen}</p>` : html`<p class="quiet" id="scope-means">${words.mayMeans}</p>`}
+${request.offered.map(
+  (scope, at) =>
+    html`<label class="box"><input type="checkbox" name="${SCOPE}" value="${scope}"${(chosen?.scopes.includes(scope) ?? true) && html` checked`}${lacksScope && at === 0 && html` autofocus`}> ${scopeInWords(view.scopeWords, scope, language)}</label>\n`,
+)}</fieldset>
+<p><label for="lasts">${words.until}</label>
+<select id="lasts" name="${LASTS}">${lengths(view, words, language)}</select></p>
+${view.asksPurpose && purposeField(view, words)}<div class="choices">
+<button class="main" name="${ANSWER}" value="allow">${words.allow}</button>
+<button name="${ANSWER}" value="refuse" formnovalidate>${words.refuse}</button>
+</div>`;
+}
+
+function purposeField({ lacks, chosen }: QuestionView, words: Texts): Html {
+  const isLacking = lacks === 'purposeMissing';
+  return html`<p><label for="purpose">${words.writePurpose}</label>
+<input type="text" id="purpose" name="${PURPOSE}" value="${chosen?.purpose ?? ''}" maxlength="300" required autocomplete="off"${isLacking && html` autofocus aria-invalid="true"`} aria-describedby="${isLacking ? 'purpose-lacks purpose-seen' : 'purpose-seen'}"></p>
+${isLacking && html`<p class="banner warn" id="purpose-lacks">${words.purposeMissing}</p>\n`}<p class="quiet" id="purpose-seen">${words.purposeIsSeen}</p>
+`;
 }
 
 /** The agent's own limit is chosen at first, as at an exchange. */
@@ -163,13 +174,18 @@ function furtherWay(kind: MessageKind, words: Texts, base: string): Html {
       return stopAt(words, base);
     case 'already_refused':
       return html`${words.close}`;
+    // A new beginning would end on the same page. The second one may be an attacker's request.
+    case 'client_unknown':
+    case 'redirect_uri_not_registered':
+    case 'client_document_unusable':
+      return html`${words.close}`;
     default:
-      return html`${words.close} ${words.beginAgain}`;
+      return html`${words.beginAgain}`;
   }
 }
 
 function stopAt(words: Texts, base: string): Html {
-  return html`${words.stoppable} <a href="${base}/me">${words.toMe}</a>`;
+  return html`${words.stoppable} <a href="${base}/me">${words.toMe}</a>.`;
 }
 
 function isShared(kind: MessageKind): kind is PersonMessage {

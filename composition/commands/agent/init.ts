@@ -1,4 +1,4 @@
-/** `mandate agent init`: generates a key pair and a registration file. */
+/** `mandate agent init`: generates a key pair and a registration file, or for a program without a key the file alone. */
 
 import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,12 +14,9 @@ import { fieldNames } from '../../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import { printError, runReport } from '../run-command.ts';
+import { type InitialRegistration, registrationTemplate, TASK_TTL, TOKEN_TTL } from './registration-template.ts';
 
-interface InitRequest {
-  readonly agentId: string;
-  readonly displayName: string;
-  readonly scopes: readonly string[];
-  readonly audiences: readonly string[];
+interface InitRequest extends InitialRegistration {
   /** The directory for the two files. */
   readonly directory: string;
   readonly json: boolean;
@@ -32,9 +29,13 @@ export function agentInitCommand(): Command {
         line: 'agent init jira-triage --scope jira:read --audience https://jira.example',
         meaning: 'Write jira-triage.key.pem and jira-triage.yaml to the current directory',
       },
+      {
+        line: 'agent init editor --scope jira:read --audience https://jira.example --public-client --redirect-uri http://127.0.0.1/callback',
+        meaning: 'Write editor.yaml alone, for a program without a key that sends people to /oauth2/authorize',
+      },
     ],
     exitCodes: {
-      [exitCode.done]: 'both files are written',
+      [exitCode.done]: 'the files are written',
       [exitCode.failed]: 'a file exists already or could not be written: no file was left behind',
       [exitCode.usage]: 'an argument is wrong',
     },
@@ -55,11 +56,35 @@ export function agentInitCommand(): Command {
           demandOption: true,
           describe: 'The URL of a tool server for its tokens; once for each',
         })
+        .option('redirect-uri', {
+          ...texts,
+          describe: 'Where answers of /oauth2/authorize may go; once for each address',
+        })
+        .option('public-client', { ...flag, describe: 'The program has no key: none is generated' })
+        .option('client-name', {
+          ...texts,
+          describe: 'A name under which the program registers itself; once for each',
+        })
+        .option('client-id-document', {
+          ...textValue('--client-id-document'),
+          describe: 'The https URL at which the program describes itself: no key is generated',
+        })
         .option('display-name', { ...textValue('--display-name'), describe: 'Its display name; by default its id' })
         .option('to', { ...textValue('--to'), describe: 'The directory for the files; by default the current one' })
         .option('json', { ...flag, describe: 'Report as one JSON object' }),
-    run: ({ 'agent-id': agentId, scope, audience, 'display-name': displayName = agentId, to, json }) =>
-      agentInit({ agentId, displayName, scopes: scope, audiences: audience, directory: to ?? '.', json }),
+    run: (given) =>
+      agentInit({
+        agentId: given['agent-id'],
+        displayName: given['display-name'] ?? given['agent-id'],
+        scopes: given.scope,
+        audiences: given.audience,
+        redirectUris: given['redirect-uri'],
+        publicClient: given['public-client'],
+        clientNames: given['client-name'],
+        clientIdDocument: given['client-id-document'],
+        directory: given.to ?? '.',
+        json: given.json,
+      }),
   });
 }
 
@@ -88,101 +113,63 @@ async function writeNewFile(path: string, text: string): Promise<string | undefi
 }
 
 interface WrittenFiles {
-  /** The paths of the two files. */
+  /** A path, as that of the key. */
   readonly registration: string;
-  readonly privateKey: string;
-  readonly kid: string;
+  /** `undefined` of a program without a key. */
+  readonly key: { readonly path: string; readonly kid: string } | undefined;
 }
 
 /** Renders the next steps, or one JSON object. The text ends with a line feed. */
-function renderInit(agentId: string, { registration, privateKey, kid }: WrittenFiles, json: boolean): string {
-  if (json) return `${JSON.stringify({ agent_id: agentId, registration, private_key: privateKey, kid })}\n`;
-  return `${privateKey} holds the agent's private key, for its owner alone. There is no other copy: give it to the agent.
-${registration} holds its registration, with the public key ${kid}.
-
-Next:
-  1. Review ${registration}, and put it under version control. Never the key.
-  2. mandate agent apply ${registration} --server https://… --dry-run
-  3. The same without --dry-run. Both read the admin key from MANDATE_ADMIN_KEY, or from standard input.
-  4. The agent signs its assertions with ES256 and the key, and sends them to /oauth2/token.
-`;
+function renderInit(request: InitRequest, { registration, key }: WrittenFiles): string {
+  const { agentId, clientIdDocument, json } = request;
+  if (json) {
+    const written = { agent_id: agentId, registration, private_key: key?.path ?? null, kid: key?.kid ?? null };
+    return `${JSON.stringify(written)}\n`;
+  }
+  const files =
+    key === undefined
+      ? `${registration} holds the registration of a program without a key of its own.`
+      : `${key.path} holds the agent's private key, for its owner alone. There is no other copy: give it to the agent.
+${registration} holds its registration, with the public key ${key.kid}.`;
+  const steps = [
+    `Review ${registration}, and put it under version control.${key === undefined ? '' : ' Never the key.'}`,
+    `mandate agent apply ${registration} --server https://… --dry-run`,
+    'The same without --dry-run. Both read the admin key from MANDATE_ADMIN_KEY, or from standard input.',
+    ...(key === undefined
+      ? []
+      : ['The agent signs its assertions with ES256 and the key, and sends them to /oauth2/token.']),
+    ...(startsWithPerson(request)
+      ? [`The program sends people to /oauth2/authorize, with the client_id ${clientIdDocument ?? agentId}.`]
+      : []),
+  ];
+  return `${files}\n\nNext:\n${steps.map((step, at) => `  ${at + 1}. ${step}\n`).join('')}`;
 }
 
-/** Long enough for a few calls of tools. An operator raises it in the file for longer tasks. */
-const TASK_TTL = 'PT10M';
-/** How long a stolen token works at a tool server that does not introspect. */
-const TOKEN_TTL = 'PT2M';
-
-/** The registration file: minimal rights, and an explanation of each line. */
-function registrationTemplate(request: InitRequest, publicJwk: Jwk): string {
-  const { agentId, displayName, scopes, audiences } = request;
-  return `# An agent of Mandate. Review it, keep it under version control, and apply it with
-# "mandate agent apply".
-# A field that is left out stays as it is at the service.
-
-# Its name in tokens and in the ledger; it never changes.
-agent_id: ${quoted(agentId)}
-display_name: ${quoted(displayName)}
-
-# Always true: an agent acts only for a person.
-sponsor_required: true
-
-# At most these. A token carries the scopes that the person holds, this list allows and the request names.
-allowed_scopes:
-${listed(scopes)}
-# The tool servers that a token may be for. Each token is for one of them.
-allowed_audiences:
-${listed(audiences)}
-# How long a task may last, and each of its tokens. Short times limit what a stolen token can do.
-max_task_ttl: ${TASK_TTL}
-max_token_ttl: ${TOKEN_TTL}
-
-# The agent acts for the person itself, and delegates nothing to other agents.
-max_delegation_depth: 1
-
-# Those audiences of the list above that introspect the token of every call, so that a revocation works there at once.
-high_risk_audiences: []
-
-# The public half of the key that the agent signs its assertions with. To change keys: add the new one, apply,
-# let the agent sign with it, remove the old one, apply.
-jwks:
-  keys:
-${jwkEntry(publicJwk)}`;
+/** Whether a person may start its tasks at `/oauth2/authorize`. */
+function startsWithPerson({ redirectUris, clientIdDocument }: InitRequest): boolean {
+  return redirectUris !== undefined || clientIdDocument !== undefined;
 }
 
-function listed(items: readonly string[]): string {
-  return items.map((item) => `  - ${quoted(item)}\n`).join('');
-}
-
-function jwkEntry(jwk: Jwk): string {
-  return Object.entries(jwk)
-    .map(([name, value], at) => `    ${at === 0 ? '- ' : '  '}${name}: ${quoted(String(value))}\n`)
-    .join('');
-}
-
-/** Every JSON string is also a YAML string. */
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
-/** Writes an agent's key pair, and a registration file with minimal rights. */
+/** Writes a registration file with minimal rights, and a key pair unless the program has none. */
 async function agentInit(request: InitRequest): Promise<number> {
   return runReport(async () => {
     const { pem, key } = await newSigningKey();
-    const wrong = wrongArguments(request, key.publicJwk);
+    const hasKey = !request.publicClient && request.clientIdDocument === undefined;
+    const publicJwk = hasKey ? key.publicJwk : undefined;
+    const wrong = wrongArguments(request, publicJwk);
     wrong.forEach(printError);
     if (wrong.length > 0) return exitCode.usage;
 
     const registration = join(request.directory, `${request.agentId}.yaml`);
     const privateKey = join(request.directory, `${request.agentId}.key.pem`);
-    const text = registrationTemplate(request, key.publicJwk);
-    const problem = await writeBoth({ registration, text, privateKey, pem });
+    const text = registrationTemplate(request, publicJwk);
+    const problem = await writeFiles({ registration, text }, hasKey ? { path: privateKey, pem } : undefined);
     if (problem !== undefined) {
       printError(problem);
       return exitCode.failed;
     }
-    const files = { registration, privateKey, kid: key.keyId };
-    process.stdout.write(renderInit(request.agentId, files, request.json));
+    const written = { registration, key: hasKey ? { path: privateKey, kid: key.keyId } : undefined };
+    process.stdout.write(renderInit(request, written));
     return exitCode.done;
   });
 }
@@ -192,10 +179,21 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   [fieldNames.displayName]: '--display-name',
   [fieldNames.allowedScopes]: '--scope',
   [fieldNames.allowedAudiences]: '--audience',
+  [fieldNames.redirectUris]: '--redirect-uri',
+  [fieldNames.clientNames]: '--client-name',
+  [fieldNames.clientIdDocument]: '--client-id-document',
 };
 
-/** A sentence for each value that no service would accept. */
-function wrongArguments({ agentId, displayName, scopes, audiences }: InitRequest, publicJwk: Jwk): readonly string[] {
+/** A sentence for each value that no service would accept, and for options without one that they need. */
+function wrongArguments(request: InitRequest, publicJwk: Jwk | undefined): readonly string[] {
+  const { agentId, displayName, scopes, audiences } = request;
+  const { redirectUris, publicClient, clientNames, clientIdDocument } = request;
+  const missing = [
+    publicClient && !startsWithPerson(request) && '--public-client: Needs --redirect-uri, where answers may go.',
+    clientNames !== undefined &&
+      !publicClient &&
+      '--client-name: Needs --public-client, because programs that register themselves have no key.',
+  ].filter((sentence) => sentence !== false);
   const verdict = judgeRegistration(
     {
       agentId,
@@ -209,36 +207,43 @@ function wrongArguments({ agentId, displayName, scopes, audiences }: InitRequest
       highRiskAudiences: [],
       jwksUri: undefined,
       mayActNames: undefined,
-      redirectUris: undefined,
-      publicClient: false,
-      clientIdDocument: undefined,
-      clientNames: undefined,
-      jwks: { keys: [{ ...publicJwk }] },
+      redirectUris,
+      publicClient,
+      clientIdDocument,
+      clientNames,
+      jwks: publicJwk && { keys: [{ ...publicJwk }] },
       enabled: true,
     },
     CERTAIN_RULES,
   );
-  if (verdict.kind === 'valid') return [];
-  return verdict.errors.map(({ field, sentence }) => `${ARGUMENTS[field] ?? field}: ${sentence}`);
+  const errors = verdict.kind === 'valid' ? [] : verdict.errors;
+  return [...errors.map(({ field, sentence }) => `${ARGUMENTS[field] ?? field}: ${sentence}`), ...missing];
 }
 
-interface Files {
+interface RegistrationFile {
   readonly registration: string;
   readonly text: string;
-  readonly privateKey: string;
+}
+
+interface KeyFile {
+  readonly path: string;
   readonly pem: Secret;
 }
 
-/** Writes both files or none; returns a sentence with the reason for none. */
-async function writeBoth({ registration, text, privateKey, pem }: Files): Promise<string | undefined> {
+/** Writes all files or none; returns a sentence with the reason for none. @param key `undefined` of a program without one */
+async function writeFiles(
+  { registration, text }: RegistrationFile,
+  key: KeyFile | undefined,
+): Promise<string | undefined> {
   const problem = await writeNewFile(registration, text);
   if (problem !== undefined) return `${registration} ${problem}.`;
+  if (key === undefined) return undefined;
   try {
-    await writeKeyFile(privateKey, pem);
+    await writeKeyFile(key.path, key.pem);
     return undefined;
   } catch (error) {
     await unlink(registration);
     if (!(error instanceof KeyFileUnusable)) throw error;
-    return `${privateKey} ${error.problem}.`;
+    return `${key.path} ${error.problem}.`;
   }
 }

@@ -1,7 +1,6 @@
 /** A program that nobody wrote for Mandate walks in: Ada starts its task in her browser, and stops it. */
 
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { decodeJwt } from 'jose';
 import { allowByScript } from '../../../test/support/clients/person.ts';
 import { type SdkHost, sdkHost } from '../../../test/support/clients/sdk-host.ts';
 import { warningsOf } from '../../../test/support/clients/warnings.ts';
@@ -49,9 +48,13 @@ export async function aStockClientWalksIn(stage: Stage, terminal: Terminal): Pro
     await transport.finishAuth((await allowByScript(stage, String(host.opened.at(-1)))).searchParams);
     terminal.confirm(`She allows it. comment_issue: "${await call(client, 'comment_issue')}"`);
 
-    terminal.say(`${issuer}/me shows the program, and that it cannot prove its name. She stops it:`);
     const page = await openHerPage(issuer);
-    await page.stop(taskOf(host), terminal);
+    must(page.text.includes('This program cannot prove its name.'), 'The page should say that the name is not proven.');
+    terminal.say(
+      `${issuer}/me shows the program, and that it cannot prove its name. Each Allow started a task, and`,
+      'both act for her. She stops the program:',
+    );
+    await page.stopAgent(PROGRAM_ID, terminal);
     const said = await warningsOf(() => needsHer(client, host));
     terminal.refused(`comment_issue: the token is not active. The client renews it, and says: ${said.join(' ')}`);
     terminal.confirm('The client can only open the browser again, and ask her.');
@@ -59,11 +62,6 @@ export async function aStockClientWalksIn(stage: Stage, terminal: Terminal): Pro
   } finally {
     await client.close();
   }
-}
-
-function taskOf(host: SdkHost): string {
-  const { task } = decodeJwt<{ readonly task: { readonly id: string } }>(host.stored().tokens?.access_token ?? '');
-  return task.id;
 }
 
 /** The client opens the browser, in place of an answer. */

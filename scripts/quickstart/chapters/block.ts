@@ -20,8 +20,8 @@ export async function theOperatorBlocksHer(
   const start = () => agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });
   const blocked = await operator.block(ada.username);
   must(blocked.status === 200, `The block should answer 200, not ${outcome(blocked)}.`);
-  must(blocked.body.revoked_tasks === 2, 'The block should have ended her two live tasks.');
-  terminal.confirm('She is blocked. Her two live tasks, from the first exchange and the first Allow, are revoked.');
+  must(blocked.body.revoked_tasks === 1, 'The block should have ended her one live task.');
+  terminal.confirm('She is blocked. Her one live task, from the first exchange, is revoked.');
   const refused = await thrownBy(Refused, 'A task for a blocked person', start);
   must(refused.reason === 'sponsor_disabled', `The reason should be sponsor_disabled, not ${refused.reason}.`);
   terminal.refused(`A new task for her. ${refused.name}: "${refused.message}"`);

@@ -37,6 +37,8 @@ export interface HerPage {
   readonly text: string;
   /** Presses the button of the task. */
   stop(taskId: string, terminal: Terminal): Promise<void>;
+  /** Presses the button that ends all tasks of the agent. */
+  stopAgent(agentId: string, terminal: Terminal): Promise<void>;
 }
 
 /** Signs Ada in at `/me`. */
@@ -46,17 +48,19 @@ export async function openHerPage(issuer: string): Promise<HerPage> {
   const callback = await passThePages(browser, new URL(address), ada, `${issuer}/me/callback`);
   const { text } = await browser.open(callback.href);
   const formToken = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  async function press(path: string, terminal: Terminal, fields: Readonly<Record<string, string>> = {}) {
+    terminal.command(`POST ${path}`);
+    const stopped = await fetch(`${issuer}${path}`, {
+      method: 'POST',
+      headers: { cookie: browser.cookies(address), origin: issuer, accept: 'text/html' },
+      body: new URLSearchParams({ form_token: formToken, ...fields }),
+      redirect: 'manual',
+    });
+    must(stopped.status === 303, `The form should lead back to the page with 303, not ${stopped.status}.`);
+  }
   return {
     text,
-    async stop(taskId, terminal) {
-      terminal.command(`POST /me/tasks/${taskId}/stop`);
-      const stopped = await fetch(`${address}/tasks/${taskId}/stop`, {
-        method: 'POST',
-        headers: { cookie: browser.cookies(address), origin: issuer, accept: 'text/html' },
-        body: new URLSearchParams({ form_token: formToken }),
-        redirect: 'manual',
-      });
-      must(stopped.status === 303, `The form should lead back to the page with 303, not ${stopped.status}.`);
-    },
+    stop: (taskId, terminal) => press(`/me/tasks/${taskId}/stop`, terminal),
+    stopAgent: (agentId, terminal) => press('/me/agents/stop', terminal, { agent_id: agentId }),
   };
 }

@@ -7,8 +7,13 @@ import { LONGEST_SIGN_IN_SECONDS } from '../../../domain/sessions/sign-in-age.ts
 import { door, validWith } from './sources.ts';
 
 describe('The client of the page /me', () => {
-  const claimsWith = (changes: Readonly<Record<string, string>>) =>
-    meClient(validWith({ 'Service:Me:ClientId': 'mandate-page', ...changes }))?.moreClaims;
+  /** That of the client for tasks that people start is the same. */
+  const claimsWith = (changes: Readonly<Record<string, string>>) => {
+    const settings = validWith({ ...door, ...changes });
+    const claims = meClient(settings)?.moreClaims;
+    expect(authorizeClient(settings)?.moreClaims).to.deep.equal(claims);
+    return claims;
+  };
 
   it('asks for no claims of a name unless Service:Me:AskForName is true, since some providers refuse a sign-in for them', () => {
     for (const changes of [{}, { 'Service:Me:AskForName': 'false' }]) expect(claimsWith(changes)).to.deep.equal([]);
@@ -38,6 +43,7 @@ describe('The client for tasks that people start', () => {
       signedOutUri: undefined,
       sponsorKeyClaim: 'oid',
       longestSignIn: LONGEST_SIGN_IN_SECONDS,
+      moreClaims: [],
       assertionAudience: 'token_endpoint',
       pushedAuthorization: 'always',
       providerParameters: { audience: 'https://mandate.example' },

@@ -38,7 +38,8 @@ for (const database of databasesByLength) {
     let mandate: Mandate;
     let agentId: string;
     before(async () => {
-      running = await startDoor(database, { 'Service:Audit:Aggregation:Enabled': 'false' }, { odd: {} });
+      const settings = { 'Service:Audit:Aggregation:Enabled': 'false', 'Service:Me:AskForName': 'true' };
+      running = await startDoor(database, settings, { odd: {} });
       mandate = running.mandate;
       agentId = await publicAgent(mandate);
     });
@@ -71,9 +72,12 @@ for (const database of databasesByLength) {
       expect(page.status).to.equal(200);
       expect(titleOf(page)).to.equal('May Ticket program act for you?');
       expect(path).to.match(/^\/oauth2\/authorize\/areq_[0-9A-Z]{26}$/);
-      for (const shown of ['cannot prove its name', 'jira.example', 'client.example', 'Signed in as', ada.username]) {
+      for (const shown of ['cannot prove its name', 'jira.example', 'client.example']) {
         expect(page.text).to.contain(shown);
       }
+      expect(page.text.replace(/<[^>]*>/g, ''))
+        .to.contain(`Signed in as ${ada.name}`)
+        .and.contain(`The operators of this service find you as ${ada.username}.`);
       // Ada holds two of the three.
       expect([...page.text.matchAll(/name="scope" value="([^"]+)" checked/g)].map(([, scope]) => scope)).to.deep.equal([
         'jira:read',
@@ -122,7 +126,10 @@ for (const database of databasesByLength) {
       const logged = JSON.stringify(mandate.log.lines);
       for (const secret of [code ?? '', STATE, CHALLENGE]) expect(logged).not.to.contain(secret);
       const rows = JSON.stringify(await mandate.sql('SELECT * FROM authorizations'));
-      expect(rows).not.to.contain(code ?? '');
+      // Only the browser keeps the name.
+      expect(rows)
+        .not.to.contain(code ?? '')
+        .and.not.contain(ada.name);
     });
 
     it('starts a task with what the person left: its code gives the client a token for that scope, until that end', async () => {

@@ -7,13 +7,14 @@ export const de: Texts = {
   title: 'Ein Agent fragt Sie',
   skipToQuestion: 'Zur Frage',
   signedInAs: (person) => html`Angemeldet als ${person}`,
+  knownAs: (key) => html`Die Betreiber dieses Dienstes finden Sie als ${key}.`,
   asks: (agent) => html`Darf ${agent} für Sie handeln?`,
   unproven:
     'Dieses Programm kann seinen Namen nicht beweisen. Erlauben Sie es nur, wenn Sie es gerade selbst gestartet haben und diese Seite erwarten.',
   where: 'Wo',
   answerTo: 'Ihre Antwort geht an',
   thisComputer: 'ein Programm auf diesem Computer',
-  thisDevice: (scheme) => html`ein Programm auf diesem Gerät, über Adressen, die mit ${scheme} beginnen`,
+  thisDevice: (scheme) => html`ein Programm auf diesem Gerät, das Links mit ${scheme} öffnet`,
   purpose: 'Wozu',
   statedByAgent: 'Das sind die Worte des Agenten. Sie sind nicht geprüft.',
   writePurpose: 'Wozu brauchen Sie den Agenten?',
@@ -24,14 +25,14 @@ export const de: Texts = {
   purposeMissing: 'Schreiben Sie mindestens ein Wort.',
   until: 'Wie lange',
   longest: 'höchstens',
-  stoppable: 'Sie können den Agenten jederzeit stoppen:',
-  toMe: 'was für Sie handelt',
+  stoppable: 'Sie können den Agenten jederzeit stoppen, auf der Seite',
+  toMe: 'Was für Sie handelt',
   timeLeft: (left) => `Zeit für diese Frage: noch ${left}.`,
   allow: 'Erlauben',
   refuse: 'Ablehnen',
   backToClient: 'Zurück zum Programm',
   close: 'Sie können diese Seite schließen.',
-  beginAgain: 'Beginnen Sie dann in dem Programm neu, das diese Seite geöffnet hat.',
+  beginAgain: 'Sie können diese Seite schließen und in dem Programm neu beginnen, das sie geöffnet hat.',
   messages: {
     client_unknown: {
       title: 'Dieses Programm ist hier nicht bekannt',
@@ -47,7 +48,7 @@ export const de: Texts = {
     },
     redirect_uri_not_registered: {
       title: 'Die Antwort ginge an eine unbekannte Adresse',
-      text: 'Diese Adresse ist für das Programm nicht registriert, darum wurde nichts dorthin gesendet. Haben Sie das nicht selbst begonnen, hat Ihnen vielleicht jemand einen falschen Link geschickt.',
+      text: 'Diese Adresse ist für das Programm nicht registriert, darum wurde nichts dorthin gesendet. Haben Sie das nicht selbst begonnen, ist der Link vielleicht falsch, den Sie geöffnet haben.',
     },
     malformed: { title: 'Diese Adresse ist nicht lesbar', text: 'Ein Teil davon fehlt oder wurde verändert.' },
     request_expired: {

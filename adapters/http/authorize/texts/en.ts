@@ -7,6 +7,8 @@ export const en = {
   title: 'An agent asks you',
   skipToQuestion: 'Skip to the question',
   signedInAs: (person: Html) => html`Signed in as ${person}`,
+  /** Where the person's name is shown in place of the sponsor key. */
+  knownAs: (key: Html) => html`The operators of this service find you as ${key}.`,
   asks: (agent: Html) => html`May ${agent} act for you?`,
   /** Of an agent that no key authenticates. */
   unproven:
@@ -14,7 +16,7 @@ export const en = {
   where: 'Where',
   answerTo: 'Your answer goes to',
   thisComputer: 'a program on this computer',
-  thisDevice: (scheme: Html) => html`a program on this device, by addresses that begin with ${scheme}`,
+  thisDevice: (scheme: Html) => html`a program on this device, which opens ${scheme} links`,
   purpose: 'Why',
   statedByAgent: 'These are the agent’s words. They are not checked.',
   /** Where an agent must have a purpose, and stated none. */
@@ -26,9 +28,9 @@ export const en = {
   purposeMissing: 'Write at least a word.',
   until: 'For how long',
   longest: 'at most',
-  stoppable: 'You can stop the agent at any time:',
+  stoppable: 'You can stop the agent at any time on the page',
   /** The label of the link to `/me`. */
-  toMe: 'what acts for you',
+  toMe: 'What acts for you',
   timeLeft: (left: string) => `This question ends in ${left}.`,
   allow: 'Allow',
   refuse: 'Refuse',
@@ -36,7 +38,8 @@ export const en = {
   backToClient: 'Back to the program',
   /** Of a page without such a link. */
   close: 'You can close this page.',
-  beginAgain: 'Then begin again in the program that opened this page.',
+  /** The same, where a new beginning may succeed. */
+  beginAgain: 'You can close this page, and begin again in the program that opened it.',
   /** The pages that say why a request has ended, by reason. */
   messages: {
     client_unknown: {
@@ -53,7 +56,7 @@ export const en = {
     },
     redirect_uri_not_registered: {
       title: 'The answer would go to an unknown address',
-      text: 'This address is not registered for the program, so nothing was sent there. If you did not begin this yourself, somebody may have sent you a false link.',
+      text: 'This address is not registered for the program, so nothing was sent there. If you did not begin this yourself, the link that you opened may be false.',
     },
     malformed: { title: 'This address cannot be read', text: 'Part of it is missing or was changed.' },
     request_expired: {

@@ -6,6 +6,7 @@ import {
   keepBrowserSecret,
   keepWay,
   makeWaySecrets,
+  nameKeptWith,
   openWay,
   removeWay,
   signInOf,
@@ -97,7 +98,8 @@ describe('The cookies of requests at the authorization endpoint', () => {
     expect(openWay(sealing, browser.header(), signInOf(secrets, false).state)?.parameters).to.deep.equal(
       way.parameters,
     );
-    browser.take(keepBrowserSecret(browser.header(), { name: secrets.name, beganAt: way.beganAt }, secrets.own, 60));
+    const back = { secret: secrets.own, person: undefined };
+    browser.take(keepBrowserSecret(browser.header(), { name: secrets.name, beganAt: way.beganAt }, back, 60));
     expect(browser.cookies.size).to.equal(1);
     browser.take(removeWay(browser.header(), secrets.name));
     expect(browser.cookies.size).to.equal(0);
@@ -114,7 +116,8 @@ describe('The cookies of requests at the authorization endpoint', () => {
     const [first] = ways;
     if (first === undefined) throw new Error('there is a first one');
     const { name } = first.secrets;
-    browser.take(keepBrowserSecret(browser.header(), { name, beganAt: first.way.beganAt }, first.secrets.own, 60));
+    const back = { secret: first.secrets.own, person: undefined };
+    browser.take(keepBrowserSecret(browser.header(), { name, beganAt: first.way.beganAt }, back, 60));
     browser.take(keepWay(sealing, browser.header(), ways[4]?.way ?? first.way, 600));
     expect(isKept()).to.deep.equal([false, true, true, true, true]);
     const huge = begun(1_700_000_009, [{ name: 'state', value: 'x'.repeat(5000) }]);
@@ -124,15 +127,23 @@ describe('The cookies of requests at the authorization endpoint', () => {
     expect(isKept().filter((kept) => kept).length).to.be.lessThan(4);
   });
 
-  it('hold the secret of the browser once the person is back, which is no request', () => {
+  it('hold the secret of the browser and the name of the person once they are back, and no request', () => {
     const browser = jar();
     const [one, two] = [begun(), begun()];
     browser.take(keepWay(sealing, browser.header(), one.way, 600));
     browser.take(keepWay(sealing, browser.header(), two.way, 600));
     expect(browserSecrets(browser.header())).to.deep.equal([]);
     const secret = randomness.secret(32);
-    browser.take(keepBrowserSecret(browser.header(), { name: one.secrets.name, beganAt: one.way.beganAt }, secret, 60));
-    expect(browserSecrets(browser.header())).to.deep.equal([secret]);
+    const keep = (person: string | undefined) => {
+      const way = { name: one.secrets.name, beganAt: one.way.beganAt };
+      browser.take(keepBrowserSecret(browser.header(), way, { secret, person }, 60));
+    };
+    for (const person of [undefined, 'Ada', 'Zoë; "é" 😀', '名'.repeat(100)]) {
+      keep(person);
+      expect(browserSecrets(browser.header())).to.deep.equal([secret]);
+      expect(nameKeptWith(secret, browser.header())).to.equal(person);
+      expect(nameKeptWith(randomness.secret(32), browser.header())).to.equal(undefined);
+    }
     expect(openWay(sealing, browser.header(), signInOf(one.secrets, false).state)).to.equal(undefined);
     expect(browserSecrets(`${browser.header()}; ${browser.header()}`)).to.deep.equal([]);
     expect(browserSecrets(undefined)).to.deep.equal([]);
