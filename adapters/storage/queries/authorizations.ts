@@ -56,6 +56,7 @@ export const voidAuthorizations: Command<Effects['void_authorizations']> = {
     )}`;
   },
   values: ({ selection, reason }, dialect) => ({ reason, ...selected(selection, dialect).values }),
+  holdsWords: true,
 };
 
 function selected(

@@ -38,11 +38,10 @@ function onEnd(name: string, change: string, more = ''): Command<EndOfTasks> {
 export const revokeTasks = onEnd('revoke_tasks', "tasks set state = 'revoked', ended_at = :at, end_reason = :reason");
 export const expireTasks = onEnd('expire_tasks', "tasks set state = 'expired', ended_at = expires_at");
 export const revokeGrants = onEnd('revoke_grants', 'task_grants set revoked_at = :at');
-export const withdrawApprovals = onEnd(
-  'withdraw_approvals',
-  "approvals set state = 'withdrawn', closed_at = :at",
-  ` and ${IS_OPEN}`,
-);
+export const withdrawApprovals = {
+  ...onEnd('withdraw_approvals', "approvals set state = 'withdrawn', closed_at = :at", ` and ${IS_OPEN}`),
+  holdsWords: true,
+};
 
 /** Selects the rows of a table that belong to the given tasks. */
 function ofGiven({ of }: Table, dialect: Dialect): string {

@@ -11,6 +11,8 @@ export interface Command<Input> {
   readonly name?: string;
   readonly text: string | ((dialect: Dialect, input: Input) => string);
   readonly values?: (input: Input, dialect: Dialect) => Values;
+  /** Whether the rows that it changes or deletes hold words of people: then no old text stays in the file of SQLite. */
+  readonly holdsWords?: boolean;
 }
 
 export interface Query<Question, Answer> extends Command<Question> {

@@ -20,9 +20,10 @@ export const dueValues: NonNullable<Command<Due>['values']> = ({ until, limit },
 });
 
 export const deletions: readonly Command<Due>[] = Object.values<Table>(tables).flatMap((table) => {
-  const { name, until } = table;
+  const { name, until, holdsWords = false } = table;
   if (until === undefined) return [];
-  return [{ name: `forget_${name}`, text: (dialect: Dialect) => dialect.deleteSome(table, until), values: dueValues }];
+  const text = (dialect: Dialect) => dialect.deleteSome(table, until);
+  return [{ name: `forget_${name}`, text, values: dueValues, holdsWords }];
 });
 
 /** If a list gets no task for this long, it or its audience is no longer used. */

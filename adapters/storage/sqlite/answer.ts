@@ -9,7 +9,19 @@ export function answer<Question, Answer>(run: Run, query: Query<Question, Answer
   return query.read(perform<never, Question>(run, query, question).rows, question);
 }
 
-export function perform<Row, Input>(run: Run, { text: source, values }: Command<Input>, input: Input): Rows<Row> {
+export function perform<Row, Input>(run: Run, command: Command<Input>, input: Input): Rows<Row> {
+  const { text: source, values, holdsWords } = command;
   const { text, names } = compile(typeof source === 'string' ? source : source(sqlite, input), sqlite);
-  return run<Row>(text, inOrder(names, values?.(input, sqlite) ?? {}));
+  const perform = () => run<Row>(text, inOrder(names, values?.(input, sqlite) ?? {}));
+  return holdsWords === true ? overwritingFreePages(run, perform) : perform();
+}
+
+/** Otherwise the deleted text stays in pages that become free (`configure` in connection.ts), until they are used again. */
+export function overwritingFreePages<Answer>(run: Run, change: () => Answer): Answer {
+  run('pragma secure_delete = on');
+  try {
+    return change();
+  } finally {
+    run('pragma secure_delete = fast');
+  }
 }

@@ -21,7 +21,7 @@ import {
 } from '../queries/ended-tasks.ts';
 import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
-import { perform } from './answer.ts';
+import { overwritingFreePages, perform } from './answer.ts';
 import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './append.ts';
 import type { Run } from './handle.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
@@ -64,7 +64,10 @@ const insertToken = `insert into revoked_tokens (jti, task_id, revoked_at, reaso
 
 function applyRow<Of>(effect: RowEffect<Of>): (run: Run, one: Of) => void {
   const { text, names } = compile(effect.text(sqlite), sqlite);
-  return (run, one) => void run(text, inOrder(names, storedRow(effect, one, sqlite)));
+  const change = (run: Run, one: Of) => void run(text, inOrder(names, storedRow(effect, one, sqlite)));
+  // An update writes the whole row anew. The old one may have filled pages, which become free.
+  const freesWords = effect.table.holdsWords === true && !effect.inserts;
+  return freesWords ? (run, one) => overwritingFreePages(run, () => change(run, one)) : change;
 }
 
 const ofRows = Object.fromEntries(
@@ -95,11 +98,7 @@ const appliers: Appliers = {
   void_authorizations: (run, effect) => perform(run, voidAuthorizations, effect),
 
   delete_tasks(run, { taskIds }) {
-    for (const deletion of deletionsOfTasks) {
-      const doDelete = () => void perform(run, deletion, { taskIds: given(taskIds) });
-      if (deletion.holdsWords) overwritingFreePages(run, doDelete);
-      else doDelete();
-    }
+    for (const deletion of deletionsOfTasks) perform(run, deletion, { taskIds: given(taskIds) });
   },
 
   revoke_token: (run, { tokenId, taskId, at, reason, forgetAt }) =>
@@ -113,16 +112,6 @@ const appliers: Appliers = {
 
   operator_act: (run, act, { before }) => appendOperatorAct(run, act, before),
 };
-
-/** Otherwise the deleted text stays in pages that become free (`configure` in connection.ts), until they are used again. */
-function overwritingFreePages(run: Run, change: () => void): void {
-  run('pragma secure_delete = on');
-  try {
-    change();
-  } finally {
-    run('pragma secure_delete = fast');
-  }
-}
 
 function inPortions<Item>(
   items: readonly Item[],
