@@ -14,11 +14,13 @@ import { makeTaskId, type RequestId } from '../../domain/identifiers.ts';
 import { instantFromSeconds, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { formatScope, intersectScopes, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { type ClientSource, describeClient, type FoundClient } from '../authentication/find-client.ts';
 import { answerRequest } from '../decisions/answer-request.ts';
 import { refuse } from '../decisions/refuse.ts';
 import type { Authorizations } from '../ports/authorizations.ts';
 import type { Decisions } from '../ports/decisions.ts';
+import type { HeldPermit } from '../ports/keys.ts';
 import type { Clock, Digest, Randomness, SharedTime } from '../ports/runtime.ts';
 import type { AnswerAddress } from './judge-request.ts';
 
@@ -74,6 +76,8 @@ export async function findRequest(
   service: Answering,
   requestId: RequestId,
   secrets: readonly string[],
+  trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<FoundRequest> {
   const found = await findOwn(service, requestId, secrets);
   if (found === undefined) return { kind: 'not_found' };
@@ -91,7 +95,7 @@ export async function findRequest(
   if (request.expiresAt <= (await service.sharedTime.latest())) return over({ kind: 'expired' });
   const agent = await service.clients.agents.find(request.agentId);
   if (agent?.enabled !== true) return over({ kind: 'ended', reason: 'agent_disabled' });
-  const client = await describeClient(service.clients, agent, 'agent_id');
+  const client = await describeClient(service.clients, agent, 'agent_id', trace, permit);
   if (hasLost(client, request)) return { ...LOST_REDIRECT, secret };
   const isProven = client.kind === 'found' && !(client.client.isPublic && service.publicClients);
   return { kind: 'open', request, agent, secret, isProven };
@@ -152,6 +156,8 @@ export async function answerAuthorization(
   requestId: RequestId,
   secret: string,
   given: PersonsAnswer,
+  trace?: Trace,
+  permit?: HeldPermit,
 ): Promise<AnswerOutcome> {
   const found = await findOwn(service, requestId, [secret]);
   if (found === undefined) return { kind: 'not_found' };
@@ -159,7 +165,7 @@ export async function answerAuthorization(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const agent = await service.clients.agents.find(request.agentId);
     if (request.state === 'open' && agent?.enabled === true) {
-      const client = await describeClient(service.clients, agent, 'agent_id');
+      const client = await describeClient(service.clients, agent, 'agent_id', trace, permit);
       if (hasLost(client, request)) return loseRedirect(service, request);
     }
     const answered = await answerOnce(service, request, agent, given);

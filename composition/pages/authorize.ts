@@ -57,8 +57,9 @@ export function openAuthorize(parts: Parts, { authorizeSecret, scopeWords }: Aut
     log,
     begin: (asked, signIn, trace, permit) => beginAuthorization(service, asked, signIn, trace, permit),
     comeBack: (kept, back, trace, permit) => comeBack(service, kept, back, trace, permit),
-    find: (requestId, secrets) => findRequest(service, requestId, secrets),
-    answer: (requestId, secret, answer) => answerAuthorization(service, requestId, secret, answer),
+    find: (requestId, secrets, trace, permit) => findRequest(service, requestId, secrets, trace, permit),
+    answer: (requestId, secret, answer, trace, permit) =>
+      answerAuthorization(service, requestId, secret, answer, trace, permit),
     refuse: async (reason, trace) => service.anonymous.record({ event: 'authorization.denied', reason }, trace),
   });
 }

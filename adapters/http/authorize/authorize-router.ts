@@ -42,8 +42,14 @@ import { keptParameters, readAuthorization, type SentParameter } from './request
 export interface AuthorizeSurface extends AnswerOptions {
   begin(asked: AskedAuthorization, signIn: BegunSignIn, trace?: Trace, permit?: HeldPermit): Promise<BeginOutcome>;
   comeBack(kept: KeptRequest, back: Return, trace?: Trace, permit?: HeldPermit): Promise<ComeBackOutcome>;
-  find(requestId: RequestId, secrets: readonly string[]): Promise<FoundRequest>;
-  answer(requestId: RequestId, secret: string, answer: PersonsAnswer): Promise<AnswerOutcome>;
+  find(requestId: RequestId, secrets: readonly string[], trace?: Trace, permit?: HeldPermit): Promise<FoundRequest>;
+  answer(
+    requestId: RequestId,
+    secret: string,
+    answer: PersonsAnswer,
+    trace?: Trace,
+    permit?: HeldPermit,
+  ): Promise<AnswerOutcome>;
   /** Records a refusal. The record has no agent and no person. */
   refuse(reason: AnonymousDenial['reason'], trace?: Trace): Promise<void>;
   readonly optionalParameters: OptionalParameters;
@@ -228,10 +234,11 @@ async function showQuestion(
 
 async function findOwn(
   surface: AuthorizeSurface,
-  { params, headers }: Request<{ requestId: string }>,
+  { params, headers, trace, permit }: Request<{ requestId: string }>,
 ): Promise<FoundRequest> {
   const requestId = parseRequestId(params.requestId);
-  return requestId === undefined ? { kind: 'not_found' } : surface.find(requestId, browserSecrets(headers.cookie));
+  if (requestId === undefined) return { kind: 'not_found' };
+  return surface.find(requestId, browserSecrets(headers.cookie), trace, permit);
 }
 
 /** The last step: the person's answer. */
@@ -267,7 +274,7 @@ async function takeAnswer(
       ? answers.question(response, found, { lacks, chosen: chosenIn(form) })
       : answers.over(response, found.why, found.to);
   if (answer.kind === 'look') return again(answer.lacks);
-  const outcome = await surface.answer(requestId, secret, answer);
+  const outcome = await surface.answer(requestId, secret, answer, request.trace, request.permit);
   switch (outcome.kind) {
     case 'allowed':
       return answers.allowed(response, outcome.to, outcome.code);

@@ -1,9 +1,12 @@
 /** A client that a metadata document describes, at the token endpoint (draft-ietf-oauth-client-id-metadata-document). */
 
+import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
-import { allowedRequest, REDIRECT } from '../../support/authorize/allowed-request.ts';
+import { allowedRequest, keptRequest, REDIRECT } from '../../support/authorize/allowed-request.ts';
 import { databasesByLength } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Loopback, startLoopback } from '../../support/loopback.ts';
 import { type Form, fieldsOf, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
 import { keyAgent, publicAgent, startDoor, token } from './clients.ts';
 
@@ -106,6 +109,54 @@ for (const database of databasesByLength) {
         'redirect_uri_not_registered',
         agent.id,
       ]);
+    });
+  });
+  describe(`While the host of a client's document does not answer, on ${database.name}`, function () {
+    this.timeout(60_000);
+    let mandate: Mandate;
+    let host: Loopback;
+    before(async () => {
+      host = await startLoopback(() => undefined, { tls: true });
+      // A request that gets no permit within two seconds is refused.
+      const settings = { 'Service:Overload:ConcurrencyLimit': '3', 'Service:Overload:QueueLimit': '200' };
+      mandate = await startDoor(database, { settings });
+    });
+    after(async () => {
+      await host.close();
+      await mandate.stop();
+    });
+
+    it('requests that wait for it hold no permit: other clients and pages are served', async () => {
+      const [other, key] = [await mandate.agent(), await makeAgentKey()];
+      const uri = `${host.url}/client`;
+      const agent = await publicAgent(mandate, { client_id_document: uri });
+      const secret = randomBytes(32).toString('base64url');
+      const browserHash = createHash('sha256').update(secret).digest('hex');
+      const { authorization } = await keptRequest(mandate, agent.id, { browserHash });
+      const page = `/oauth2/authorize/${authorization.requestId}`;
+      const headers = { cookie: `__Host-mandate-authorize-abcdefgh=1.${secret}`, accept: 'text/html' };
+      const { form } = await allowedRequest(mandate, agent.id);
+      const refresh = { grant_type: 'refresh_token', refresh_token: 'task_grant_x', client_id: agent.id };
+      const signed = {
+        ...refresh,
+        client_id: uri,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: key.signAssertion(uri, { aud: mandate.issuer, exp: mandate.clock.seconds() + 60 }),
+      };
+      const waiting = Array.from({ length: 4 }, () => [
+        token(mandate, form()),
+        token(mandate, refresh),
+        token(mandate, signed),
+        mandate.post('/oauth2/revoke', { token: 'x', client_id: agent.id }),
+        mandate.get(page, headers),
+      ]).flat();
+      await eventually(() => host.received.length > 0);
+      expect((await other.exchange()).status).to.equal(200);
+      expect((await mandate.get('/oauth2/authorize/req_unknown', headers)).status).to.equal(400);
+      expect(host.received).to.have.lengthOf(1);
+      await host.close();
+      const answers = await Promise.all(waiting);
+      expect(answers.map(({ status }) => status)).to.deep.equal(Array(4).fill([503, 503, 503, 503, 200]).flat());
     });
   });
 }
