@@ -147,7 +147,13 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     clients,
     measurements,
   };
-  const redemption = clients && { ...service, clients };
+  const redemption = clients && {
+    ...service,
+    clients,
+    keysAreSubjects: service.sponsorKeyClaim === 'sub',
+    log,
+    archivedPart: parts.archivedPart,
+  };
   const revocation = {
     ...service,
     agentKeys: agentKeys.at(strangersWait()),

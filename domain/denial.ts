@@ -202,6 +202,10 @@ const catalogue = {
   code_expired: entry('invalid_grant', CODE),
   code_replayed: entry('invalid_grant', CODE),
   code_verifier_mismatch: entry('invalid_grant', 'The code_verifier does not fit the code_challenge of the request.'),
+  authorization_altered: entry(
+    'temporarily_unavailable',
+    'The code cannot be redeemed: the stored answer of the person differs from its record.',
+  ),
   grant_superseded: entry('invalid_grant', GRANT),
 } as const satisfies Record<string, Entry>;
 

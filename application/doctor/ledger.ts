@@ -101,11 +101,11 @@ export function judgeBeside({ compared, differences }: BesideCondition, part: Ar
   if (first !== undefined) {
     return failed(
       `${describeDifference(first)}${more.length === 0 ? '' : ` So do ${more.length} more rows.`}`,
-      'Such a row is not shown. Find out who changed the database: see docs/operating.md ("A row is not as the ledger has it").',
+      'Such a row is neither shown nor used. Find out who changed the database: see docs/operating.md ("A row is not as the ledger has it").',
     );
   }
   const kept = judged.length === 0 ? '' : ` The records of ${judged.length} of them have been archived.`;
-  return ok(`The newest approvals, purposes and reasons are as the ledger has them: ${compared}.${kept}`);
+  return ok(`The newest approvals, answers, purposes and reasons are as the ledger has them: ${compared}.${kept}`);
 }
 
 /**

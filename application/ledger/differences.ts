@@ -35,7 +35,8 @@ export async function reportDifferences<One extends Difference | undefined>(
     const judged = settled(difference, part);
     const { what, id, how } = judged;
     if (how === 'archived') return judged;
-    const message = `${describeDifference(judged)} It is not shown: the database was changed outside of the service. See docs/operating.md ("A row is not as the ledger has it").`;
+    const outcome = what === 'authorization' ? 'It opens no task' : 'It is not shown';
+    const message = `${describeDifference(judged)} ${outcome}: the database was changed outside of the service. See docs/operating.md ("A row is not as the ledger has it").`;
     log.error(message, undefined, { row: what, id, difference: how });
     return judged;
   });

@@ -16,6 +16,7 @@ import {
   verifierMatches,
   voidDetail,
 } from '../../domain/authorization/authorization.ts';
+import { compareAnswerer } from '../../domain/authorization/authorization-records.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -23,6 +24,7 @@ import { type CachedAgents, retryOnConflict } from '../authentication/agent-cach
 import type { AgentAuthentication, AuthorizationClients } from '../authentication/authenticate-agent.ts';
 import { type AuthenticatedClient, authenticateClient, DOCUMENT_AWAY } from '../authentication/authenticate-client.ts';
 import { describeClient } from '../authentication/find-client.ts';
+import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import { allowed, type Denial, denied, type Outcome } from '../outcome.ts';
 import type { Authorizations } from '../ports/authorizations.ts';
 import type { HeldPermit } from '../ports/keys.ts';
@@ -41,11 +43,13 @@ export interface CodeRequest {
   readonly clientId: string | undefined;
 }
 
-interface Redemption extends Omit<AgentAuthentication, 'agents'>, TaskStarting {
+interface Redemption extends Omit<AgentAuthentication, 'agents'>, TaskStarting, Reporting {
   readonly clients: AuthorizationClients;
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
   readonly authorizations: Pick<Authorizations, 'findByCode'>;
+  /** Whether people's sponsor keys are their `sub`, so that the ledger names the person who answered. */
+  readonly keysAreSubjects: boolean;
 }
 
 export async function redeemCode(
@@ -94,17 +98,27 @@ export async function redeemCode(
 
 /** The authorization whose unspent code fits the request. */
 async function findCode(
-  service: Pick<Redemption, 'authorizations' | 'clients' | 'digest' | 'sharedTime'>,
+  service: Pick<
+    Redemption,
+    'authorizations' | 'clients' | 'digest' | 'sharedTime' | 'keysAreSubjects' | keyof Reporting
+  >,
   client: AuthenticatedClient,
   request: CodeRequest,
   { trace, permit }: { readonly trace: Trace | undefined; readonly permit: HeldPermit },
 ): Promise<Outcome<AllowedAuthorization>> {
   const { agent, assertion } = client;
-  const authorization = await service.authorizations.findByCode(service.digest(request.code));
-  if (!isAllowed(authorization) || authorization.agentId !== agent.agentId) {
+  const found = await service.authorizations.findByCode(service.digest(request.code));
+  const authorization = found?.row;
+  if (found === undefined || !isAllowed(authorization) || authorization.agentId !== agent.agentId) {
     // A client_id alone proves nothing. Without a code of the agent, anyone could fill the ledger with its name.
     const about = assertion && { agentId: agent.agentId, audience: request.resource };
     return denied('code_unknown', { about, assertion });
+  }
+  // The row may name any person. Only the error in the log names the row.
+  const compared = compareAnswerer(found, service.keysAreSubjects);
+  if (compared.kind === 'differs') {
+    await reportDifferences(service, [compared.difference]);
+    return denied('authorization_altered', { about: { agentId: agent.agentId }, assertion });
   }
   const refuse = refusing(client, authorization);
   const { requestId, state, voidReason, person, code } = authorization;

@@ -22,7 +22,7 @@ export type Compared<Row, Of = undefined> =
     };
 
 export interface Difference {
-  readonly what: 'approval' | 'purpose' | 'reason' | 'scope' | 'task';
+  readonly what: 'approval' | 'authorization' | 'purpose' | 'reason' | 'scope' | 'task';
   /** The key of the row. */
   readonly id: string;
   /** `no_record`: the ledger has no record of the row. */
@@ -59,6 +59,7 @@ export function settled(
 
 const ROWS: Readonly<Record<Difference['what'], string>> = {
   approval: 'the approval',
+  authorization: 'the answer to',
   purpose: 'the purpose of',
   reason: 'the reason of record',
   scope: 'the origin of the scope of',

@@ -43,6 +43,18 @@ const byCode =
   ({ authorizations }) =>
     authorizations.findByCode(hash);
 
+/** As it is read without a record in the ledger. */
+function unrecorded(row: Authorization) {
+  const written = row.answeredAt && { at: row.answeredAt };
+  const difference = {
+    what: 'authorization',
+    id: row.requestId,
+    how: 'no_record',
+    ...(written && { written }),
+  } as const;
+  return { kind: 'differs', row, difference } as const;
+}
+
 /** Each list of tasks that shows what the person allowed. */
 function startedIn({ taskId, sponsorKey }: Task): readonly See[] {
   const [now, page] = [NOON, { after: undefined, limit: 100, now: NOON }];
@@ -102,7 +114,7 @@ export const effectsOfAuthorizations = {
       effect: answer as Effect,
       seen: [
         [stored(authorization), open, authorization],
-        [byCode(code), undefined, authorization],
+        [byCode(code), undefined, unrecorded(authorization)],
         [byCode(aCode()), undefined, undefined],
         [fact('open_authorizations', authorization.person.sponsorKey), [authorization.requestId], []],
       ],
@@ -122,7 +134,7 @@ export const effectsOfAuthorizations = {
       effect: { effect: 'spend_authorization', requestId },
       seen: [
         [stored(authorization), authorization, spent],
-        [byCode(code), authorization, spent],
+        [byCode(code), unrecorded(authorization), unrecorded({ ...spent, state: 'spent' })],
         ...[shown, ...startedIn(of.task)].map((see) => [see, started, started] as const),
       ],
     };

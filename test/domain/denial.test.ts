@@ -42,6 +42,7 @@ describe('the catalogue of refusals', () => {
       'sponsor_status_unavailable',
       'approval_keys_unavailable',
       'approval_altered',
+      'authorization_altered',
     ]);
   });
 

@@ -59,6 +59,7 @@ const ELSEWHERE = [
   'code_expired', // test/system/authorize/redeeming.test.ts
   'code_replayed', // test/system/authorize/redeeming.test.ts
   'code_verifier_mismatch', // test/system/authorize/redeeming.test.ts
+  'authorization_altered', // test/system/authorize/altered-answer.test.ts
   'client_not_public', // test/system/authorize/redeeming.test.ts
   'redirect_uri_not_registered', // test/system/authorize/redeeming.test.ts
   'grant_superseded', // test/system/authorize/rotating.test.ts

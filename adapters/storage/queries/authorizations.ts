@@ -5,16 +5,20 @@ import type { AuthorizationSelection } from '../../../application/decisions/fact
 import type { Authorizations } from '../../../application/ports/authorizations.ts';
 import type { Authorization, CodeHash, EndCounts } from '../../../domain/authorization/authorization.ts';
 import type { AgentId, RequestId } from '../../../domain/identifiers.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { Dialect, Values } from '../dialect.ts';
 import {
   type AuthorizationEndRow,
   type AuthorizationRow,
   IS_WAITING,
+  type RecordedAuthorizationRow,
   SELECT_ENDS,
   toAuthorization,
   toEnds,
+  toRecorded,
 } from '../rows/authorization-row.ts';
 import { storable } from '../rows/column.ts';
+import { recordsOfAnswer } from '../rows/recorded.ts';
 import { columnsOf, tables } from '../tables.ts';
 import type { Ask, Command, Query } from './query.ts';
 
@@ -28,12 +32,13 @@ export const findAuthorization: Query<RequestId, Authorization | undefined> = {
   read: ([row]: readonly AuthorizationRow[]) => row && toAuthorization(row),
 };
 
-export const findByCode: Query<CodeHash, Authorization | undefined> = {
+export const findByCode: Query<CodeHash, Compared<Authorization> | undefined> = {
   name: 'find_authorization_by_code',
   plan: 'by_index',
-  text: `select ${COLUMNS} from authorizations where code_hash = :code_hash`,
+  text: (dialect) => `select ${COLUMNS}, ${recordsOfAnswer(dialect, 'authorizations')}
+    from authorizations where code_hash = :code_hash`,
   values: (codeHash) => ({ code_hash: codeHash }),
-  read: ([row]: readonly AuthorizationRow[]) => row && toAuthorization(row),
+  read: ([row]: readonly RecordedAuthorizationRow[]) => row && toRecorded(row),
 };
 
 export const countEnds: Query<AgentId, EndCounts> = {

@@ -2,11 +2,20 @@
 
 import type { BesideCondition } from '../../../application/ports/storage.ts';
 import { comparePerson } from '../../../domain/approvals/approval-records.ts';
+import { compareAnswerer } from '../../../domain/authorization/authorization-records.ts';
 import { type Difference, differenceIn } from '../../../domain/ledger/compared.ts';
 import { differenceOfPurpose } from '../../../domain/tasks/purpose.ts';
 import { type RecordedApprovalRow, toApproval } from '../rows/approval-row.ts';
+import { type RecordedAuthorizationRow, toRecorded } from '../rows/authorization-row.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';
-import { readRecords, recordOfAct, recordsOfApproval, recordsOfTask, sha256 } from '../rows/recorded.ts';
+import {
+  readRecords,
+  recordOfAct,
+  recordsOfAnswer,
+  recordsOfApproval,
+  recordsOfTask,
+  sha256,
+} from '../rows/recorded.ts';
 import type { TaskRow } from '../rows/task-row.ts';
 import { columnsOf, tables } from '../tables.ts';
 import type { Ask, Query } from './query.ts';
@@ -33,6 +42,18 @@ export const newestApprovals: Query<ApprovalsQuestion, Found> = {
   values: ({ limit }) => ({ limit }),
   read: (rows: readonly ApprovalOfTaskRow[], { keysAreSubjects }) =>
     rows.map((row) => differenceIn(comparePerson(toApproval(row), keysAreSubjects))),
+};
+
+/** Of the newest requests, those whose person allowed them. */
+export const newestAnswers: Query<ApprovalsQuestion, Found> = {
+  name: 'newest_answers',
+  plan: 'in_order',
+  text: (dialect) => `select found.*, ${recordsOfAnswer(dialect, 'found')} from (
+      select ${columnsOf(tables.authorizations).join(', ')} from authorizations order by request_id desc limit :limit
+    ) found where found.code_hash is not null`,
+  values: ({ limit }) => ({ limit }),
+  read: (rows: readonly RecordedAuthorizationRow[], { keysAreSubjects }) =>
+    rows.map((row) => differenceIn(compareAnswerer(toRecorded(row), keysAreSubjects))),
 };
 
 interface PurposeRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'sponsor' | 'created_at'> {
@@ -71,6 +92,7 @@ export async function besideLedger(ask: Ask, question: ApprovalsQuestion): Promi
   const { limit } = question;
   const found = [
     ...(await ask(newestApprovals, question)),
+    ...(await ask(newestAnswers, question)),
     ...(await ask(newestPurposes, limit)),
     ...(await ask(newestReasons, limit)),
   ];

@@ -8,12 +8,15 @@ import {
   type VoidReason,
   waitingStates,
 } from '../../../domain/authorization/authorization.ts';
+import { compareAuthorization } from '../../../domain/authorization/authorization-records.ts';
 import type { AgentId, RequestId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import type { Compared } from '../../../domain/ledger/compared.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import type { ClientLabel, TaskAuthorization } from '../../../domain/tasks/task-authorization.ts';
 import type { RowOf, tables } from '../tables.ts';
 import { type ReadRow, readScope, storable, storableOrNull } from './column.ts';
+import { readRecords } from './recorded.ts';
 
 export interface AuthorizationRow extends ReadRow<typeof tables.authorizations> {
   readonly request_id: RequestId;
@@ -23,6 +26,11 @@ export interface AuthorizationRow extends ReadRow<typeof tables.authorizations> 
   readonly state: AuthorizationState;
   readonly void_reason: VoidReason | null;
   readonly task_id: TaskId | null;
+}
+
+/** With the records of its answer (`recordsOfAnswer`). */
+export interface RecordedAuthorizationRow extends AuthorizationRow {
+  readonly records: string | null;
 }
 
 /** The condition of an authorization that may lead to a task, as in the partial indexes. SQLite compares the two word by word. */
@@ -102,6 +110,10 @@ export function toAuthorization(row: AuthorizationRow): Authorization {
     voidReason: row.void_reason ?? undefined,
     code: toCode(row),
   };
+}
+
+export function toRecorded(row: RecordedAuthorizationRow): Compared<Authorization> {
+  return compareAuthorization(toAuthorization(row), readRecords(row.records));
 }
 
 function toCode(row: AuthorizationRow): IssuedCode | undefined {

@@ -45,6 +45,19 @@ export function recordsOfTask(dialect: Dialect, row: string): string {
   return `${collected([...COLUMNS, 'scope'], found)} as records`;
 }
 
+/**
+ * The record of a person's answer at `/oauth2/authorize`, and that of the task which its code opened. Before that, the task has no
+ * other record. @param row of the authorization
+ */
+export function recordsOfAnswer(dialect: Dialect, row: string): string {
+  const { collected, shifted } = dialect;
+  const found = `select ${COLUMNS.join(', ')}, scope from ledger l
+        where l.task_id = ${row}.task_id and l.ts > ${shifted(`${row}.answered_at`, -DATED_WITHIN)}
+          and l.ts < ${shifted(`${row}.code_expires_at`, DATED_WITHIN)}
+          and l.event || '' in ('authorization.allowed', 'task.authorized')`;
+  return `${collected([...COLUMNS, 'scope'], found)} as records`;
+}
+
 /** The record of an operator's act, which has its number. The time of the row says nothing: it is not in the record. */
 export function recordOfAct(row: string): string {
   return `(select detail from ledger l where l.seq = ${row}.seq and l.event || '' = 'operator.acted' limit 1) as record`;

@@ -1,3 +1,19 @@
+-- newestAnswers
+-- postgres
+select found.*, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.answered_at + interval '-600 seconds'
+  and l.ts < found.code_expires_at + interval '600 seconds'
+  and l.event || '' in ('authorization.allowed', 'task.authorized')) r) as records from (
+  select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at from authorizations order by request_id desc limit $1
+  ) found where found.code_hash is not null;
+-- sqlite
+select found.*, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  where l.task_id = found.task_id and l.ts > found.answered_at + -600000000
+  and l.ts < found.code_expires_at + 600000000
+  and l.event || '' in ('authorization.allowed', 'task.authorized')) found) as records from (
+  select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at from authorizations order by request_id desc limit ?
+  ) found where found.code_hash is not null;
+
 -- newestApprovals
 -- postgres
 select found.*, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail from ledger l

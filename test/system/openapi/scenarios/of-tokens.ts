@@ -126,6 +126,13 @@ export const ofTokens: Scenarios = {
     const agent = await world.polling.agent();
     return { ...exchange({ ...world, agent }), url: world.polling.url };
   },
+  async 'requestToken 503 authorization_altered'(world) {
+    const { deaf } = world;
+    const editor = await editorAt(world);
+    const { requestId, form } = await allowedRequest(deaf, editor.id);
+    await deaf.sql(`update authorizations set sponsor = 'grace' where request_id = '${requestId}'`);
+    return { ...withBody({ ...form() }, 'code'), url: deaf.url };
+  },
 
   async 'introspectToken 200 active'(world) {
     return withBody({ token: (await issued(world, 'pod-7')).access_token });
