@@ -152,7 +152,7 @@ export function doorPerson(mandate: Mandate, person: Person = ada): DoorPerson {
   };
 }
 
-async function sendAnswer(
+export async function sendAnswer(
   mandate: Mandate,
   { path, page, cookies }: { readonly path: string; readonly page: Answer; readonly cookies: string },
   answer: 'allow' | 'refuse',

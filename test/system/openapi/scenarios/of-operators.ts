@@ -83,6 +83,7 @@ export const ofRegistrations: Scenarios = {
 export const ofDocuments: Scenarios = {
   'getOpenIdConfiguration 200 metadata': nothing,
   'getServerMetadata 200 metadata': nothing,
+  'getServerMetadata 200 clients': ({ deaf }) => ({ url: deaf.url }),
   'listStatusLists 200 lists': nothing,
   'getStatusList 200 list': async (world) => sent(await listOf(world)),
   async 'getStatusList 304'(world) {
