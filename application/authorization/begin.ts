@@ -60,7 +60,7 @@ export async function beginAuthorization(
   permit?: HeldPermit,
 ): Promise<BeginOutcome> {
   const judged = await judgeRequest(service, asked, trace, permit);
-  // Nobody has proved who they are, so the records name nobody.
+  // No person and no client has proved who they are, so the records name neither.
   const record = async (reason: DenialReason | SignInDenial) => {
     await service.anonymous.record({ event: 'authorization.denied', reason }, trace);
   };

@@ -2,7 +2,7 @@
  * The person is back from the identity provider. Their sign-in says who they are. The access token that came with it is
  * checked as an exchange checks a subject token, and then forgotten: only the person's facts are stored, with the request.
  *
- * Until both tokens have verified and name one person, a record names nobody.
+ * Until both tokens have verified and name one person, a record names no person.
  */
 
 import type { Authorization, EndCounts, VoidReason } from '../../domain/authorization/authorization.ts';

@@ -180,7 +180,7 @@ function judgeTokens({ clientId, accessTokenAudience, clock }: PageClient, seen:
   if (accessTokenAudience === undefined || refused === undefined) return undefined;
   if (seen?.lastAt !== undefined && seen.lastAt > refused.at) return undefined;
   return warning(
-    `The access token of the last sign-in with the client ${clientId}, ${ago(refused.at, clock.now())}, was refused: ${refused.reason}. Nobody starts a task with such a token.`,
+    `The access token of the last sign-in with the client ${clientId}, ${ago(refused.at, clock.now())}, was refused: ${refused.reason}. No person can start a task with such a token.`,
     `At the provider the access tokens of this client must be JWTs with the aud ${accessTokenAudience}. Some providers need Service:Authorize:ProviderParameters:audience or :resource, or Service:Authorize:ScopePrefix for that. Then sign in once.`,
   );
 }
@@ -194,11 +194,11 @@ function withTokens(
   if (accessTokenAudience === undefined || finding.status === 'skipped') return finding;
   const known =
     seen?.lastAt === undefined
-      ? 'No trial shows that they have it: start a task once.'
+      ? 'No trial shows that: start a task once.'
       : `That of the last person who started a task was accepted ${ago(seen.lastAt, clock.now())}.`;
   return {
     ...finding,
-    sentence: `${finding.sentence} Its access tokens must be JWTs with the aud ${accessTokenAudience}. ${known}`,
+    sentence: `${finding.sentence} Its access tokens must be JWTs with the aud ${accessTokenAudience} and the scopes of the person. ${known}`,
   };
 }
 

@@ -207,12 +207,13 @@ describe('The examination of a sign-in', () => {
       signedOutAddress: undefined,
       accessTokenAudience: 'https://mandate.example',
     } as const;
-    const needed = ' Its access tokens must be JWTs with the aud https://mandate.example. ';
+    const needed =
+      ' Its access tokens must be JWTs with the aud https://mandate.example and the scopes of the person. ';
 
     it('says what no trial shows: whether its access tokens have the audience', async () => {
       for (const trial of [ACCEPTED, { kind: 'code_first' }, { kind: 'unclear', problem: 'No.' }] as const) {
         const { client } = await examine({ ...door, trial });
-        expect(client.sentence).to.include(`${needed}No trial shows that they have it: start a task once.`);
+        expect(client.sentence).to.include(`${needed}No trial shows that: start a task once.`);
         expect(client.sentence).not.to.include('after a sign-out');
         const seen = await examine({ ...door, trial, seen: { lastAt: at(300) } });
         expect(seen.client.sentence).to.include(
@@ -228,7 +229,7 @@ describe('The examination of a sign-in', () => {
         const { client } = await examine({ ...door, seen: { lastAt, tokenRefused } });
         expect(client.status).to.equal('warning');
         expect(client.sentence).to.equal(
-          'The access token of the last sign-in with the client mandate-page, 1 hour ago, was refused: subject_audience_mismatch. Nobody starts a task with such a token.',
+          'The access token of the last sign-in with the client mandate-page, 1 hour ago, was refused: subject_audience_mismatch. No person can start a task with such a token.',
         );
         expect(client.remedy).to.include('ProviderParameters:audience');
       }

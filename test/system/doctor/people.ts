@@ -222,7 +222,7 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     for (const part of [
       `The provider accepts the client ${AUTHORIZE_CLIENT_ID}.`,
       `${mandate.issuer}/oauth2/authorize/callback`,
-      `JWTs with the aud ${provider.audience}. No trial shows that they have it: start a task once.`,
+      `JWTs with the aud ${provider.audience} and the scopes of the person. No trial shows that: start a task once.`,
     ]) {
       expect(found[1]?.sentence).to.include(part);
     }
