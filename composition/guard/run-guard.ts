@@ -86,7 +86,8 @@ async function serve(configuration: GuardConfiguration, { config, told }: Run): 
       return exitCode.failed;
     }
     isServing = true;
-    const { mode, issuer, audience, routes } = configuration;
+    const { mode, audience, routes } = configuration;
+    const issuer = [configuration.issuer].flat().join(' ');
     log.info('listening', { ...started.guard.address, mode, issuer, audience, routes: routes.length });
     const code = await Promise.race([told.then(() => exitCode.done), events.closed.then(() => exitCode.failed)]);
     if (code === exitCode.failed) log.error('standard output takes no more events: the guard ends');
@@ -136,8 +137,8 @@ async function start(
         metrics.count(event);
       },
       onError: (error) => report(log, error),
-      onUnshown: ({ route, taskId, problem }) =>
-        log.warn('a call was refused: no person could be shown all of it', { route, task_id: taskId, problem }),
+      onUnshown: ({ route, issuer, taskId, problem }) =>
+        log.warn('a call was refused: no person could be shown all of it', { route, issuer, task_id: taskId, problem }),
       startServer: guardServer(log),
     });
     const stop = async () => {

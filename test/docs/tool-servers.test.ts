@@ -30,13 +30,11 @@ describe('docs/tool-servers.md', () => {
   });
 
   it('lists every option with its default', () => {
-    const options = checkOptions({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
-    for (const [name, value] of Object.entries(options)) {
-      const shown = /^(issuer|audience)$/.test(name)
-        ? 'required'
-        : name === 'realm'
-          ? 'the audience'
-          : String(value ?? 'none');
+    const checked = checkOptions({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
+    const { issuers, areNamed: _, ...common } = checked;
+    const said = { issuer: 'required, or `issuers`', issuers: 'none', audience: 'required', realm: 'the audience' };
+    for (const [name, value] of Object.entries({ ...common, ...issuers[0], issuers })) {
+      const shown = said[name as keyof typeof said] ?? String(value ?? 'none');
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'function' ? '' : `${shown} |`}`);
     }
   });

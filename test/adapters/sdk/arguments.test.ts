@@ -308,8 +308,12 @@ describe('A public function of the libraries', () => {
         ],
       ),
       [
+        [{ issuer: ISSUER, issuers: [{ issuer: ISSUER }, { issuer: `${ISSUER}/`, audience: JIRA }], audience: JIRA }],
+        'createToolServer: issuer must be absent beside issuers; issuers[1].audience is not an option (accepted: issuer, statusList, approvalKey, fetch); issuers[1].issuer must not name a control plane that an earlier one names.',
+      ],
+      [
         [{ issuer: ISSUER, audience: JIRA, requireActors: true }],
-        'createToolServer: requireActors is not an option (accepted: issuer, audience, clockSkewSeconds, requireActor, maxDelegationDepth, timeoutMs, realm, statusList, approvalKey, onAccess, onError, fetch, startSpan, now).',
+        'createToolServer: requireActors is not an option (accepted: issuer, issuers, audience, clockSkewSeconds, requireActor, maxDelegationDepth, timeoutMs, realm, statusList, approvalKey, onAccess, onError, fetch, startSpan, now).',
       ],
     ],
     'ToolServer policy': [

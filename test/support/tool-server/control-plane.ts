@@ -101,11 +101,11 @@ export function planeForEachTest(seconds = () => Math.floor(Date.now() / 1000)):
     events,
     toolServer: (options = {}) =>
       createToolServer({
-        issuer: plane.issuer,
+        ...(options.issuers === undefined && { issuer: plane.issuer }),
         audience: AUDIENCE,
         onAccess: (event) => void events.push(event),
         ...options,
-      }),
+      } as ToolServerOptions),
   };
 }
 

@@ -19,7 +19,12 @@ export interface AccessEvent {
   readonly decision: 'allow' | 'deny';
   /** Why the request was refused; null when allowed. */
   readonly reason: RefusalReason | null;
-  /** The person. Unless this control plane signed the token, this and the following fields are null or absent. */
+  /**
+   * The control plane, only with the option `issuers`. Unless it signed the token, this and the following fields are null or
+   * absent.
+   */
+  readonly issuer?: string | null;
+  /** The person, by the name that the control plane gives. */
   readonly sub: string | null;
   /** The agent as `agent:<agent_id>`. */
   readonly act: string | null;
@@ -32,15 +37,19 @@ export interface AccessEvent {
   readonly approval?: NotNeeded;
 }
 
-/** @param signed the claims of a token that this control plane signed, whether or not it was accepted */
+/**
+ * @param signed the claims of a token that its control plane signed, whether or not it was accepted
+ * @param areNamed whether events name the control plane
+ */
 export function accessEvent(access: {
   readonly at: number;
   readonly route: string | null;
   readonly reason: RefusalReason | null;
   readonly signed: Claims | undefined;
   readonly approval?: NotNeeded | undefined;
+  readonly areNamed?: boolean;
 }): AccessEvent {
-  const { subject, tokenId, json = {} } = access.signed ?? {};
+  const { issuer = null, subject, tokenId, json = {} } = access.signed ?? {};
   const actor = readActorChain(member(json, 'act'));
   const task = member(json, 'task');
   return {
@@ -49,6 +58,7 @@ export function accessEvent(access: {
     route: access.route,
     decision: access.reason === null ? 'allow' : 'deny',
     reason: access.reason,
+    ...(access.areNamed && { issuer }),
     sub: subject ?? null,
     act: actor?.sub ?? null,
     depth: actor?.depth ?? null,

@@ -32,8 +32,8 @@ const LOST_MS = 60 * 60 * 1000;
 export function approvedCalls(): ApprovedCalls {
   const running = new Map<string, Set<ApprovedCall>>();
   return {
-    of(session, { sub, act }) {
-      const key = JSON.stringify([session ?? null, sub, act?.sub ?? null]);
+    of(session, { iss, sub, act }) {
+      const key = JSON.stringify([session ?? null, iss, sub, act?.sub ?? null]);
       return {
         isRunning: () => running.has(key),
         begin(id) {

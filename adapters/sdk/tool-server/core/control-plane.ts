@@ -5,7 +5,7 @@ import { STATUS_LIST_TYPE } from '../../../../domain/tasks/status-list.ts';
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import { fetchAnswer, MAX_RETRY_AFTER_SECONDS } from '../../http-answer.ts';
-import type { CheckedOptions } from './options.ts';
+import type { CheckedIssuer, CheckedOptions } from './options.ts';
 
 export interface PlaneAnswer {
   readonly status: number;
@@ -51,7 +51,7 @@ export function controlPlane({
   fetch,
   startSpan,
   now,
-}: Pick<CheckedOptions, 'issuer' | 'timeoutMs' | 'fetch' | 'startSpan' | 'now'>): ControlPlane {
+}: Pick<CheckedIssuer, 'issuer' | 'fetch'> & Pick<CheckedOptions, 'timeoutMs' | 'startSpan' | 'now'>): ControlPlane {
   async function exchange(
     path: string,
     request: { readonly headers: Readonly<Record<string, string>>; readonly form?: Readonly<Record<string, string>> },
@@ -127,7 +127,7 @@ const REASON = /^[a-z][a-z0-9_]{0,63}$/;
  */
 export async function introspect(
   plane: Pick<ControlPlane, 'post'>,
-  token: { readonly text: string; readonly sub: string; readonly jti: string },
+  token: { readonly text: string; readonly iss: string; readonly sub: string; readonly jti: string },
   cause?: IncomingHttpHeaders,
 ): Promise<Introspected> {
   const answer = await plane.post('/oauth2/introspect', { token: token.text }, cause);
@@ -136,8 +136,10 @@ export async function introspect(
   if (!isJsonObject(body) || typeof active !== 'boolean') {
     return { kind: 'unavailable', retryAfter: answer?.retryAfter };
   }
-  // An answer about another token must not make this token active.
-  if (active && member(body, 'sub') === token.sub && member(body, 'jti') === token.jti) return { kind: 'active' };
+  // An answer about another token must not make this token active. RFC 7662 §2.2: `iss` may be absent.
+  const isSame = (name: 'iss' | 'sub' | 'jti') => member(body, name) === token[name];
+  const isOfIssuer = isSame('iss') || member(body, 'iss') === undefined;
+  if (active && isOfIssuer && isSame('sub') && isSame('jti')) return { kind: 'active' };
   const reason = active ? undefined : member(body, 'revocation_reason');
   const revocationReason = typeof reason === 'string' && REASON.test(reason) ? reason : undefined;
   return { kind: 'not_active', revocationReason };

@@ -1,7 +1,8 @@
 /**
  * The decision about one request (access-request.ts):
  *
- * 1. bearer-token.ts reads the token. verify-token.ts checks its signature (control-plane-keys.ts) and its claims (claims.ts).
+ * 1. bearer-token.ts reads the token. issuers.ts chooses its control plane. verify-token.ts checks its signature
+ *    (control-plane-keys.ts) and its claims (claims.ts).
  * 2. The claims must satisfy the route's policy (policy.ts).
  * 3. status-lists.ts or an introspection (control-plane.ts) says whether the task has ended.
  * 4. If the policy asks for an approval, approvals.ts asks the control plane. It sends the description of the call
@@ -11,15 +12,14 @@
 import type { Claims } from '../../../../domain/tokens/claims.ts';
 import type { AccessRequest, AskedFor } from './access-request.ts';
 import type { NotNeeded } from './approval-text.ts';
-import { type Approvals, approvalFault } from './approvals.ts';
+import { approvalFault } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
-import { type ControlPlane, introspect } from './control-plane.ts';
-import type { ControlPlaneKeys } from './control-plane-keys.ts';
-import type { CheckedOptions, StatusListOptions } from './options.ts';
+import { introspect } from './control-plane.ts';
+import type { Issuer, Issuers } from './issuers.ts';
+import type { CheckedOptions } from './options.ts';
 import type { EnforcedPolicy } from './policy.ts';
 import type { RefusalDetail, RefusalReason } from './refusal.ts';
-import type { StatusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
 /** The decision about a request, with the signed claims, the route and `not_needed` for its event. */
@@ -28,19 +28,9 @@ export type Verdict = { readonly signed?: Claims; readonly route?: string | null
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
 
-/** The status lists, and the options that they are read with. */
-export interface Listing extends Required<StatusListOptions> {
-  readonly lists: StatusLists;
-}
-
 export interface DecisionParts {
   readonly options: CheckedOptions;
-  readonly plane: ControlPlane;
-  readonly keys: ControlPlaneKeys;
-  /** `undefined` without the option `statusList`. The guard changes it. */
-  listing: Listing | undefined;
-  /** `undefined` without the option `approvalKey`. The guard changes it. */
-  approvals: Approvals | undefined;
+  readonly issuers: Issuers;
   /** The policies that this tool server made. */
   readonly enforced: WeakSet<object>;
   readonly report: (error: unknown) => void;
@@ -48,34 +38,30 @@ export interface DecisionParts {
 
 /** Decides in the order of the numbered steps. @throws TypeError for a policy of another tool server */
 export async function decideAccess(parts: DecisionParts, request: AccessRequest): Promise<Verdict> {
-  const { keys, options } = parts;
-  // Read before anything is awaited: a reload of the guard changes the parts, and not a request under way.
-  const now: Changeable = { listing: parts.listing, approvals: parts.approvals };
-  const { issuer, audience, clockSkewSeconds } = options;
+  const { issuers, options } = parts;
+  const { audience, clockSkewSeconds } = options;
   if (policyOf(parts, request.policy) === 'malformed_request') return { kind: 'refused', reason: 'malformed_request' };
 
-  // 1. A token that this control plane signed, for this server.
+  // 1. A token that its control plane signed, for this server.
   const text = 'token' in request ? request.token : bearerToken(request.authorization);
   if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
   const seconds = Math.floor(options.now() / 1000);
-  const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds }, request.headers);
+  const token = await verifyToken(issuers, text, { audience, clockSkewSeconds, now: seconds }, request.headers);
   if (token.kind === 'refused') return token;
 
   // 2. What the request asks for. Before this point no byte of its body is read.
   const { signed } = token;
   const asked = request.asks === undefined ? request : await request.asks(token.claims);
   if (typeof asked === 'string') return { kind: 'refused', reason: asked, signed };
-  const verdict = await judgeAsked({ ...parts, ...now }, request, asked, { ...token, text });
+  const verdict = await judgeAsked(parts, request, asked, { ...token, text });
   return { ...verdict, signed, route: routeOf(asked) };
 }
-
-/** What a reload of the guard changes. */
-type Changeable = Pick<DecisionParts, 'listing' | 'approvals'>;
 
 interface VerifiedToken {
   readonly text: string;
   readonly claims: TaskTokenClaims;
   readonly signed: Claims;
+  readonly issuer: Issuer;
 }
 
 async function judgeAsked(
@@ -84,8 +70,8 @@ async function judgeAsked(
   { policy: given, lastCheck, approval: describe }: AskedFor,
   token: VerifiedToken,
 ): Promise<Verdict> {
-  const { text, claims, signed } = token;
-  const { options, listing, approvals: asking, report } = parts;
+  const { text, claims, signed, issuer } = token;
+  const { options, report } = parts;
   const policy = policyOf(parts, given);
   const refused = (reason: RefusalReason, detail: RefusalDetail = {}) => ({ kind: 'refused', reason, detail }) as const;
 
@@ -106,8 +92,8 @@ async function judgeAsked(
   // request for approval says the same as an introspection.
   const ended =
     describe === undefined
-      ? await endedFault(parts, policy, token, headers)
-      : (await listing?.lists.statusOf(signed))?.kind === 'not_active' && ({ reason: 'not_active' } as const);
+      ? await endedFault(policy, token, headers)
+      : (await issuer.listing?.lists.statusOf(signed))?.kind === 'not_active' && ({ reason: 'not_active' } as const);
   if (ended) return refused(ended.reason, ended.detail);
 
   // 6. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
@@ -121,18 +107,18 @@ async function judgeAsked(
   }
 
   // 7. The person's approval. After `granted` nothing may refuse the request, because the approval is used up.
-  const fault = describe && (await approvalFault({ asking, report }, { describe, headers }, claims, text));
+  const fault =
+    describe && (await approvalFault({ asking: issuer.approvals, report }, { describe, headers }, claims, text));
   if (fault === undefined) return { kind: 'allowed', claims };
   if (fault !== 'not_needed') return refused(fault.reason, fault.detail);
-  const late = await endedFault(parts, policy, token, headers);
+  const late = await endedFault(policy, token, headers);
   return { ...(late ? refused(late.reason, late.detail) : { kind: 'allowed', claims }), approval: fault };
 }
 
 /** Why the task of a token may not act any more, or does not say whether it may, by status list and introspection. */
 async function endedFault(
-  { plane, listing }: Pick<DecisionParts, 'plane' | 'listing'>,
   { highRisk }: Pick<EnforcedPolicy, 'highRisk'>,
-  { text, claims, signed }: VerifiedToken,
+  { text, claims, signed, issuer: { plane, listing } }: VerifiedToken,
   headers: AccessRequest['headers'],
 ): Promise<{ readonly reason: RefusalReason; readonly detail?: RefusalDetail } | undefined> {
   const listed = await listing?.lists.statusOf(signed);
@@ -142,7 +128,7 @@ async function endedFault(
     return { reason: 'status_unavailable', detail: listed };
   }
   if (!isHighRisk && listed?.kind !== 'ask' && listed?.kind !== 'unknown') return undefined;
-  const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, headers);
+  const answer = await introspect(plane, { text, iss: claims.iss, sub: claims.sub, jti: claims.jti }, headers);
   if (answer.kind === 'unavailable') return { reason: 'introspection_unavailable', detail: answer };
   return answer.kind === 'not_active' ? { reason: 'not_active', detail: answer } : undefined;
 }

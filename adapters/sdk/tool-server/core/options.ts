@@ -3,14 +3,17 @@
 import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../../../domain/tasks/status-list.ts';
 import { CLOCK_SKEW_SECONDS, MAX_CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 import {
   anyObject,
+  anything,
   type Check,
   type Checks,
   callable,
   checkArguments,
   flag,
+  listOf,
   membersOf,
   must,
   oneOf,
@@ -24,9 +27,31 @@ import { type AccessEvent, writeEvent } from './access-event.ts';
 import { type ApprovalKey, approvalKey } from './approval-key.ts';
 import { noSpan, type StartSpan } from './span.ts';
 
-export interface ToolServerOptions {
+/** `issuer` for the tokens of one control plane, or `issuers` for those of several. */
+export type ToolServerOptions = CommonOptions & (OneIssuer | SeveralIssuers);
+
+interface OneIssuer {
   /** The control plane's URL, which is the `iss` of every task token: https, or http on this machine. */
   readonly issuer: string;
+  readonly issuers?: never;
+}
+
+interface SeveralIssuers {
+  readonly issuer?: never;
+  /** The control planes, 1 to 64. The `iss` of a token chooses the one that is asked about it. Events name it. */
+  readonly issuers: readonly IssuerOptions[];
+}
+
+/** One of several control planes. An option that it has replaces the common one. */
+export interface IssuerOptions extends Pick<CommonOptions, OfIssuer> {
+  /** As the option `issuer` of a tool server with one control plane. */
+  readonly issuer: string;
+}
+
+/** The common options that each of several control planes may have for itself. */
+type OfIssuer = 'statusList' | 'approvalKey' | 'fetch';
+
+interface CommonOptions {
   /** This server's URL: the `resource` that agents request, and the `aud` of accepted tokens. Compared exactly. */
   readonly audience: string;
   /** How far this server's clock and the control plane's may differ, in seconds. The default is 60. */
@@ -69,12 +94,19 @@ export interface StatusListOptions {
 }
 
 /** The checked options, with all defaults. */
-export type CheckedOptions = Required<Omit<ToolServerOptions, OptionWithoutDefault>> & {
+export type CheckedOptions = Required<Omit<CommonOptions, OfIssuer>> & CheckedIssuers;
+
+export interface CheckedIssuers {
+  readonly issuers: readonly CheckedIssuer[];
+  /** Whether the option `issuers` was given, also with one entry. Then events name the control plane. */
+  readonly areNamed: boolean;
+}
+
+/** A control plane with its own options, or else the common ones. */
+export interface CheckedIssuer extends Required<Pick<IssuerOptions, 'issuer' | 'fetch'>> {
   readonly statusList: Required<StatusListOptions> | undefined;
   readonly approvalKey: ApprovalKey | undefined;
-};
-
-type OptionWithoutDefault = 'statusList' | 'approvalKey';
+}
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Clients time out earlier. Node's timers fire at once beyond 2^31 ms. */
@@ -86,6 +118,8 @@ export const MIN_MAX_AGE_MS = 1000;
 export const MAX_MAX_AGE_MS = 600_000;
 /** The first is the default. */
 export const ON_STALE = ['introspect', 'refuse'] as const;
+/** More control planes than a tool server has customers with one. Each has a cache of keys. */
+export const MAX_ISSUERS = 64;
 /** The text allowed in a quoted-string (RFC 9110 §5.6.4). A line break would start another header. */
 const HEADER_TEXT = /^[\x20-\x7E]+$/;
 
@@ -93,8 +127,9 @@ const anyList = must('be a list', Array.isArray);
 
 export const depth = wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
 
-const CHECKS: Checks<ToolServerOptions> = {
-  issuer: textWithout(issuerProblem),
+const oneIssuer = textWithout(issuerProblem);
+
+const COMMON: Checks<CommonOptions> = {
   audience: textWithout(audienceProblem),
   clockSkewSeconds: optional(wholeNumber(0, MAX_CLOCK_SKEW_SECONDS)),
   requireActor: optional(flag),
@@ -119,11 +154,45 @@ const CHECKS: Checks<ToolServerOptions> = {
   now: optional(callable),
 };
 
+const { statusList, approvalKey: key, fetch } = COMMON;
+const ENTRY: Checks<IssuerOptions> = { issuer: oneIssuer, statusList, approvalKey: key, fetch };
+
+/** One entry for each control plane. */
+const issuerList: Check = (value, name) => {
+  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_ISSUERS) {
+    return [`${name} must be a list of 1 to ${MAX_ISSUERS} control planes`];
+  }
+  const texts = value.map((entry: unknown) => (isObject(entry) ? entry.issuer : undefined));
+  const repeated = repeatedIssuers(texts).map((at) => `${name}[${at}].issuer ${REPEATED}`);
+  return [...listOf(optionsOf(ENTRY))(value, name), ...repeated];
+};
+
+const ONE = optionsOf({ issuer: oneIssuer, issuers: optional(anything), ...COMMON });
+const SEVERAL = optionsOf({
+  issuer: must('be absent beside issuers', (value) => value === undefined),
+  issuers: issuerList,
+  ...COMMON,
+});
+
+/** Follows the name of an issuer that an earlier one repeats. */
+export const REPEATED = 'must not name a control plane that an earlier one names';
+
+/** The places of the issuers that an earlier one names too, also in another spelling: only one of them can be the `iss`. */
+export function repeatedIssuers(texts: readonly unknown[]): readonly number[] {
+  const names = texts.map((text) => {
+    return typeof text === 'string' && URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : undefined;
+  });
+  return [...names.keys()].filter((at) => names[at] !== undefined && names.indexOf(names[at]) < at);
+}
+
 /** @throws TypeError that lists every wrong option */
 export function checkOptions(given: ToolServerOptions): CheckedOptions {
-  checkArguments('createToolServer', given, optionsOf(CHECKS));
-  const options: Required<Omit<ToolServerOptions, OptionWithoutDefault>> &
-    Pick<ToolServerOptions, OptionWithoutDefault> = {
+  const check: Check = (options, name) => {
+    return (isObject(options) && options.issuers !== undefined ? SEVERAL : ONE)(options, name);
+  };
+  checkArguments('createToolServer', given, check);
+  const { issuer: _one, issuers: _several, statusList: _lists, approvalKey: _key, fetch: _fetch, ...common } = given;
+  return {
     clockSkewSeconds: CLOCK_SKEW_SECONDS,
     requireActor: true,
     maxDelegationDepth: 1,
@@ -131,14 +200,34 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     realm: given.audience,
     onAccess: writeEvent,
     onError: (error) => console.error(error),
-    fetch: (...request) => globalThis.fetch(...request),
     startSpan: noSpan,
     now: () => Date.now(),
-    ...withoutAbsent(given),
+    ...withoutAbsent(common),
+    ...checkedIssuers(given),
   };
-  const statusList = options.statusList && withStatusListDefaults(options.statusList);
-  // The control plane also drops the last slash of its issuer, so no token has it.
-  return { ...options, statusList, approvalKey: given.approvalKey, issuer: options.issuer.replace(/\/$/, '') };
+}
+
+/** The options that say which control planes there are. */
+export type GivenIssuers = Pick<CommonOptions, OfIssuer> & (OneIssuer | SeveralIssuers);
+
+/** @param given checked options */
+export function checkedIssuers(given: GivenIssuers): CheckedIssuers {
+  const { statusList, approvalKey, fetch = (...request) => globalThis.fetch(...request) } = given;
+  const entries = given.issuers ?? [{ issuer: given.issuer }];
+  const issuers = entries.map((entry): CheckedIssuer => {
+    const own = { statusList, approvalKey, fetch, ...withoutAbsent(entry) };
+    return {
+      ...own,
+      // The control plane also drops the last slash of its issuer, so no token has it.
+      issuer: own.issuer.replace(/\/$/, ''),
+      statusList: own.statusList && {
+        maxAgeMs: DEFAULT_MAX_AGE_MS,
+        onStale: ON_STALE[0],
+        ...withoutAbsent(own.statusList),
+      },
+    };
+  });
+  return { issuers, areNamed: given.issuers !== undefined };
 }
 
 /** What Node calls a middleware with. A program that calls one itself must pass the same. */
@@ -158,7 +247,3 @@ export const toolServerMade: Check = (value, name) =>
     .length === 0
     ? []
     : [`${name} must be made by createToolServer`];
-
-export function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
-  return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: ON_STALE[0], ...withoutAbsent(given) };
-}

@@ -1,4 +1,4 @@
-/** Protected-resource metadata (RFC 9728). It tells clients which control plane issues tokens for this server. */
+/** Protected-resource metadata (RFC 9728). It tells clients which control planes issue tokens for this server. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scope } from '../../../../domain/scope.ts';
@@ -13,13 +13,13 @@ export interface ResourceMetadata {
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** @param scopes all scopes of all policies */
-export function resourceMetadata({ issuer, audience }: ToolServer, scopes: Scope): ResourceMetadata {
+export function resourceMetadata({ issuers, audience }: ToolServer, scopes: Scope): ResourceMetadata {
   // RFC 9728 §3.1: the well-known path is inserted between the host and the audience's path.
   const { origin, pathname, search } = new URL(audience);
   const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`;
   const text = JSON.stringify({
     resource: audience,
-    authorization_servers: [issuer],
+    authorization_servers: issuers,
     scopes_supported: [...new Set(scopes)].sort(),
     bearer_methods_supported: ['header'],
   });

@@ -1,8 +1,8 @@
 /**
- * Binds an MCP session to the person and agent that started it. Protocol revisions before 2026-07-28 have sessions, and
- * servers accept any client that sends the session id. So clients get the id with an HMAC of id, person and agent behind
- * it. The key belongs to the process, so nothing is stored. After a restart clients begin new sessions. The HMAC also says
- * whether the client of the session opens URLs.
+ * Binds an MCP session to the control plane, person and agent that started it. Protocol revisions before 2026-07-28 have
+ * sessions, and servers accept any client that sends the session id. So clients get the id with an HMAC of id, control plane,
+ * person and agent behind it. The key belongs to the process, so nothing is stored. After a restart clients begin new sessions.
+ * The HMAC also says whether the client of the session opens URLs.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -11,7 +11,7 @@ import type { TaskTokenClaims } from './claims.ts';
 import { replaceHeader } from './raw-headers.ts';
 
 export interface SessionOwnership {
-  /** The session, if this person and agent started it. Token and task may differ. */
+  /** The session, if this person and agent of this control plane started it. Token and task may differ. */
   find(presented: string, claims: TaskTokenClaims): OwnSession | undefined;
   /**
    * Appends the HMAC to the session id in the response headers, if there is one. An id that `passes` refuses is removed: only the
@@ -36,9 +36,9 @@ const OPENS_URLS = 'elicitation.url';
 
 export function sessionOwnership(): SessionOwnership {
   const key = randomBytes(32);
-  const markOf = (id: string, { sub, act }: TaskTokenClaims, opensUrls: boolean) =>
+  const markOf = (id: string, { iss, sub, act }: TaskTokenClaims, opensUrls: boolean) =>
     createHmac('sha256', key)
-      .update(JSON.stringify([id, sub, act?.sub ?? null, ...(opensUrls ? [OPENS_URLS] : [])]))
+      .update(JSON.stringify([id, iss, sub, act?.sub ?? null, ...(opensUrls ? [OPENS_URLS] : [])]))
       .digest('base64url');
 
   return {

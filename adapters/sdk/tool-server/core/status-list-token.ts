@@ -10,7 +10,7 @@ import { decodeCanonical } from '../../../../domain/tokens/canonical-base64url.t
 import { readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
-import { signatureFault } from './verify-token.ts';
+import { signatureFault } from './signature-fault.ts';
 
 export interface StatusList {
   /** The packed statuses. */

@@ -15,7 +15,7 @@ import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
-import type { CheckedOptions } from './options.ts';
+import type { CheckedIssuer, CheckedOptions } from './options.ts';
 import { readStatusList, type StatusList } from './status-list-token.ts';
 
 /** Its message holds no part of a token. */
@@ -42,7 +42,7 @@ export interface PollClock {
 interface Parts {
   readonly plane: Pick<ControlPlane, 'statusList'>;
   readonly keys: ControlPlaneKeys;
-  readonly options: Pick<CheckedOptions, 'issuer' | 'clockSkewSeconds' | 'timeoutMs' | 'now'>;
+  readonly options: Pick<CheckedIssuer, 'issuer'> & Pick<CheckedOptions, 'clockSkewSeconds' | 'timeoutMs' | 'now'>;
   readonly maxAgeMs: number;
   /** Called when a poll fails, if the one before succeeded or was the first. Later failures in a row are not reported. */
   readonly report: (error: Error) => void;

@@ -1,12 +1,15 @@
 /**
- * Changes a tool server that keeps its keys: the guard does it when its file is read again. No export of the package leads
- * here.
+ * Changes the control planes of a tool server, which keeps its policies: the guard does it when its file is read again. No
+ * export of the package leads here.
  */
 
-import type { ToolServerOptions } from './options.ts';
+import type { GivenIssuers } from './options.ts';
 
-/** Checked options. Without `statusList` no list is polled any more, without `approvalKey` no approval can be asked for. */
-export type ChangedOptions = Pick<ToolServerOptions, 'statusList' | 'approvalKey'>;
+/**
+ * Checked options: the control planes from now on. One that stays keeps its keys, and its `fetch`. Without `statusList` no list
+ * is polled any more, without `approvalKey` no approval can be asked for.
+ */
+export type ChangedOptions = GivenIssuers;
 
 type Change = (options: ChangedOptions) => void;
 

@@ -9,23 +9,13 @@
 import { checkArguments, membersOf, must } from '../../arguments.ts';
 import { accessEvent } from './access-event.ts';
 import { type AccessRequest, accessRequest } from './access-request.ts';
-import type { ApprovalKey } from './approval-key.ts';
-import { approvals } from './approvals.ts';
 import type { TaskTokenClaims } from './claims.ts';
-import { controlPlane } from './control-plane.ts';
-import { controlPlaneKeys } from './control-plane-keys.ts';
-import { type DecisionParts, decideAccess, type Listing, routeOf, type Verdict } from './decide-access.ts';
-import {
-  type CheckedOptions,
-  checkOptions,
-  type StatusListOptions,
-  type ToolServerOptions,
-  withStatusListDefaults,
-} from './options.ts';
+import { type DecisionParts, decideAccess, routeOf, type Verdict } from './decide-access.ts';
+import { issuersOf } from './issuers.ts';
+import { type CheckedOptions, checkedIssuers, checkOptions, type ToolServerOptions } from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
-import { statusLists } from './status-lists.ts';
 import { keepChange } from './tool-server-change.ts';
 
 export type { ApprovalLine } from '../../../../domain/approvals/approval.ts';
@@ -36,16 +26,19 @@ export type { ApprovalKey } from './approval-key.ts';
 export type { ApprovalText, CallToApprove, NotNeeded, ToApprove } from './approval-text.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
-export type { StatusListOptions, ToolServerOptions } from './options.ts';
+export type { IssuerOptions, StatusListOptions, ToolServerOptions } from './options.ts';
 export type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 export { type Refusal, type RefusalBody, type RefusalReason, refusalReasons } from './refusal.ts';
 export type { ControlPlaneSpan, StartSpan } from './span.ts';
 
 export interface ToolServer {
+  /** The control plane, the first of several. */
   readonly issuer: string;
+  /** All control planes, in the order of the options. */
+  readonly issuers: readonly string[];
   readonly audience: string;
   readonly realm: string;
-  /** Whether it has a key for requests for approval, the option `approvalKey`. */
+  /** Whether it has a key for requests for approval to each control plane, the option `approvalKey`. */
   readonly asksForApproval: boolean;
   /**
    * Checks and freezes the policy of a route or tool. Call it when the server starts.
@@ -87,35 +80,27 @@ const seconds = must('be a number of seconds', Number.isFinite);
  */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
-  const { issuer, audience, realm, clockSkewSeconds, now, statusList, approvalKey } = options;
+  const { audience, realm, clockSkewSeconds, now } = options;
   const report = reporter(options);
-  const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
-  const keys = controlPlaneKeys(plane, now);
-  const listingOf = (given: Required<StatusListOptions>): Listing => {
-    return { ...given, lists: statusLists({ plane, keys, options, maxAgeMs: given.maxAgeMs, report }) };
-  };
-  const askedWith = (key: ApprovalKey | undefined) => key && approvals({ key, plane, options, report });
+  const shared = { options: { ...options, startSpan: harmless(options.startSpan, report) }, report };
+  let issuers = issuersOf(options, shared);
   const enforced = new WeakSet<object>();
-  const parts: DecisionParts = {
-    options,
-    plane,
-    keys,
-    listing: statusList && listingOf(statusList),
-    approvals: askedWith(approvalKey),
-    enforced,
-    report,
-  };
   const kept = (policy: EnforcedPolicy): EnforcedPolicy => {
     enforced.add(policy);
     return policy;
   };
 
   const toolServer: ToolServer = {
-    issuer,
+    get issuer() {
+      return toolServer.issuers[0] ?? '';
+    },
+    get issuers() {
+      return issuers.all.map(({ issuer }) => issuer);
+    },
     audience,
     realm,
     get asksForApproval() {
-      return parts.approvals !== undefined;
+      return issuers.all.every(({ approvals }) => approvals !== undefined);
     },
     policy: (policy) => kept(enforcedPolicy(policy, options)),
     policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
@@ -124,6 +109,8 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       return (claims.exp + clockSkewSeconds) * 1000 - now();
     },
     async authorize(request) {
+      // Read before anything is awaited: a reload of the guard does not change a request under way.
+      const parts: DecisionParts = { options, issuers, enforced, report };
       let verdict: Verdict;
       try {
         checkArguments('toolServer.authorize', request, accessRequest);
@@ -139,24 +126,21 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     },
   };
   keepChange(toolServer, (changed) => {
-    const next = changed.statusList && withStatusListDefaults(changed.statusList);
-    const before = parts.listing;
-    parts.listing = next && (before?.maxAgeMs === next.maxAgeMs ? { ...before, ...next } : listingOf(next));
-    parts.approvals = askedWith(changed.approvalKey);
+    issuers = issuersOf(checkedIssuers(changed), shared, issuers);
   });
   return toolServer;
 }
 
 /** Resolves with false if the event could not be written. */
 async function tell(
-  { options, report }: Pick<DecisionParts, 'options' | 'report'>,
+  { options, issuers: { areNamed }, report }: Pick<DecisionParts, 'options' | 'issuers' | 'report'>,
   route: string | null,
   verdict: Verdict,
 ): Promise<boolean> {
   try {
     const reason = verdict.kind === 'refused' ? verdict.reason : null;
     const { signed, approval } = verdict;
-    await options.onAccess(accessEvent({ at: options.now(), route, reason, signed, approval }));
+    await options.onAccess(accessEvent({ at: options.now(), route, reason, signed, approval, areNamed }));
     return true;
   } catch (error) {
     report(error);

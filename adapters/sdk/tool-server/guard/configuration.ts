@@ -7,7 +7,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
+import { audienceProblem } from '../../../../domain/address.ts';
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { text } from '../../arguments.ts';
 import type { ApprovalKey } from '../core/approval-key.ts';
@@ -26,6 +26,7 @@ import {
   count,
   defined,
   exactPath,
+  issuers,
   match,
   origin,
   policyOfMethod,
@@ -64,8 +65,8 @@ function field<Value>(kind: Kind<Value>, meaning: string, traits: Traits = {}): 
 /** By the names of what is read. The file has them in snake case. */
 export const FIELDS = {
   issuer: field(
-    url(issuerProblem),
-    "The control plane's URL, as for [the library](tool-servers.md#options-of-createtoolserver)",
+    issuers,
+    "The control plane's URL, as for [the library](tool-servers.md#options-of-createtoolserver); or a list of 1 to 64, for the tokens of [several](#several-control-planes)",
   ),
   audience: field(url(audienceProblem), "The service's URL, exactly as agents name it in `resource`"),
   listen: field(

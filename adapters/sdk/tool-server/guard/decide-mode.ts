@@ -40,35 +40,35 @@ export function decideMode(toolServer: ToolServer, configuration: GuardConfigura
 
 interface Rules {
   readonly toolServer: ToolServer;
-  readonly origins: GuardConfiguration['origins'];
+  readonly configuration: GuardConfiguration;
   readonly find: ReturnType<typeof guardRoutes>;
 }
 
 function rulesOf(toolServer: ToolServer, configuration: GuardConfiguration): Rules {
-  return { toolServer, origins: configuration.origins, find: guardRoutes(toolServer, configuration) };
+  return { toolServer, configuration, find: guardRoutes(toolServer, configuration) };
 }
 
 async function decide(
-  { toolServer, origins, find }: Rules,
+  { toolServer, configuration, find }: Rules,
   request: IncomingMessage,
   response: ServerResponse,
   isMalformed: boolean,
 ): Promise<void> {
   const { url = '', rawHeaders, headers } = request;
-  openOwnAnswer(origins, request, response);
+  openOwnAnswer(configuration.origins, request, response);
   // The gateway would pass a header on that replaces the request.
   const isQuestion = !isMalformed && QUESTION.test(url) && !replacesRequest(rawHeaders);
   const original = isQuestion ? originalRequest(rawHeaders) : undefined;
   const found = original === undefined ? MALFORMED : find(original.method, original.path);
   if (found === 'open') {
-    allow(response, identityHeaders(undefined));
+    allow(response, identityHeaders(undefined, configuration));
     return;
   }
   const authorization = authorizationHeaders(rawHeaders, headers);
   const { route, policy } = found;
   const access = await toolServer.authorize({ route, policy, authorization, headers });
   if (access.kind === 'refused') answerRefusal(response, forGateway(access));
-  else allow(response, identityHeaders(access.claims));
+  else allow(response, identityHeaders(access.claims, configuration));
 }
 
 function allow(response: ServerResponse, headers: IdentityHeaders): void {

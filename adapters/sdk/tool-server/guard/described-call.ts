@@ -140,6 +140,8 @@ function shownName(names: readonly string[]): string {
 export interface UnshownCall {
   /** As in the event. */
   readonly route: string;
+  /** The control plane of the task, if the file has a list of them. */
+  readonly issuer?: string;
   readonly taskId: string | undefined;
   /** A sentence with a label of the file, and no value of the call. */
   readonly problem: string;
@@ -154,7 +156,8 @@ export function reporting<Call extends HttpCall | McpCall>(
   return async (call, sent) => {
     const text = await describe(call, sent);
     if (text instanceof RefusedCall) {
-      report({ route, taskId: call.claims.task?.id, problem: text.detail.unusable ?? '' });
+      const { iss: issuer, task } = call.claims;
+      report({ route, issuer, taskId: task?.id, problem: text.detail.unusable ?? '' });
     }
     return text;
   };

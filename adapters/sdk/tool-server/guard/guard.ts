@@ -59,17 +59,21 @@ export async function startGuard(configuration: GuardConfiguration, surroundings
   let used = configuration;
   let toolServer = toolServerOf(configuration, surroundings);
   const { onError, onUnshown, startServer } = surroundings;
-  const mode = guardMode(toolServer, configuration, onError, onUnshown);
+  const named = ({ issuer, ...call }: UnshownCall): void => {
+    onUnshown?.(typeof used.issuer === 'string' || issuer === undefined ? call : { ...call, issuer });
+  };
+  const mode = guardMode(toolServer, configuration, onError, named);
   const server = await startServer(configuration.listen, handlerOf(mode, onError));
   return {
     address: server.address,
     reload(next) {
       const fixed = fixedChanges(used, next);
       if (fixed.length > 0) return fixed;
-      const isKept = used.issuer === next.issuer && used.audience === next.audience;
+      const isKept = used.audience === next.audience;
       const nextServer = isKept ? toolServer : toolServerOf(next, surroundings);
+      // Before the mode, whose metadata lists the control planes.
+      if (isKept) changeToolServer(nextServer, issuersOf(next, onError));
       mode.use(nextServer, next);
-      changeToolServer(nextServer, changeableOf(next));
       [used, toolServer] = [next, nextServer];
       return [];
     },
@@ -118,13 +122,16 @@ export function handlerOf(
 }
 
 function toolServerOf(configuration: GuardConfiguration, { onAccess, onError, now }: GuardSurroundings): ToolServer {
-  const { issuer, audience } = configuration;
-  const fetch = reportingFetch(issuer, onError);
-  const changeable = changeableOf(configuration);
-  return createToolServer({ issuer, audience, onAccess, onError, fetch, ...changeable, ...(now && { now }) });
+  const { audience } = configuration;
+  return createToolServer({ audience, onAccess, onError, ...issuersOf(configuration, onError), ...(now && { now }) });
 }
 
-/** What changes at a reload without another tool server. */
-function changeableOf({ statusList, approvalKey }: GuardConfiguration): ChangedOptions {
-  return { ...(statusList && { statusList }), ...(approvalKey && { approvalKey }) };
+/** The control planes, and the options that they share: what changes at a reload without another tool server. */
+function issuersOf(
+  { issuer, statusList, approvalKey }: GuardConfiguration,
+  onError: GuardSurroundings['onError'],
+): ChangedOptions {
+  const common = { ...(statusList && { statusList }), ...(approvalKey && { approvalKey }) };
+  const one = (name: string) => ({ issuer: name, fetch: reportingFetch(name, onError) });
+  return typeof issuer === 'string' ? { ...common, ...one(issuer) } : { ...common, issuers: issuer.map(one) };
 }

@@ -1,48 +1,61 @@
 /**
  * Limits the bodies that the guard holds in memory, at `mcp.path` and at routes with an approval. A body takes a permit after the
  * check of its token. It keeps the permit until the upstream has the body, or the request ends. An agent may hold no more permits
- * than remain free, so one agent alone gets half of them.
+ * than remain free, so one agent alone gets half of them. The same holds for the agents of one control plane together, where
+ * there are several: a body waits for the answer of its control plane, and one that is away must not block the others.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import type { ProxyConfiguration } from './configuration.ts';
 
 export interface HeldBodies {
   /**
    * Takes a permit for the body of a request. The end of the response or of the connection releases it.
    *
-   * @param most `max_held_bodies` of the file under which the request is decided
+   * @param configuration the file under which the request is decided
    * @returns releases the permit earlier; `undefined` if no permit is free
    */
-  hold(claims: TaskTokenClaims, most: number, response: ServerResponse): Release | undefined;
+  hold(claims: TaskTokenClaims, configuration: Limits, response: ServerResponse): Release | undefined;
 }
+
+type Limits = Pick<ProxyConfiguration, 'maxHeldBodies' | 'issuer'>;
 
 export type Release = () => void;
 
 export function heldBodies(): HeldBodies {
-  const byCaller = new Map<string, number>();
+  const byHolder = new Map<string, number>();
   let held = 0;
-  const add = (caller: string, more: 1 | -1): void => {
+  const add = (holders: readonly string[], more: 1 | -1): void => {
     held += more;
-    const count = (byCaller.get(caller) ?? 0) + more;
-    if (count === 0) byCaller.delete(caller);
-    else byCaller.set(caller, count);
+    for (const holder of holders) {
+      const count = (byHolder.get(holder) ?? 0) + more;
+      if (count === 0) byHolder.delete(holder);
+      else byHolder.set(holder, count);
+    }
   };
   return {
-    hold({ act, sub }, most, response) {
-      const caller = act?.sub ?? sub;
-      if ((byCaller.get(caller) ?? 0) >= most - held) return undefined;
-      add(caller, 1);
+    hold(claims, { maxHeldBodies, issuer }, response) {
+      const [agent, plane] = holdersOf(claims);
+      const holders = [agent, plane];
+      const limited = typeof issuer !== 'string' && issuer.length > 1 ? holders : [agent];
+      if (limited.some((holder) => (byHolder.get(holder) ?? 0) >= maxHeldBodies - held)) return undefined;
+      add(holders, 1);
       let isHeld = true;
       const release = (): void => {
         if (!isHeld) return;
         isHeld = false;
         response.off('close', release);
-        add(caller, -1);
+        add(holders, -1);
       };
       response.on('close', release);
       if (response.destroyed) release();
       return release;
     },
   };
+}
+
+/** Whose permits are counted: the agent of the control plane, and the control plane. */
+function holdersOf({ iss, act, sub }: TaskTokenClaims): readonly [agent: string, plane: string] {
+  return [JSON.stringify([iss, act?.sub ?? sub]), JSON.stringify([iss])];
 }

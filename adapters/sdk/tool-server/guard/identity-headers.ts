@@ -1,23 +1,31 @@
-/** The headers that tell the upstream who acts for whom. The guard sets all four, also the empty ones. */
+/** The headers that tell the upstream who acts for whom. The guard sets all of them, also the empty ones. */
 
 import { formatScope } from '../../../../domain/scope.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import type { GuardConfiguration } from './configuration.ts';
 
 export type IdentityHeaders = Readonly<
-  Record<'Mandate-Subject' | 'Mandate-Agent' | 'Mandate-Task' | 'Mandate-Scope', string>
+  Record<'Mandate-Subject' | 'Mandate-Agent' | 'Mandate-Task' | 'Mandate-Scope', string> & {
+    'Mandate-Issuer'?: string;
+  }
 >;
 
 /**
  * A header that is absent could be one that a client sent: an empty one replaces it.
  *
  * @param claims `undefined` for a request that needs no token
+ * @param configuration with a list of control planes, the name of a person says who it is only with the name of theirs
  */
-export function identityHeaders(claims: TaskTokenClaims | undefined): IdentityHeaders {
+export function identityHeaders(
+  claims: TaskTokenClaims | undefined,
+  { issuer }: Pick<GuardConfiguration, 'issuer'>,
+): IdentityHeaders {
   return {
     'Mandate-Subject': encoded(claims?.sub ?? ''),
     'Mandate-Agent': encoded(claims?.act?.sub ?? ''),
     'Mandate-Task': encoded(claims?.task?.id ?? ''),
     'Mandate-Scope': encoded(formatScope(claims?.scope ?? [])),
+    ...(typeof issuer !== 'string' && { 'Mandate-Issuer': encoded(claims?.iss ?? '') }),
   };
 }
 

@@ -143,10 +143,9 @@ function mcpPolicies(
   return toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
 }
 
-/** Sessions outlive other rules, but not another issuer or audience: their persons and agents could be others. */
-function sessionsOf({ issuer, audience }: ToolServer, earlier: Rules | undefined): SessionOwnership {
-  const isSame = earlier?.toolServer.issuer === issuer && earlier.toolServer.audience === audience;
-  return isSame ? earlier.sessions : sessionOwnership();
+/** Sessions outlive other rules and other control planes, each of which has its own persons and agents, but no other audience. */
+function sessionsOf({ audience }: ToolServer, earlier: Rules | undefined): SessionOwnership {
+  return earlier?.toolServer.audience === audience ? earlier.sessions : sessionOwnership();
 }
 
 /**
@@ -173,7 +172,7 @@ async function answer(
   const { claims, approved, copy, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, {
     host: hostFor(request.headers.host),
-    identity: identityHeaders(claims),
+    identity: identityHeaders(claims, configuration),
     passed: configuration.passHeaders,
   });
   // Not awaited: an answer that streams for hours would keep what was needed to decide.
@@ -223,7 +222,7 @@ async function decide(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AllowedRequest | undefined> {
-  const hold = (claims: TaskTokenClaims) => held.hold(claims, configuration.maxHeldBodies, response);
+  const hold = (claims: TaskTokenClaims) => held.hold(claims, configuration, response);
   const { method = '', rawHeaders, headers } = request;
   let found = path === undefined ? MALFORMED : find(method, path);
   if (mcp !== undefined && path === configuration.mcp?.path) {

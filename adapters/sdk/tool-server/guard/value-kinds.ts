@@ -1,16 +1,16 @@
 /** The kinds of values that the fields of the guard's file have: single ones, policies and approvals. */
 
-import { audienceProblem, isLoopback } from '../../../../domain/address.ts';
+import { audienceProblem, isLoopback, issuerProblem } from '../../../../domain/address.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE } from '../../../../domain/approvals/approval-request.ts';
 import type { Scope } from '../../../../domain/scope.ts';
 import { isJsonObject, type JsonObject } from '../../../../domain/tokens/strict-json.ts';
 import { type Check, flag, must, oneOf, textWithout, wholeNumber } from '../../arguments.ts';
 import { scopes } from '../../scope-list.ts';
 import { labelCheck, titleCheck } from '../core/approval-text.ts';
-import { depth } from '../core/options.ts';
+import { depth, MAX_ISSUERS, REPEATED, repeatedIssuers } from '../core/options.ts';
 import type { RoutePolicy } from '../core/policy.ts';
 import { type ArgumentPath, readArgumentPath } from './argument-path.ts';
-import { type Kind, type Kinds, mapped, named, nameOf, optionally, section, single } from './kind.ts';
+import { type Kind, type Kinds, list, mapped, named, nameOf, optionally, section, single } from './kind.ts';
 import { isPlainPath } from './request-target.ts';
 import { type RouteMatch, readRouteMatch, routeMatchProblem } from './route-match.ts';
 import { tellsWhoSignedIn } from './signed-in-headers.ts';
@@ -42,6 +42,25 @@ export const textOf = (check: Check, rules: JsonObject = {}) => single<string>(c
 
 export const url = (problemOf: (text: string) => string | undefined) => textOf(textWithout(problemOf), URI);
 const URI = { format: 'uri' };
+
+const oneIssuer = url(issuerProblem);
+const severalIssuers = list(oneIssuer);
+
+/** One control plane as a text, or a list of several. With a list, events and headers name the control plane. */
+export const issuers: Kind<string | readonly string[]> = {
+  check(value, path, report) {
+    if (!Array.isArray(value)) return oneIssuer.check(value, path, report);
+    if (value.length < 1 || value.length > MAX_ISSUERS) {
+      return report(path, `${nameOf(path)} must be one text, or a list of 1 to ${MAX_ISSUERS}`);
+    }
+    severalIssuers.check(value, path, report);
+    for (const at of repeatedIssuers(value)) report([...path, at], `${nameOf([...path, at])} ${REPEATED}`);
+  },
+  schema: {
+    anyOf: [oneIssuer.schema, { ...severalIssuers.schema, minItems: 1, maxItems: MAX_ISSUERS, uniqueItems: true }],
+  },
+  read: (written) => written as string | readonly string[],
+};
 
 export const count = (least: number, most: number) =>
   single<number>(wholeNumber(least, most), { type: 'integer', minimum: least, maximum: most });

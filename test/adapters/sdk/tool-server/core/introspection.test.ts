@@ -8,7 +8,8 @@ import {
 } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
 import { STATUSES_BESIDE_200 } from '../../../../support/loopback.ts';
 
-const token = { text: 'a.b.c', sub: 'ada', jti: 'tok_a' };
+const ISSUER = 'https://mandate.example';
+const token = { text: 'a.b.c', iss: ISSUER, sub: 'ada', jti: 'tok_a' };
 const good = { active: true, sub: 'ada', jti: 'tok_a' };
 
 function asked(answer: PlaneAnswer | undefined): Promise<Introspected> {
@@ -29,7 +30,8 @@ const answering = (body: unknown, status = 200): Promise<Introspected> =>
 
 describe('A tool server that introspects a token', () => {
   it('accepts an active answer for the same person and token', async () => {
-    expect(await answering(good)).to.deep.equal({ kind: 'active' });
+    expect(await answering(good), 'without iss').to.deep.equal({ kind: 'active' });
+    expect(await answering({ ...good, iss: ISSUER })).to.deep.equal({ kind: 'active' });
   });
 
   for (const status of STATUSES_BESIDE_200) {
@@ -61,6 +63,8 @@ describe('A tool server that introspects a token', () => {
     ['for no person', { ...good, sub: undefined }, undefined],
     ['for another token', { ...good, jti: 'tok_b' }, undefined],
     ['for no token', { ...good, jti: undefined }, undefined],
+    ['for a token of another control plane', { ...good, iss: `${ISSUER}/` }, undefined],
+    ['for a token with an issuer that is no text', { ...good, iss: null }, undefined],
     ['for another token, with a revocation reason', { ...good, jti: 'tok_b', revocation_reason: 'x' }, undefined],
     ['that it is inactive', { active: false, sub: 'ada', jti: 'tok_a' }, undefined],
     ['that it is revoked', { active: false, revocation_reason: 'sponsor_blocked' }, 'sponsor_blocked'],

@@ -12,9 +12,9 @@ import { loopbackForSuite } from '../../../../support/loopback.ts';
 
 const ID = 'a-session.with-a-dot';
 
-function claimsOf(sub: string, agent?: string, task = 'task_a'): TaskTokenClaims {
+function claimsOf(sub: string, agent?: string, task = 'task_a', iss = 'https://a.example'): TaskTokenClaims {
   const act = agent === undefined ? undefined : { sub: `agent:${agent}`, depth: 1 };
-  return { sub, act, jti: `tok_${task}`, task: { id: task, exp: 1, sponsor: sub } } as unknown as TaskTokenClaims;
+  return { iss, sub, act, jti: `tok_${task}`, task: { id: task, exp: 1, sponsor: sub } } as unknown as TaskTokenClaims;
 }
 const ada = claimsOf('ada', 'triage');
 
@@ -49,7 +49,8 @@ describe('The session of an MCP client', () => {
 
   it('is refused to another owner, in another process, and without a valid HMAC', async () => {
     const own = await marked();
-    for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada')]) {
+    const ofOtherPlane = claimsOf('ada', 'triage', 'task_a', 'https://b.example');
+    for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada'), ofOtherPlane]) {
       expect(idOf(own, other)).to.equal(undefined);
       expect(idOf(await marked(other), other)).to.equal(ID);
       expect(idOf(await marked(other), ada)).to.equal(undefined);

@@ -63,6 +63,8 @@ const ORIGIN =
   'must be an origin as browsers send it: http or https, a host in lower-case ASCII, and a port only if it is not the default, as in https://app.example';
 const TEN = `{${Array.from({ length: 10 }, (_, at) => `L${at}: $`).join(', ')}}`;
 
+const SIXTY_FIVE = `[${Array.from({ length: 65 }, (_, at) => `https://a.example/${at}`).join(', ')}]`;
+
 /** A fault of `proxy`, which has one text in place of another, and these texts. */
 type Refused = readonly [fault: string, from: string, ...to: string[]];
 
@@ -84,6 +86,8 @@ const refused: readonly Refused[] = [
   ['23: status_list.on_stale must be introspect or refuse', 'refuse', 'allow'],
   ['17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp', 'path: /mcp', 'path: /mcp/*'],
   ['26: max_held_bodies must be a whole number from 1 to 10000', 'bodies: 40', 'bodies: 0', 'bodies: 10001'],
+  ['1: issuer must be an absolute https URL', 'https://mandate.example', '7'],
+  ['1: issuer must be one text, or a list of 1 to 64', 'https://mandate.example', '[]', SIXTY_FIVE],
   ['27: pass_headers must be a list', '[Remote-User, X-WEBAUTH-USER]', 'Remote-User'],
   [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"*"', '"null"', 'null', '"https://app.example/"'],
   [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"https://app.example/a"', '"https://a:b@app.example"'],
@@ -97,6 +101,7 @@ const REWRITTEN =
 const LISTEN = '3: listen must be a host and a port, as in 127.0.0.1:8099 or "[::1]:8099"';
 const UPSTREAM = 'must be an https URL, or http on loopback, without a path, as in http://127.0.0.1:3000';
 const SIGNED_IN = 'must be a header in which a proxy tells who has signed in, as Remote-User';
+const ISSUER = 'https://mandate.example';
 const ANSWERED = 'http://127.0.0.1:3000';
 
 /** Rules about addresses, paths and headers, which the JSON Schema leaves to the guard. */
@@ -116,6 +121,17 @@ const refusedBeyondSchema: readonly Refused[] = [
   [`27: pass_headers[0] ${SIGNED_IN}`, 'Remote-User', 'Mandate-Subject', 'Accept', 'Proxy', '"X-WEBAUTH-*"'],
   // A browser leaves the default port out.
   [`28: origins[0] ${ORIGIN}`, 'https://app.example', 'https://app.example:443', 'http://app.example:80'],
+  ['1: issuer must be an absolute https URL', ISSUER, 'mandate.example'],
+  ['1: issuer must be https: plain http is for a control plane on this machine', ISSUER, 'http://mandate.example'],
+  [
+    '2: issuer[1] must be https: plain http is for a control plane on this machine',
+    ISSUER,
+    `[${ISSUER},\n  http://b.example]`,
+  ],
+  ...[ISSUER, `${ISSUER}/`, `${ISSUER}:443`, 'https://MANDATE.example'].map((again): Refused => {
+    const fault = '4: issuer[2] must not name a control plane that an earlier one names';
+    return [fault, ` ${ISSUER}`, `\n  - ${ISSUER}\n  - https://b.example\n  - ${again}`];
+  }),
   // The guard itself, also by its name, and where it listens everywhere.
   [`5: upstream ${OWN}`, ANSWERED, 'http://[::1]:8099', 'http://localhost:8099'],
   [`5: upstream ${OWN}`, '"[::1]:8099"', '0.0.0.0:3000'],

@@ -7,7 +7,7 @@ import { replacesRequest, requestHeaders } from '../../../../../adapters/sdk/too
 import { identityHeaders } from '../../../../../adapters/sdk/tool-server/guard/identity-headers.ts';
 import { TOKEN_SIGNS } from '../../../../support/tool-server/token-signs.ts';
 
-const IDENTITY = identityHeaders(undefined);
+const IDENTITY = identityHeaders(undefined, { issuer: 'https://mandate.example' });
 const passedOn = (names: readonly string[], passed: readonly string[] = []) =>
   requestHeaders(
     names.flatMap((name) => [name, 'eve']),

@@ -21,9 +21,11 @@ const claims: TaskTokenClaims = {
   introspectRequired: false,
 };
 
+const ONE = { issuer: claims.iss };
+
 describe('The headers of an allowed request', () => {
   it('name the person, the agent that acts, the task and the scope', () => {
-    expect(identityHeaders(claims)).to.deep.equal({
+    expect(identityHeaders(claims, ONE)).to.deep.equal({
       'Mandate-Subject': 'ada',
       'Mandate-Agent': 'agent:triage',
       'Mandate-Task': 'task_01M31S7W68TMK7WDX8YKPSYTES',
@@ -33,12 +35,20 @@ describe('The headers of an allowed request', () => {
 
   it('are all four, empty where the token has nothing', () => {
     const bare = { ...claims, scope: [], act: undefined, task: undefined };
-    expect(identityHeaders(bare)).to.deep.equal({
+    expect(identityHeaders(bare, ONE)).to.deep.equal({
       'Mandate-Subject': 'ada',
       'Mandate-Agent': '',
       'Mandate-Task': '',
       'Mandate-Scope': '',
     });
+  });
+
+  it('name the control plane too where the file has a list, also of one; empty without a token', () => {
+    const issuers = { issuer: [claims.iss] };
+    const { 'Mandate-Issuer': issuer, ...others } = identityHeaders({ ...claims, iss: `${claims.iss}/%7Ea` }, issuers);
+    expect(issuer).to.equal('https://mandate.example/%257Ea');
+    expect(others).to.deep.equal(identityHeaders(claims, ONE));
+    expect(identityHeaders(undefined, issuers)['Mandate-Issuer']).to.equal('');
   });
 
   const subjects: readonly (readonly [string, string])[] = [
@@ -52,13 +62,13 @@ describe('The headers of an allowed request', () => {
     ['a\u007f\u00a0"\\', 'a%7F%C2%A0"\\'],
   ];
   it('are percent-encoded but for printable ASCII', () => {
-    const encoded = subjects.map(([sub]) => [sub, identityHeaders({ ...claims, sub })['Mandate-Subject']]);
+    const encoded = subjects.map(([sub]) => [sub, identityHeaders({ ...claims, sub }, ONE)['Mandate-Subject']]);
     expect(encoded).to.deep.equal(subjects);
   });
 
   it('give every text back to the decoder of paths in Python, also a plus sign', () => {
     const texts = ['ada+test@example.com', ...subjects.map(([sub]) => sub.toWellFormed())];
-    const sent = texts.map((sub) => identityHeaders({ ...claims, sub })['Mandate-Subject']);
+    const sent = texts.map((sub) => identityHeaders({ ...claims, sub }, ONE)['Mandate-Subject']);
     const program =
       'import json, sys, urllib.parse as u; print(json.dumps([u.unquote(s) for s in json.load(sys.stdin)]))';
     const decoded = execFileSync(PYTHON, ['-c', program], { input: JSON.stringify(sent), encoding: 'utf8' });
@@ -67,7 +77,7 @@ describe('The headers of an allowed request', () => {
 
   it('give every text back to a decoder, and survive HTTP', () => {
     const run = fc.property(fc.string({ unit: 'binary' }), (sub) => {
-      const header = identityHeaders({ ...claims, sub })['Mandate-Subject'];
+      const header = identityHeaders({ ...claims, sub }, ONE)['Mandate-Subject'];
       expect(decodeURIComponent(header)).to.equal(sub);
       expect(header).to.match(/^[ -~]*$/);
       expect(header.trim()).to.equal(header);
