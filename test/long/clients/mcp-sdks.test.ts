@@ -17,8 +17,25 @@ import type { Mandate } from '../../support/mandate.ts';
 /** The port is free (RFC 8252 §7.3). */
 const REGISTERED = 'http://127.0.0.1/callback';
 
-/** How the service knows a program. */
+/**
+ * How the service knows a program. With a key comes first: the SDK dates its assertions by the clock of the machine, and every
+ * way moves the clock of the service further ahead. After five of them an assertion would have expired before it is sent.
+ */
 const KNOWN = {
+  'by its document with a key': async (mandate: Mandate, endpoint: string, redirectUrl: string) => {
+    const key = await makeAgentKey();
+    const { address, close } = await serveDocument([REGISTERED], key.jwks);
+    const changes = { client_id_document: address, public_client: false };
+    const agent = await registerProgram(mandate, endpoint, changes);
+    const authenticate = createPrivateKeyJwtAuth({
+      issuer: address,
+      subject: address,
+      privateKey: { ...key.privateJwk },
+      alg: 'ES256',
+    });
+    const host = sdkHost({ redirectUrl, document: address, authenticate });
+    return { agent, host, client: 'document', rotates: false, close } as const;
+  },
   'by the id of its agent': async (mandate: Mandate, endpoint: string, redirectUrl: string) => {
     const agent = await registerProgram(mandate, endpoint, { redirect_uris: [REGISTERED] });
     const host = sdkHost({ redirectUrl, clientId: agent.id });
@@ -37,20 +54,6 @@ const KNOWN = {
     const agent = await registerProgram(mandate, endpoint, changes);
     const host = sdkHost({ redirectUrl, document: address });
     return { agent, host, client: 'document', rotates: true, close } as const;
-  },
-  'by its document with a key': async (mandate: Mandate, endpoint: string, redirectUrl: string) => {
-    const key = await makeAgentKey();
-    const { address, close } = await serveDocument([REGISTERED], key.jwks);
-    const changes = { client_id_document: address, public_client: false };
-    const agent = await registerProgram(mandate, endpoint, changes);
-    const authenticate = createPrivateKeyJwtAuth({
-      issuer: address,
-      subject: address,
-      privateKey: { ...key.privateJwk },
-      alg: 'ES256',
-    });
-    const host = sdkHost({ redirectUrl, document: address, authenticate });
-    return { agent, host, client: 'document', rotates: false, close } as const;
   },
 };
 
@@ -84,8 +87,8 @@ describe('The MCP SDKs', function () {
       });
 
       // At the first provider every way, at the others each SDK in two.
-      const ways = sdks.flatMap((sdk, at) =>
-        everyWay.flatMap((known, way): readonly (readonly [Sdk, Known, Protection])[] => {
+      const ways = everyWay.flatMap((known, way) =>
+        sdks.flatMap((sdk, at): readonly (readonly [Sdk, Known, Protection])[] => {
           if (nth > 0 && (way + at + nth) % 2 === 0) return [];
           return [[sdk, known, protections[(way + at + nth) % 2 === 0 ? 0 : 1] ?? 'the guard']];
         }),
