@@ -375,6 +375,7 @@ for (const database of databasesByLength) {
       for (const [oddities, status, title, error, reason] of [
         [{ opaqueAccessTokens: true }, 403, token, 'server_error', 'subject_malformed'],
         [{ accessClaims: { aud: 'https://other.example' } }, 403, token, 'server_error', 'subject_audience_mismatch'],
+        [{ accessClaims: { aud: undefined } }, 403, token, 'server_error', 'subject_audience_mismatch'],
         [{ accessClaims: { exp: 1 } }, 403, token, 'server_error', 'subject_expired'],
         [
           { accessClaims: { sub: grace.username } },

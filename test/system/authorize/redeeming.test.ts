@@ -175,6 +175,12 @@ for (const database of databasesByLength) {
         (allowed) => ({ code_verifier: altered(String(allowed.form().code_verifier), 20) }),
       ],
       [
+        'with a verifier that has a character of no verifier',
+        'code_verifier_mismatch',
+        'invalid_grant',
+        (allowed) => ({ code_verifier: `${String(allowed.form().code_verifier).slice(1)}+` }),
+      ],
+      [
         'with the verifier of another request',
         'code_verifier_mismatch',
         'invalid_grant',

@@ -112,6 +112,7 @@ for (const database of databasesByLength) {
           'https://client.example/cb?kept=1/..',
           'https://client.example:443/cb?kept=1',
           'HTTPS://client.example/cb?kept=1',
+          'https://CLIENT.example/cb?kept=1',
           'https://client.example./cb?kept=1',
           'https://client.example@evil.example/cb?kept=1',
           'https://client.example/%63b?kept=1',
@@ -193,8 +194,11 @@ for (const database of databasesByLength) {
         expect([answer.text, answer.headers.getSetCookie()], query).to.deep.equal(['', []]);
         expect(records, query).to.deep.equal(denied(reason));
       }
-      const long = await begin(asked({ state: 'x'.repeat(2049) }));
-      expect(toldClient(long)).to.deep.include({ error: 'invalid_request' }).and.not.to.have.property('state');
+      for (const length of [2049, 3072]) {
+        const { answer, records } = await recordsOf(() => begin(asked({ state: 'x'.repeat(length) })));
+        expect(toldClient(answer)).to.deep.include({ error: 'invalid_request' }).and.not.to.have.property('state');
+        expect(records).to.deep.equal(denied('invalid_request'));
+      }
     });
 
     it('may leave out what is the only one: the redirect URI, the resource, and all scopes', async () => {
