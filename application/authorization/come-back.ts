@@ -18,6 +18,7 @@ import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
 import type { Claims } from '../../domain/tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { readSubjectToken, type SubjectValidation } from '../authentication/validate-subject-token.ts';
@@ -262,8 +263,12 @@ async function offer(
   }
 }
 
-/** Whether the person proved who they are after the request began, by the provider's date in whole seconds. */
+/**
+ * Whether the person proved who they are after the request began, by the provider's date. Its clock may be behind ours, by as much
+ * as everywhere else: without that, every sign-in there would be too old, and the person would start again without end. The
+ * provider was asked for a new sign-in (`prompt=login`), so the slack only lets one pass that is at most a minute older.
+ */
 function judgeNewSignIn(authenticatedAt: Instant | undefined, beganAt: Instant): SignInDenial | undefined {
   if (authenticatedAt === undefined) return 'sign_in_undated';
-  return authenticatedAt < beganAt ? 'sign_in_too_old' : undefined;
+  return plusSeconds(authenticatedAt, CLOCK_SKEW_SECONDS) < beganAt ? 'sign_in_too_old' : undefined;
 }

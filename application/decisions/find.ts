@@ -6,7 +6,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
-import type { GrantHash } from '../../domain/tasks/task.ts';
+import type { GrantHash, GrantRotation } from '../../domain/tasks/task.ts';
 import { decision, type Judgement } from './decision.ts';
 import { ask, type GrantOwner } from './fact.ts';
 
@@ -26,19 +26,24 @@ export const findOwnTaskSponsor: typeof findTaskSponsor = {
   transaction: 'person',
 };
 
-/** The task and the person of a grant that was issued to this agent. For the agent, at revocation. */
+/** The task and the person of a grant that was issued to this agent, and its rotation. For the agent, at refresh and revocation. */
 export const findGrantOwner = decision({
   name: 'find_grant_owner',
   transaction: 'shared',
   locks: () => [],
   asks: ({ grantHash }: { readonly agentId: AgentId; readonly grantHash: GrantHash }) => ({
     owner: ask('grant_owner', grantHash),
+    grant: ask('grant', grantHash),
   }),
-  judge: ({ agentId }, { owner }): Judgement<GrantOwner | undefined> => ({
-    verdict: owner?.agentId === agentId ? owner : undefined,
+  judge: ({ agentId }, { owner, grant }): Judgement<FoundGrant | undefined> => ({
+    verdict: owner?.agentId === agentId ? { ...owner, rotation: grant?.rotation } : undefined,
     effects: [],
   }),
 });
+
+interface FoundGrant extends GrantOwner {
+  readonly rotation: GrantRotation | undefined;
+}
 
 /** The agent; `undefined` if it is not registered. */
 export const findAgent = decision({

@@ -9,6 +9,7 @@ import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import {
   GRANT_SECRET_BYTES,
+  isSuperseded,
   judgeGrant,
   type PresentedGrant,
   readGrant,
@@ -93,14 +94,19 @@ export async function refreshToken(
     const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey' | 'misusedTask'> = {}): Denied =>
       denied(reason, { ...more, about, assertion, ...(isOfPersonsStart && { isOfPersonsStart }) });
 
+    // An older rotation is a sign of theft, whatever else the request asks (RFC 9700 §4.14.2).
+    const asked = service.clock.now();
+    const ended = judgeGrant(grant, asked);
+    if (ended === undefined && (await wasSuperseded(service, grant, request))) {
+      const endsAt = await service.sharedTime.earliest();
+      return refuse('grant_superseded', { misusedTask: { taskId: task.taskId, sponsorKey: task.sponsorKey, endsAt } });
+    }
     if (!agent.enabled) return refuse('agent_disabled');
     // A client with a document authenticates by it for what a person allowed. Its registered keys are for exchanges.
     const isOfDocument = isOfPersonsStart && agent.clientIdDocument !== undefined;
     if (isOfDocument && asking.value.provedBy === 'registration') return refuse('actor_unknown_key');
 
     // (2) The task is not revoked, (3) has not expired, and (4) has enough time left.
-    const asked = service.clock.now();
-    const ended = judgeGrant(grant, asked);
     if (ended !== undefined) return refuse(ended);
 
     // (5) The sponsor check still passes. A cached answer must be newer than the task and no older than a token's life.
@@ -171,6 +177,18 @@ export async function refreshToken(
         });
     }
   });
+}
+
+/** A plain read may be outdated, and would then end the task of the newest grant. So the deciding server has the last word. */
+async function wasSuperseded(
+  { decisions, digest }: Pick<Refresh, 'decisions' | 'digest'>,
+  { rotation, task: { agentId } }: Grant,
+  { refreshToken }: RefreshRequest,
+): Promise<boolean> {
+  const presented = digest(refreshToken);
+  if (rotation === undefined || !isSuperseded(rotation, presented)) return false;
+  const found = await decisions.decide(findGrantOwner, { agentId, grantHash: digest(readGrant(refreshToken).named) });
+  return found?.rotation !== undefined && isSuperseded(found.rotation, presented);
 }
 
 /** The client's grant, and what an exchanged task requires more: an enabled agent before all else, and a `resource`. */

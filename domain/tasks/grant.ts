@@ -60,9 +60,13 @@ export type RotationVerdict =
 
 /** @param presented SHA-256 of the whole grant that the client presented, and @param next of the one that it gets */
 export function rotate(rotation: GrantRotation, presented: GrantHash, next: GrantHash): RotationVerdict {
-  const isAccepted = presented === rotation.current || presented === rotation.previous;
-  if (!isAccepted) return { kind: 'superseded' };
+  if (isSuperseded(rotation, presented)) return { kind: 'superseded' };
   return { kind: 'rotated', rotation: { current: next, previous: presented } };
+}
+
+/** Never changes back: a rotation that was replaced is not accepted again. @param presented SHA-256 of the whole grant */
+export function isSuperseded({ current, previous }: GrantRotation, presented: GrantHash): boolean {
+  return presented !== current && presented !== previous;
 }
 
 /** Whether a presented token has the prefix of a grant. Otherwise it is treated as a task token. */

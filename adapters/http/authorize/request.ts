@@ -107,7 +107,7 @@ function readRest(parameters: readonly SentParameter[], optional: OptionalParame
   if (targetProblem !== undefined) return targetProblem;
   const scopeText = form.get('scope');
   const scope = scopeText === undefined ? undefined : readScope(scopeText);
-  if (scopeText !== undefined && scope === undefined) return badScope();
+  if (scopeText !== undefined && scope === undefined) return BAD_SCOPE;
   // The page asks the person for a purpose that must be stated, and is not.
   const added = readOptional(form, {
     ...optional,
@@ -116,6 +116,9 @@ function readRest(parameters: readonly SentParameter[], optional: OptionalParame
   if (added.kind === 'denied') return added;
   return allowed({ challenge, audience: target.value?.value, scope, prompt, ...added.value });
 }
+
+/** RFC 6749 §4.1.2.1 names a malformed scope among those of `invalid_scope`. At the token endpoint it is `invalid_request`. */
+const BAD_SCOPE = denied('scope_intersection_empty', { detail: badScope().denial.detail });
 
 function syntaxFault(parameters: readonly SentParameter[]): Denied | undefined {
   if (parameters.some(({ name, value }) => name === undefined || value === undefined)) {

@@ -181,6 +181,7 @@ for (const database of databasesByLength) {
         [asked({ resource: 'https://other.example' }), 'invalid_target', 'audience_not_allowed'],
         [`${asked()}&resource=${encodeURIComponent(WIKI)}`, 'invalid_target', 'audience_not_allowed'],
         [asked({ scope: 'calendar:read' }), 'invalid_scope', 'scope_intersection_empty'],
+        [asked({ scope: 'jira:read "' }), 'invalid_scope', 'scope_intersection_empty'],
         [`${asked()}&scope=jira%3Aread`, 'invalid_request', 'invalid_request'],
       ];
       for (const [query, error, reason] of cases) {

@@ -107,6 +107,31 @@ for (const database of databasesByLength) {
       expect((await refresh(lost)).body.reason).to.equal('grant_superseded');
     });
 
+    it('ends the task if an older one is presented, whatever else is wrong with the request', async () => {
+      for (const [form, change] of [
+        [{ scope: 'jira:admin' }, {}],
+        [{ resource: WIKI }, {}],
+        [{}, { allowed_scopes: ['wiki:read'] }],
+        [{}, { enabled: false }],
+      ] as const) {
+        const agent = await publicAgent(mandate);
+        const first = await redeemed(mandate, agent);
+        let grant = grantIn(first);
+        for (let nth = 0; nth < 2; nth += 1) grant = grantIn(await publicRefresh(mandate, agent, grant));
+        await mandate.admin('PATCH', `/admin/agents/${agent.id}`, change);
+        const [answer, lines] = await told(() => publicRefresh(mandate, agent, grantIn(first), form));
+        expect([answer.status, answer.body.error, answer.body.reason]).to.deep.equal([
+          400,
+          'invalid_grant',
+          'grant_superseded',
+        ]);
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([
+          ['token.denied', 'grant_superseded'],
+          ['task.revoked', 'grant_superseded'],
+        ]);
+      }
+    });
+
     it('does not rotate by a refresh that is refused', async () => {
       const grant = grantIn(await redeemed(mandate, editor));
       for (const [form, error] of [

@@ -117,7 +117,7 @@ describe('A request at the authorization endpoint', () => {
     ['one that is no SHA-256', 'invalid_request', /code_challenge/, { code_challenge: `${CHALLENGE.slice(1)}=` }],
     ['none beside another prompt', 'invalid_request', /prompt/, { prompt: 'none login' }],
     ['a resource with a space', 'invalid_request', /resource/, { resource: 'https://a b' }],
-    ['a scope that is none', 'invalid_request', /scope/, { scope: 'read "' }],
+    ['a scope that is none', 'scope_intersection_empty', /The parameter scope must be/, { scope: 'read "' }],
     ['a purpose with a line', 'invalid_request', /purpose/, { purpose: 'a\nb' }],
   ];
 
