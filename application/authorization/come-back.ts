@@ -24,7 +24,7 @@ import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor
 import { readSubjectToken, type SubjectValidation } from '../authentication/validate-subject-token.ts';
 import { keepRequest } from '../decisions/keep-request.ts';
 import { refuse } from '../decisions/refuse.ts';
-import type { Decisions } from '../ports/decisions.ts';
+import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { SignInOutcome } from '../ports/identity-provider.ts';
 import type { HeldPermit } from '../ports/keys.ts';
 import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
@@ -72,6 +72,8 @@ export type ComeBackOutcome =
       /** What ended the request while the person signed in. */
       readonly by?: VoidReason;
     }
+  /** The database is away: a page, and a link back to the client. */
+  | { readonly kind: 'unavailable'; readonly to: AnswerAddress; readonly cause: StorageUnavailable }
   /** The sign-in was too old: one more, whose secrets are those of `again`. */
   | { readonly kind: 'begun'; readonly to: AnswerAddress; readonly address: string }
   | {
@@ -100,27 +102,45 @@ export interface Return {
   readonly again: BegunSignIn;
 }
 
-/** @throws StorageUnavailable */
+/** @throws StorageUnavailable before the way back to the client is known */
 export async function comeBack(
   service: ComingBack,
   given: KeptRequest,
-  { query, browserSecret, again }: Return,
+  back: Return,
   trace?: Trace,
   permit?: HeldPermit,
 ): Promise<ComeBackOutcome> {
   const kept = { ...given, beganAt: await notAhead(service, given.beganAt) };
-  const { asked, signIn, beganAt } = kept;
-  const record = async (reason: ComeBackReason) => {
-    await service.anonymous.record({ event: 'authorization.denied', reason }, trace);
-  };
+  const record = recording(service, trace);
 
   // 1. The request, as it is judged now.
-  const judged = await judgeRequest(service, asked, trace, permit);
+  const judged = await judgeRequest(service, kept.asked, trace, permit);
   if (judged.kind === 'unaddressed') {
     await record(recordedReason(judged.reason));
     return judged;
   }
   const { to } = judged;
+  try {
+    return await goOn(service, kept, judged, back, trace, permit);
+  } catch (error) {
+    // The way back is known by now, so the client can be told.
+    if (error instanceof StorageUnavailable) return { kind: 'unavailable', to, cause: error };
+    throw error;
+  }
+}
+
+/** The steps that can end with an answer to the client. */
+async function goOn(
+  service: ComingBack,
+  kept: KeptRequest,
+  judged: Exclude<JudgedRequest, { readonly kind: 'unaddressed' }>,
+  { query, browserSecret, again }: Return,
+  trace?: Trace,
+  permit?: HeldPermit,
+): Promise<ComeBackOutcome> {
+  const { asked, signIn, beganAt } = kept;
+  const { to } = judged;
+  const record = recording(service, trace);
   const ended = async (reason: ComeBackReason): Promise<ComeBackOutcome> => {
     await record(reason);
     return { kind: 'ended', to, reason };
@@ -165,6 +185,12 @@ export async function comeBack(
     current = await judgeRequest(service, asked, trace, permit);
   }
   return ended(current.kind === 'refused' ? current.denial.reason : 'overloaded');
+}
+
+function recording({ anonymous }: Pick<ComingBack, 'anonymous'>, trace: Trace | undefined) {
+  return async (reason: ComeBackReason) => {
+    await anonymous.record({ event: 'authorization.denied', reason }, trace);
+  };
 }
 
 /** The browser's owner could write a time to come, and the request would wait, and stay stored, for as long as they like. */

@@ -2,11 +2,8 @@
 
 import type { ErrorRequestHandler, Response } from 'express';
 import type { FoundRequest, OverReason } from '../../../application/authorization/answer.ts';
-import {
-  type AnswerAddress,
-  recordedReason,
-  type UnaddressedReason,
-} from '../../../application/authorization/judge-request.ts';
+import { DOCUMENT_AWAY } from '../../../application/authentication/authenticate-client.ts';
+import type { AnswerAddress, UnaddressedReason } from '../../../application/authorization/judge-request.ts';
 import type { Denial } from '../../../application/outcome.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -45,11 +42,18 @@ export interface AnswerOptions {
   readonly log: Log;
 }
 
-const UNADDRESSED: Readonly<Record<UnaddressedReason, OAuthError>> = {
-  client_unknown: 'invalid_client',
-  client_document_unusable: 'invalid_client',
-  client_document_unavailable: 'temporarily_unavailable',
-  redirect_uri_not_registered: 'invalid_request',
+/** A document has sentences that no record needs. */
+const UNADDRESSED: Readonly<Record<UnaddressedReason, { readonly error: OAuthError; readonly sentence: string }>> = {
+  client_unknown: { error: 'invalid_client', sentence: describeDenial('client_unknown').sentence },
+  client_document_unusable: {
+    error: 'invalid_client',
+    sentence: "The client's metadata document cannot be used.",
+  },
+  client_document_unavailable: { error: 'temporarily_unavailable', sentence: DOCUMENT_AWAY },
+  redirect_uri_not_registered: {
+    error: 'invalid_request',
+    sentence: describeDenial('redirect_uri_not_registered').sentence,
+  },
 };
 
 type OpenRequest = Extract<FoundRequest, { readonly kind: 'open' }>;
@@ -94,13 +98,13 @@ export function answerWith(options: AnswerOptions): Answers {
     message,
     asksPurpose,
     unaddressed(response, reason) {
-      const error = UNADDRESSED[reason];
+      const { error, sentence } = UNADDRESSED[reason];
       const status = error === 'temporarily_unavailable' ? 503 : 400;
       if (response.req.accepts(['html', 'json']) !== 'json') return message(response, status, reason);
       discardRest(response.req);
       response.reason = reason;
       if (status === 503) response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-      response.status(status).json({ error, error_description: describeDenial(recordedReason(reason)).sentence });
+      response.status(status).json({ error, error_description: sentence });
     },
     refused(response, to, { reason, detail }) {
       response.reason = reason;

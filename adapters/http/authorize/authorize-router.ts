@@ -14,7 +14,7 @@ import type { AskedAuthorization } from '../../../application/authorization/judg
 import { denied } from '../../../application/outcome.ts';
 import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { Clock, Randomness, Sealing } from '../../../application/ports/runtime.ts';
-import type { Log } from '../../../application/ports/telemetry.ts';
+import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
 import { endChoices } from '../../../domain/authorization/end-choices.ts';
 import { parseRequestId, type RequestId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds, secondsBetween, toSeconds } from '../../../domain/instant.ts';
@@ -36,7 +36,7 @@ import { issuerPath } from '../routes.ts';
 import { MAX_TARGET_LENGTH } from '../server/protocol-errors.ts';
 import { type AnswerOptions, type Answers, answerWith } from './answers.ts';
 import { browserSecrets, keepBrowserSecret, keepWay, makeWaySecrets, openWay, removeWay, signInOf } from './cookies.ts';
-import { ANSWER, AUTHORIZE_PATH, type Chosen, LASTS, LOOK, PURPOSE, type QuestionView, SCOPE, script } from './page.ts';
+import { ANSWER, AUTHORIZE_PATH, awayAddress, type Chosen, LASTS, LOOK, PURPOSE, type QuestionView, SCOPE, script } from './page.ts';
 import { keptParameters, readAuthorization, type SentParameter } from './request.ts';
 
 export interface AuthorizeSurface extends AnswerOptions {
@@ -199,6 +199,10 @@ async function comeBack(
   if (outcome.kind === 'begun') {
     const again = { secrets, isSecond: true, beganAt, ends, parameters };
     return sendToProvider(surface, answers, { request, response }, { ...outcome, way: again });
+  }
+  if (outcome.kind === 'unavailable') {
+    surface.log.error('the database could not answer', outcome.cause, traceFields(request.trace));
+    return answers.message(response, 503, 'storage_unavailable', awayAddress(surface.issuer, outcome.to));
   }
   if (outcome.kind !== 'kept') {
     response.append('Set-Cookie', [...removeWay(cookie, name)]);

@@ -7,7 +7,7 @@ import { redirectHost, withAnswer } from '../../../domain/agents/redirect-uri.ts
 import { answerError, isSignInDenial } from '../../../domain/authorization/answer-error.ts';
 import type { Authorization } from '../../../domain/authorization/authorization.ts';
 import { endChoices } from '../../../domain/authorization/end-choices.ts';
-import { type DenialReason, describeDenial } from '../../../domain/denial.ts';
+import { type DenialReason, describeDenial, type OAuthError } from '../../../domain/denial.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import type { SignInDenial } from '../../../domain/sign-in-denial.ts';
 import { readAsset } from '../browser/assets.ts';
@@ -231,4 +231,11 @@ export function refusalAddress(
   });
 }
 
+/** The same while the database is away. */
+export function awayAddress(issuer: string, { redirectUri, state }: AnswerAddress): string {
+  const error: OAuthError = 'temporarily_unavailable';
+  return withAnswer(redirectUri, { error, error_description: DATABASE_AWAY, state, iss: issuer });
+}
+
+const DATABASE_AWAY = 'The service could not reach its database. Start again.';
 const SIGN_IN_FAILED = 'The person did not sign in at the identity provider.';

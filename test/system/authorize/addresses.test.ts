@@ -1,9 +1,11 @@
 /** Who opens an address of `/oauth2/authorize` again, or with another program than a browser, and an issuer with a path. */
 
 import { expect } from 'chai';
+import { openHandle } from '../../../adapters/storage/sqlite/handle.ts';
 import {
   authorizationRequest,
   doorPerson,
+  linkBack,
   publicAgent,
   STATE,
   startDoor,
@@ -90,6 +92,61 @@ for (const database of databasesByLength) {
           const page = await mandate.get(path, { accept });
           expect([page.status, page.headers.get('content-type')]).to.deep.equal([400, 'text/html; charset=utf-8']);
         }
+      }
+    });
+  });
+
+  describe(`/oauth2/authorize for a program that gets no answer on ${database.name}`, function () {
+    this.timeout(120_000);
+
+    it('tells a program that takes JSON what is wrong with the document', async () => {
+      const { mandate, stop } = await startDoor(database);
+      try {
+        for (const [uri, status, error, sentence] of [
+          [await mandate.keyServer.serve({}), 400, 'invalid_client', "The client's metadata document cannot be used."],
+          [
+            await mandate.keyServer.unusedUri(),
+            503,
+            'temporarily_unavailable',
+            "The client's metadata document could not be fetched. Retry the request.",
+          ],
+        ] as const) {
+          await publicAgent(mandate, { client_id_document: uri });
+          const path = `/oauth2/authorize?${authorizationRequest(uri)}`;
+          const answer = await mandate.get(path, { accept: 'application/json' });
+          expect([answer.status, answer.body]).to.deep.equal([status, { error, error_description: sentence }]);
+        }
+      } finally {
+        await stop();
+      }
+    });
+
+    it('ends the way of a person whose database takes no writes with a link back to the client', async () => {
+      if (database.engine !== 'sqlite') return;
+      const fresh = await database.fresh();
+      const { mandate, stop } = await startDoor({ ...database, fresh: async () => fresh });
+      const other = openHandle(fresh.settings['Service:Database:Path'] ?? '', { timeout: 0 });
+      try {
+        const person = doorPerson(mandate);
+        const { pathname, search } = await person.signIn(authorizationRequest(await publicAgent(mandate)));
+        // Another process holds the file: the registration can be read, and the request cannot be stored.
+        other.exec('begin immediate');
+        const page = await person.open(`${pathname}${search}`);
+        other.exec('rollback');
+        expect([page.status, page.headers.get('retry-after')]).to.deep.equal([503, '5']);
+        const back = linkBack(page);
+        expect(`${back?.origin}${back?.pathname}`).to.equal('https://client.example/cb');
+        expect(Object.fromEntries(back?.searchParams ?? [])).to.deep.equal({
+          kept: '1',
+          error: 'temporarily_unavailable',
+          error_description: 'The service could not reach its database. Start again.',
+          state: STATE,
+          iss: mandate.issuer,
+        });
+        expect(mandate.log.lines.some((line) => line.includes('the database could not answer'))).to.equal(true);
+      } finally {
+        other.close();
+        await stop();
       }
     });
   });
