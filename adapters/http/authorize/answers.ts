@@ -1,8 +1,8 @@
 /** Writes the answers of `/oauth2/authorize`: pages, and redirects to the client. */
 
 import type { ErrorRequestHandler, Response } from 'express';
-import type { FoundRequest, OverReason } from '../../../application/authorization/answer.ts';
 import { DOCUMENT_AWAY } from '../../../application/authentication/authenticate-client.ts';
+import type { FoundRequest, OverReason } from '../../../application/authorization/answer.ts';
 import type { AnswerAddress, UnaddressedReason } from '../../../application/authorization/judge-request.ts';
 import type { Denial } from '../../../application/outcome.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';

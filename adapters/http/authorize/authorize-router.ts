@@ -36,7 +36,18 @@ import { issuerPath } from '../routes.ts';
 import { MAX_TARGET_LENGTH } from '../server/protocol-errors.ts';
 import { type AnswerOptions, type Answers, answerWith } from './answers.ts';
 import { browserSecrets, keepBrowserSecret, keepWay, makeWaySecrets, openWay, removeWay, signInOf } from './cookies.ts';
-import { ANSWER, AUTHORIZE_PATH, awayAddress, type Chosen, LASTS, LOOK, PURPOSE, type QuestionView, SCOPE, script } from './page.ts';
+import {
+  ANSWER,
+  AUTHORIZE_PATH,
+  awayAddress,
+  type Chosen,
+  LASTS,
+  LOOK,
+  PURPOSE,
+  type QuestionView,
+  SCOPE,
+  script,
+} from './page.ts';
 import { keptParameters, readAuthorization, type SentParameter } from './request.ts';
 
 export interface AuthorizeSurface extends AnswerOptions {
