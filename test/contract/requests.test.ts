@@ -30,6 +30,8 @@ import { answeringRequest, aWorld, keeping, LATER, ROOM, redeeming, rotationOf, 
 
 const ROUNDS = byLength({ short: 2, full: 200 });
 const RUNS = byLength({ short: 6, full: 200 });
+/** Two storages write each round to disk, beside other tests. */
+const LIMIT_MS = 30_000 + ROUNDS * 1_000;
 
 const reason = 'operator_kill_switch' as const;
 
@@ -110,7 +112,8 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
     (await storage().tasks.findGrant(owner.agentId, rotationOf({ owner, ...world } as World, 'family')))?.taskState
       .kind;
 
-  it('have one answer: of a yes and a no at once, the first one decides', async () => {
+  it('have one answer: of a yes and a no at once, the first one decides', async function () {
+    this.timeout(LIMIT_MS);
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldWith('request');
       const [yes, no] = await Promise.all([
@@ -125,7 +128,8 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
     }
   });
 
-  it('have one answer of two browsers at once: that of the browser which began it, and no record of the other one', async () => {
+  it('have one answer of two browsers at once: that of the browser which began it, and no record of the other one', async function () {
+    this.timeout(LIMIT_MS);
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldWith('request');
       const strange = {
@@ -148,7 +152,8 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
     }
   });
 
-  it('open one task, however often their code is presented at once', async () => {
+  it('open one task, however often their code is presented at once', async function () {
+    this.timeout(LIMIT_MS);
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldWith('allowed');
       const opening = redeeming(world);
@@ -165,7 +170,8 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
     }
   });
 
-  it('have a grant of which two refreshes at once leave one newest rotation', async () => {
+  it('have a grant of which two refreshes at once leave one newest rotation', async function () {
+    this.timeout(LIMIT_MS);
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldWith('redeemed');
       const refresh = (on: Storage, next: string) =>
@@ -185,7 +191,8 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
     }
   });
 
-  it('have a grant that a stop ends, whichever of a refresh and the stop is first', async () => {
+  it('have a grant that a stop ends, whichever of a refresh and the stop is first', async function () {
+    this.timeout(LIMIT_MS);
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldWith('redeemed');
       const rotation = { presented: rotationOf(world, 'first'), next: 'next' };
@@ -200,7 +207,7 @@ onEveryDatabase('requests that people answer', ({ storage, database, kind }) => 
 
   for (const end of endNames) {
     it(`open no task that outlives ${end} at the same time, and none afterwards`, async function () {
-      this.timeout(30_000 + ROUNDS * 1_000);
+      this.timeout(LIMIT_MS);
       for (let round = 0; round < ROUNDS; round++) {
         const isAnswer = round % 2 === 0;
         const world = await worldWith(isAnswer ? 'request' : 'allowed');
