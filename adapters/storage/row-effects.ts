@@ -85,10 +85,11 @@ export const rowEffects = {
     decided_at: at,
     expires_at: expiresAt,
   })),
-  close_approval: update(approvals, ['state', 'closed_at'], ({ approvalId, state, at }) => ({
+  close_approval: update(approvals, ['state', 'closed_at', 'words_changed'], ({ approvalId, state, at }) => ({
     approval_id: approvalId,
     state,
     closed_at: at,
+    words_changed: state === 'withdrawn',
   })),
   insert_approval_notice: insert(tables.approval_notices, ({ approvalId, sponsorKey, dueAt }) => ({
     approval_id: approvalId,

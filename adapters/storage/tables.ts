@@ -211,7 +211,7 @@ export const tables = {
   approvals: {
     name: 'approvals',
     // The words of an approval never change.
-    privileges: 'select, insert, update (state, expires_at, decided_at, closed_at), delete',
+    privileges: 'select, insert, update (state, expires_at, decided_at, closed_at, words_changed), delete',
     of: 'tasks',
     holdsWords: true,
     alias: 'v',
@@ -231,6 +231,7 @@ export const tables = {
       expires_at: 'instant',
       decided_at: 'instant?',
       closed_at: 'instant?',
+      words_changed: 'boolean',
     },
   },
   approval_notices: {

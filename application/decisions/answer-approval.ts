@@ -38,7 +38,7 @@ export interface ApprovalAnswer {
  * - `not_found`: no such approval of this person is stored.
  * - `altered`: the ledger has other words, another state or other names for it.
  * - `other_words`: the person read other words than those that are stored.
- * - `not_waiting`: it has another answer, its time is up, or its task has ended. For a yes also: its agent is disabled.
+ * - `not_waiting`: it has another answer, its time is up, the same call came with other words, or its task has ended. For a yes also: its agent is disabled.
  * - `sign_in_too_old`: the yes needs a newer sign-in. That is recorded.
  */
 export type AnswerVerdict =

@@ -2,11 +2,23 @@
  * A tool server asks whether an action of a task is approved (`POST /oauth2/approval`). The same decision uses up a yes, and
  * opens an approval if none is open. A tool server polls by asking again. It learns of each yes once.
  *
+ * A yes is about the words that the person read. If the same call comes with other words, the open approval is withdrawn and a
+ * new one opens (docs/decisions/0032-one-action-one-yes.md).
+ *
  * The row of an open approval counts only if the ledger agrees. A yes is used only if the ledger has its `approval.granted` and
  * no `approval.used` (domain/approvals/approval-records.ts).
  */
 
-import { type Approval, approvalDetail, isOpen, isOver, SPENT_FOR_SECONDS } from '../../domain/approvals/approval.ts';
+import {
+  type Approval,
+  approvalDetail,
+  hasSameWords,
+  isOpen,
+  isOver,
+  POLL_INTERVAL_SECONDS,
+  SPENT_FOR_SECONDS,
+  WORDS_CHANGED,
+} from '../../domain/approvals/approval.ts';
 import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import { earlierOf } from '../../domain/clocks.ts';
 import type { ApprovalId, TokenId } from '../../domain/identifiers.ts';
@@ -16,7 +28,7 @@ import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
-import { type Answers, type ApprovalStanding, type AskedQuestions, ask } from './fact.ts';
+import { type Answers, type AskedQuestions, ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
 
@@ -118,7 +130,7 @@ interface AskJudgement {
 const answered = (verdict: AskVerdict): AskJudgement => ({ verdict, effects: [], entries: [] });
 
 function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
-  const { about, request, rules, times } = asking;
+  const { rules, times } = asking;
   const { task } = facts;
   const isActive = task?.state === 'live' && !isTimeUp(task, times.latest) && facts.isEnabled && !facts.isRevoked;
   if (!isActive) return answered({ kind: 'inactive' });
@@ -126,24 +138,46 @@ function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
   if (difference !== undefined) return answered({ kind: 'altered', difference });
   const last = facts.last?.row;
   if (last === undefined) return openApproval(asking, facts);
-  const { approvalId, state, expiresAt } = last;
-  if (isOpen(last)) {
-    if (isOver(last, times.earliest)) return openApproval(asking, facts, expireApproval(about, last, request.at));
-    // Another instance may still take it for open.
-    if (isOver(last, times.latest)) return answered({ kind: 'expired' });
-    if (state === 'pending') return answered({ kind: 'pending', approvalId, expiresAt });
-    return {
-      verdict: { kind: 'granted', approvalId, approvedAt: last.decidedAt ?? request.at },
-      effects: [{ effect: 'close_approval', approvalId, state: 'used', at: request.at }],
-      entries: [approvalEntry('approval.used', about, last, request.at)],
-    };
-  }
-  const { decidedAt, closedAt } = last;
+  if (isOpen(last)) return judgeOpen(asking, facts, last);
+  const { state, decidedAt, closedAt } = last;
   const isWithin = (since: Instant | undefined, seconds: number) =>
     since !== undefined && times.earliest < plusSeconds(since, seconds);
   if (state === 'refused' && isWithin(decidedAt, rules.refusedFor)) return answered({ kind: 'refused' });
   if (state === 'used' && isWithin(closedAt, SPENT_FOR_SECONDS)) return answered({ kind: 'spent' });
   return openApproval(asking, facts);
+}
+
+/** @param last is open, and as the ledger has it */
+function judgeOpen(asking: ApprovalAsking, facts: AskFacts, last: Approval): AskJudgement {
+  const { about, request, times } = asking;
+  const { approvalId, state, expiresAt } = last;
+  if (isOver(last, times.earliest)) return openApproval(asking, facts, expireApproval(about, last, request.at));
+  // Another instance may still take it for open.
+  if (isOver(last, times.latest)) return answered({ kind: 'expired' });
+  const isAsRead = hasSameWords(last, asking.opening);
+  if (state === 'pending' && (isAsRead || isWithinInterval(last, times))) {
+    return answered({ kind: 'pending', approvalId, expiresAt });
+  }
+  if (!isAsRead) return openApproval(asking, facts, withdrawForWords(about, last, request.at));
+  return {
+    verdict: { kind: 'granted', approvalId, approvedAt: last.decidedAt ?? request.at },
+    effects: [{ effect: 'close_approval', approvalId, state: 'used', at: request.at }],
+    entries: [approvalEntry('approval.used', about, last, request.at)],
+  };
+}
+
+/** So two tool servers with different words replace a waiting question at most once in this time. */
+function isWithinInterval({ requestedAt }: Approval, { earliest }: ApprovalTimes): boolean {
+  // A request in the future is from a clock that is ahead. It delays a replacement for no longer than any other.
+  return Math.abs(secondsBetween(requestedAt, earliest)) < POLL_INTERVAL_SECONDS;
+}
+
+function withdrawForWords(about: ApprovalOrigin, last: Approval, at: Instant): EndedApproval {
+  return {
+    effects: [{ effect: 'close_approval', approvalId: last.approvalId, state: 'withdrawn', at }],
+    entries: [{ ...approvalEntry('approval.withdrawn', about, last, at), reason: WORDS_CHANGED }],
+    freesPlace: last.state === 'pending',
+  };
 }
 
 /**
@@ -168,13 +202,22 @@ function differenceOf(
 
 const HOUR_SECONDS = 60 * 60;
 
-/** No agent may hold more than a third of a person's places, so that another agent can always ask. */
+/**
+ * No agent may hold more than a third of a person's places, so that another agent can always ask.
+ *
+ * @param freed how many of the counted approvals end with this decision
+ */
 function hasNoPlace(
   { ofTask, ofAgent, ofPerson }: AskFacts['pending'],
   { maxPendingPerTask, maxPendingPerPerson }: ApprovalRules,
+  freed: number,
 ): boolean {
   const maxPendingPerAgent = Math.max(1, Math.floor(maxPendingPerPerson / 3));
-  return ofTask >= maxPendingPerTask || ofAgent >= maxPendingPerAgent || ofPerson >= maxPendingPerPerson;
+  return (
+    ofTask - freed >= maxPendingPerTask ||
+    ofAgent - freed >= maxPendingPerAgent ||
+    ofPerson - freed >= maxPendingPerPerson
+  );
 }
 
 /** The hour that the agent's questions to the person count in. It begins with the first question. */
@@ -189,13 +232,19 @@ function tooManyQuestionsEntry(about: ApprovalOrigin, at: Instant): LedgerEntry 
   return { ...about, at, event: 'token.denied', decision: 'deny', reason: 'too_many_questions' };
 }
 
-/** @param before the end of the last approval, if it was still open */
+/** The end of the last approval, which precedes a new one in the same decision. */
+interface EndedApproval extends Pick<AskJudgement, 'effects' | 'entries'> {
+  /** Whether it was pending, and its time was not up: then it was counted. */
+  readonly freesPlace?: boolean;
+}
+
+/** @param ended the last approval, if it was still open. It ends also if there is no place for a new one. */
 function openApproval(
   { about, request, opening, rules, times }: ApprovalAsking,
   { task, sponsorKey, last, pending, counted }: AskFacts,
-  before: Pick<AskJudgement, 'effects' | 'entries'> = { effects: [], entries: [] },
+  { freesPlace = false, ...before }: EndedApproval = { effects: [], entries: [] },
 ): AskJudgement {
-  if (hasNoPlace(pending, rules)) return { ...before, verdict: { kind: 'too_many_pending' } };
+  if (hasNoPlace(pending, rules, freesPlace ? 1 : 0)) return { ...before, verdict: { kind: 'too_many_pending' } };
   if (task === undefined || sponsorKey === undefined) throw new Error('a live task is not stored');
   const hour = currentHour(counted, times.earliest);
   const count = (changes: Partial<AskedQuestions>): Effect => ({
@@ -228,6 +277,7 @@ function openApproval(
     expiresAt,
     decidedAt: undefined,
     closedAt: undefined,
+    wordsChanged: false,
   };
   return {
     verdict: { kind: 'pending', approvalId, expiresAt },
@@ -243,7 +293,7 @@ function openApproval(
   };
 }
 
-type ClosedApproval = Pick<ApprovalStanding, 'approvalId' | 'digest' | 'commitment' | 'decidedAt'>;
+type ClosedApproval = Pick<Approval, 'approvalId' | 'digest' | 'commitment' | 'decidedAt'>;
 
 /** Ends an open approval whose time is up. The reason says whether the person or the agent let it pass. */
 export function expireApproval(about: ApprovalOrigin, approval: ClosedApproval, at: Instant) {
@@ -258,7 +308,7 @@ export function expireApproval(about: ApprovalOrigin, approval: ClosedApproval, 
 export function approvalEntry(
   event: Extract<LedgerEvent, `approval.${string}`>,
   about: ApprovalOrigin,
-  approval: Pick<ApprovalStanding, 'approvalId' | 'digest' | 'commitment'>,
+  approval: Pick<Approval, 'approvalId' | 'digest' | 'commitment'>,
   at: Instant,
 ): LedgerEntry {
   const { taskId, agentId, sponsor, audience } = about;

@@ -54,7 +54,12 @@ export interface Effects {
     readonly at: Instant;
     readonly expiresAt: Instant;
   };
-  close_approval: { readonly approvalId: ApprovalId; readonly state: 'used' | 'expired'; readonly at: Instant };
+  /** `withdrawn`: the same call came with other words. The end of a task withdraws its approvals itself. */
+  close_approval: {
+    readonly approvalId: ApprovalId;
+    readonly state: 'used' | 'expired' | 'withdrawn';
+    readonly at: Instant;
+  };
   insert_approval_notice: {
     readonly approvalId: ApprovalId;
     readonly sponsorKey: SponsorKey;
@@ -133,7 +138,7 @@ export interface EndedTasks {
    * task without such renewals gets no such record.
    */
   readonly renewalsEvent: LedgerEvent;
-  /** The event of the record of each withdrawn approval. It follows the record of the end, and has its reason. */
+  /** The event of the record of each approval that the end withdrew. It follows the record of the end, and has its reason. */
   readonly withdrawnEvent: LedgerEvent;
 }
 

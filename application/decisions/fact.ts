@@ -97,11 +97,11 @@ export interface Facts {
   ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
   token_revoked: Fact<TokenId, boolean>;
   /** An approval, compared with its records in the ledger. It changes only under the lock of its task. */
-  approval: Fact<ApprovalId, Compared<ApprovalStanding, ApprovalOrigin> | undefined>;
+  approval: Fact<ApprovalId, Compared<Approval, ApprovalOrigin> | undefined>;
   /** The last approval of this digest of the task, compared with its records. No earlier one is open. */
   last_approval: Fact<
     { readonly taskId: TaskId; readonly digest: string },
-    Compared<ApprovalStanding, ApprovalOrigin> | undefined
+    Compared<Approval, ApprovalOrigin> | undefined
   >;
   /** How many approvals wait for the person of the task at `at`: all, those of its agent, and those of the task. */
   pending_approvals: Fact<
@@ -156,9 +156,6 @@ export interface AskedQuestions {
   /** The end of the hour. */
   readonly forgetAt: Instant;
 }
-
-/** An approval without its words. */
-export type ApprovalStanding = Omit<Approval, 'title' | 'lines' | 'salt' | 'requestedAt'>;
 
 /** An approval whose time is up, with what its record says. */
 export type DueApproval = ApprovalOrigin & Pick<Approval, 'approvalId' | 'digest' | 'commitment' | 'decidedAt'>;

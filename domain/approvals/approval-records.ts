@@ -5,12 +5,20 @@
 
 import type { AgentId, TaskId } from '../identifiers.ts';
 import type { Compared, Difference } from '../ledger/compared.ts';
-import { type Approval, type ApprovalDetail, type ApprovalState, openStates, parseApprovalDetail } from './approval.ts';
+import {
+  type Approval,
+  type ApprovalDetail,
+  type ApprovalState,
+  openStates,
+  parseApprovalDetail,
+  WORDS_CHANGED,
+} from './approval.ts';
 import { commitmentText } from './commitment.ts';
 
 /** What a record says of its approval. */
 export interface ApprovalRecord extends Partial<RecordNames> {
   readonly event: string;
+  readonly reason?: string | undefined;
   readonly detail?: string | undefined;
 }
 
@@ -92,7 +100,16 @@ export interface ApprovalOrigin {
 /** What of a stored approval is compared, and the time of its first record. */
 type ComparedApproval = Pick<
   Approval,
-  'approvalId' | 'taskId' | 'digest' | 'commitment' | 'salt' | 'title' | 'lines' | 'state' | 'requestedAt'
+  | 'approvalId'
+  | 'taskId'
+  | 'digest'
+  | 'commitment'
+  | 'salt'
+  | 'title'
+  | 'lines'
+  | 'state'
+  | 'requestedAt'
+  | 'wordsChanged'
 >;
 
 /**
@@ -124,7 +141,8 @@ export function compareApproval<Row extends ComparedApproval>(
   const isNamed = request.approvalId === row.approvalId && taskId === row.taskId && request.digest === row.digest;
   if (!isNamed || request.commitment !== row.commitment) return differs('names');
   if (digest(commitmentText(row)) !== row.commitment) return differs('text');
-  if (state !== row.state) return differs('state');
+  const wordsChanged = records.at(-1)?.reason === WORDS_CHANGED;
+  if (state !== row.state || wordsChanged !== row.wordsChanged) return differs('state');
   return { kind: 'same', row, record: { taskId: row.taskId, agentId: agentId as AgentId, sponsor, audience } };
 }
 

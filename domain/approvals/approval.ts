@@ -9,7 +9,7 @@
  * - `refused`: the person said no.
  * - `used`: the tool server was told of the yes. That happens once.
  * - `expired`: the time of a pending or granted approval was up.
- * - `withdrawn`: the task ended before.
+ * - `withdrawn`: the task ended before, or the same call came with other words (`wordsChanged`).
  *
  * Only the first two are open. A task has at most one open approval for a digest.
  */
@@ -59,6 +59,20 @@ export interface Approval extends SaltedWords {
   readonly decidedAt: Instant | undefined;
   /** When it was used, expired or was withdrawn; `undefined` before. */
   readonly closedAt: Instant | undefined;
+  /** Whether it was withdrawn because the tool server described the same call in other words. Its record has `WORDS_CHANGED`. */
+  readonly wordsChanged: boolean;
+}
+
+/** The reason of the record of such a withdrawal. After any other withdrawal the task is over. */
+export const WORDS_CHANGED = 'words_changed';
+
+/** Whether a person who read the one has read the other. */
+export function hasSameWords(one: ApprovalWords, other: ApprovalWords): boolean {
+  return (
+    one.title === other.title &&
+    one.lines.length === other.lines.length &&
+    one.lines.every(({ label, value }, nth) => other.lines[nth]?.label === label && other.lines[nth]?.value === value)
+  );
 }
 
 export function isOpen({ state }: Pick<Approval, 'state'>): boolean {

@@ -30,6 +30,7 @@ export function anApproval(changes: Partial<Approval> = {}, stored = aTask()) {
     expiresAt: plusSeconds(NOON, 601),
     decidedAt: undefined,
     closedAt: undefined,
+    wordsChanged: false,
     ...changes,
   };
   const about = {
@@ -105,9 +106,11 @@ export const effectsOfApprovals = {
   close_approval() {
     const [{ approval, given, insert }, other] = [anApproval({ state: 'granted', decidedAt: NOON }), anApproval()];
     const { approvalId } = approval;
-    const untouched = unrecorded(other.approval);
+    const { approvalId: replaced } = other.approval;
+    const untouched = unrecorded({ ...other.approval, state: 'withdrawn', closedAt: NOON, wordsChanged: true });
+    const withdraw: Effect = { effect: 'close_approval', approvalId: replaced, state: 'withdrawn', at: NOON };
     return {
-      given: [...given, insert, ...other.given, other.insert],
+      given: [...given, insert, ...other.given, other.insert, withdraw],
       effect: { effect: 'close_approval', approvalId, state: 'used', at: LATER },
       seen: [
         [
@@ -115,7 +118,7 @@ export const effectsOfApprovals = {
           unrecorded(approval),
           unrecorded({ ...approval, state: 'used', closedAt: LATER }),
         ],
-        [fact('approval', other.approval.approvalId), untouched, untouched],
+        [fact('approval', replaced), untouched, untouched],
       ],
     };
   },

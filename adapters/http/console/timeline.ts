@@ -2,7 +2,7 @@
  * The life of a task in time: a bar for the task and for each of its tokens (`tokenEnd`), and what was decided about it.
  */
 
-import type { Approval, ApprovalState } from '../../../domain/approvals/approval.ts';
+import { type Approval, type ApprovalState, WORDS_CHANGED } from '../../../domain/approvals/approval.ts';
 import { stepOfRecord } from '../../../domain/approvals/approval-records.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
@@ -66,7 +66,10 @@ export interface TimelineEvent {
 }
 
 /** What the timeline shows of a stored approval. */
-export type TimedApproval = Pick<Approval, 'approvalId' | 'state' | 'requestedAt' | 'decidedAt' | 'closedAt'>;
+export type TimedApproval = Pick<
+  Approval,
+  'approvalId' | 'state' | 'requestedAt' | 'decidedAt' | 'closedAt' | 'wordsChanged'
+>;
 
 export interface Timeline {
   readonly from: Instant;
@@ -183,13 +186,16 @@ function approvalEvents({
   requestedAt,
   decidedAt,
   closedAt,
+  wordsChanged,
 }: TimedApproval): readonly TimelineEvent[] {
   const began = (at: Instant, of: ApprovalState) =>
     ({ kind: 'approval', at, approval: { approvalId, state: of } }) as const;
   return [
     began(requestedAt, 'pending'),
     ...(decidedAt === undefined ? [] : [began(decidedAt, state === 'refused' ? 'refused' : 'granted')]),
-    ...(closedAt === undefined || state === 'refused' ? [] : [began(closedAt, state)]),
+    ...(closedAt === undefined || state === 'refused'
+      ? []
+      : [{ ...began(closedAt, state), reason: wordsChanged ? WORDS_CHANGED : undefined }]),
   ];
 }
 
@@ -205,7 +211,10 @@ function recordedEvents(task: TimedTask, records: readonly LedgerRecord[]): read
     const about = { at, seq, scope: record.scope, reason, count };
     const approval = stepOfRecord(record);
     // A no is recorded as a denial.
-    if (approval !== undefined) return [{ kind: 'approval', at, seq, approval }];
+    if (approval !== undefined) {
+      // The reason of any other withdrawal is that of the end of the task, which is shown beside it.
+      return [{ kind: 'approval', at, seq, approval, reason: reason === WORDS_CHANGED ? reason : undefined }];
+    }
     if (record.decision === 'deny') return [{ ...about, kind: 'denied' }];
     switch (event) {
       case 'task.authorized':

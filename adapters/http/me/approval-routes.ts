@@ -82,5 +82,6 @@ function answerVerdict(response: Response, verdict: AnswerVerdict, maxAge: numbe
 const CONFLICTS = {
   altered: 'An approval was changed after it was recorded. It cannot be shown or answered.',
   other_words: 'The approval has other words than those of this commitment. Nothing was changed: read it again.',
-  not_waiting: 'The approval does not wait for this answer: it was answered, its time is up, or its task is over.',
+  not_waiting:
+    'The approval does not wait for this answer: it was answered, its time is up, the action has other words now, or its task is over.',
 } as const;

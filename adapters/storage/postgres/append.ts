@@ -3,7 +3,7 @@
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
-import { DETAIL_OF_ROW } from '../rows/approval-row.ts';
+import { DETAIL_OF_ROW, IS_WITHDRAWN_BY_END } from '../rows/approval-row.ts';
 import { entryColumns, entryValues } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant } from './column-types.ts';
@@ -57,7 +57,7 @@ const appendTaskEnds = {
         union all
         select * from (
           select 3, given.withdrawn_event, ended.reason, null::integer, ${DETAIL_OF_ROW} from approvals v
-            where v.task_id = ended.task_id and v.state = 'withdrawn' offset 0
+            where v.task_id = ended.task_id and ${IS_WITHDRAWN_BY_END} offset 0
         ) withdrawn
       ) part (nth, event, reason, count, detail)
       where part.nth >= 2 or g.renewals > 0

@@ -469,13 +469,16 @@ create table @schema@.approvals (
   decided_at timestamptz,
   -- When it was used, expired or was withdrawn.
   closed_at timestamptz,
+  -- Withdrawn because the same call came with other words.
+  words_changed boolean not null,
   constraint approvals_round unique (task_id, digest, round),
   constraint approvals_state check (
     state = 'pending' and decided_at is null and closed_at is null
     or state in ('granted', 'refused') and decided_at is not null and closed_at is null
     or state = 'used' and decided_at is not null and closed_at is not null
     or state in ('expired', 'withdrawn') and closed_at is not null
-  )
+  ),
+  constraint approvals_words_changed check (not words_changed or state = 'withdrawn')
 );
 create index approvals_waiting on @schema@.approvals (sponsor_key, expires_at) where state = 'pending' and sponsor_key is not null;
 -- A query for one person does not say `closed_at is null`. So Postgres cannot take this index for it, with old statistics.

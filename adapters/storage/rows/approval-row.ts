@@ -39,6 +39,9 @@ export interface TaskApprovalRow extends RecordedApprovalRow {
 /** The condition of an open approval, as in the partial index `approvals_open`. SQLite compares the two word by word. */
 export const IS_OPEN = `state in (${openStates.map((state) => `'${state}'`).join(', ')})`;
 
+/** The condition of an approval `v` of an ended task that this end has withdrawn. */
+export const IS_WITHDRAWN_BY_END = "v.state = 'withdrawn' and not v.words_changed";
+
 /** Sorts after every id. */
 export const LAST_APPROVAL_ID = '~';
 
@@ -65,6 +68,7 @@ export function approvalRow(approval: Approval): RowOf<typeof tables.approvals> 
     expires_at: approval.expiresAt,
     decided_at: approval.decidedAt ?? null,
     closed_at: approval.closedAt ?? null,
+    words_changed: approval.wordsChanged,
   };
 }
 
@@ -84,6 +88,7 @@ function readApproval(row: ApprovalRow): Approval {
     expiresAt: row.expires_at,
     decidedAt: row.decided_at ?? undefined,
     closedAt: row.closed_at ?? undefined,
+    wordsChanged: Boolean(row.words_changed),
   };
 }
 

@@ -14,7 +14,7 @@ const A_DAY = 24 * 60 * 60;
 /** A record is dated at its decision, or at most a minute later; a decision may wait for locks. */
 const DATED_WITHIN = 600;
 
-const COLUMNS = ['seq', 'event', 'task_id', 'agent_id', 'sponsor', 'audience', 'detail'] as const;
+const COLUMNS = ['seq', 'event', 'task_id', 'agent_id', 'sponsor', 'audience', 'reason', 'detail'] as const;
 
 type RecordedRow = Readonly<Record<Exclude<(typeof COLUMNS)[number] | 'scope', 'seq'>, string | null>> & {
   readonly seq: number;
@@ -70,12 +70,13 @@ export function readRecords(
   const rows = text === null ? [] : (JSON.parse(text) as readonly RecordedRow[]);
   return rows
     .toSorted((one, other) => one.seq - other.seq)
-    .map(({ event, task_id, agent_id, sponsor, audience, detail, scope }) => ({
+    .map(({ event, task_id, agent_id, sponsor, audience, reason, detail, scope }) => ({
       event: event ?? '',
       taskId: task_id ?? undefined,
       agentId: agent_id ?? undefined,
       sponsor: sponsor ?? undefined,
       audience: audience ?? undefined,
+      reason: reason ?? undefined,
       detail: detail ?? undefined,
       scope: scope ?? undefined,
     }));

@@ -6,7 +6,7 @@ import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
 import { sqlite } from '../dialect.ts';
-import { DETAIL_OF_ROW } from '../rows/approval-row.ts';
+import { DETAIL_OF_ROW, IS_WITHDRAWN_BY_END } from '../rows/approval-row.ts';
 import { entryColumns, entryValues, selectBeyond } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import type { Run } from './handle.ts';
@@ -48,7 +48,7 @@ const RECORDS_OF_ENDS = `with given (at, renewals, withdrawn) as (values (?, ?, 
     select nth, 2, task_id, event, reason, null, null from ended
     union all
     select nth, 3, task_id, given.withdrawn, reason, null, ${DETAIL_OF_ROW}
-      from given cross join ended cross join approvals v using (task_id) where v.state = 'withdrawn'
+      from given cross join ended cross join approvals v using (task_id) where ${IS_WITHDRAWN_BY_END}
   )`;
 const OF_ENDED_TASKS = `from given cross join record cross join tasks t using (task_id)
     where record.part >= 2 or record.count > 0`;

@@ -279,13 +279,16 @@ create table approvals (
   decided_at integer,
   -- When it was used, expired or was withdrawn.
   closed_at integer,
+  -- Withdrawn because the same call came with other words.
+  words_changed integer not null,
   constraint approvals_round unique (task_id, digest, round),
   constraint approvals_state check (
     state = 'pending' and decided_at is null and closed_at is null
     or state in ('granted', 'refused') and decided_at is not null and closed_at is null
     or state = 'used' and decided_at is not null and closed_at is not null
     or state in ('expired', 'withdrawn') and closed_at is not null
-  )
+  ),
+  constraint approvals_words_changed check (not words_changed or state = 'withdrawn')
 ) strict, without rowid;
 create index approvals_waiting on approvals (sponsor_key, expires_at) where state = 'pending';
 create index approvals_open on approvals (expires_at) where state in ('pending', 'granted');

@@ -14,10 +14,10 @@ insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?,
 
 -- insert_approval
 -- postgres
-insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at)
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, (lines #>> '{}')::json, state, requested_at, expires_at, decided_at, closed_at from json_populate_recordset(null::approvals, $1::json);
+insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed)
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, (lines #>> '{}')::json, state, requested_at, expires_at, decided_at, closed_at, words_changed from json_populate_recordset(null::approvals, $1::json);
 -- sqlite
-insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- answer_approval
 -- postgres
@@ -27,9 +27,9 @@ update approvals set state = ?, decided_at = ?, expires_at = ? where approval_id
 
 -- close_approval
 -- postgres
-update approvals set state = $1, closed_at = $2 where approval_id = $3;
+update approvals set state = $1, closed_at = $2, words_changed = $3 where approval_id = $4;
 -- sqlite
-update approvals set state = ?, closed_at = ? where approval_id = ?;
+update approvals set state = ?, closed_at = ?, words_changed = ? where approval_id = ?;
 
 -- insert_approval_notice
 -- postgres

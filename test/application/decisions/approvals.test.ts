@@ -18,7 +18,8 @@ const at = (seconds: number) => plusSeconds(NOON, seconds);
 const stored = (state: ApprovalState, changes: object = {}) => {
   const { opening } = asking(world, 'waiting');
   const approval = { ...opening, taskId: task.taskId, sponsorKey: task.sponsorKey, round: 1, requestedAt: NOON };
-  const row = { ...approval, state, expiresAt: at(600), decidedAt: undefined, closedAt: undefined, ...changes };
+  const times = { expiresAt: at(600), decidedAt: undefined, closedAt: undefined };
+  const row = { ...approval, state, ...times, wordsChanged: false, ...changes };
   return { kind: 'same', row, record: asking(world, 'waiting').about } as const;
 };
 
@@ -68,6 +69,75 @@ describe('Asking for an approval', () => {
     expect(kind(undefined, 2999, 3000)).to.equal('inactive');
     const revoked = { ...facts, isRevoked: true, last: stored('granted', { decidedAt: NOON }), pending: NONE };
     expect(askApproval.judge(asked, revoked).verdict).to.deep.equal({ kind: 'inactive' });
+  });
+
+  /** The same call with other words than those of the stored approval. */
+  const reworded = (last: ReturnType<typeof stored>, seconds: number, changes: object = {}) => {
+    const opening = { ...asked.opening, lines: [{ label: 'To', value: 'mallory' }] };
+    const times = { earliest: at(seconds), latest: at(seconds) };
+    const { rules, ...more } = { rules: {}, pending: NONE, ...changes };
+    return askApproval.judge(
+      { ...asked, opening, times, rules: { ...asked.rules, ...rules } },
+      { ...facts, last, ...more },
+    );
+  };
+  const recordsOf = ({ effects }: ReturnType<typeof judge>) =>
+    effects.flatMap((effect) => (effect.effect === 'append' ? effect.entries : []));
+
+  it('withdraws a yes if the call comes with other words, and asks about the new ones', () => {
+    const { verdict, effects } = reworded(stored('granted', { decidedAt: NOON }), 1);
+    expect(verdict).to.include({ kind: 'pending', approvalId: asked.opening.approvalId });
+    expect(effects.map(({ effect }) => effect)).to.deep.equal([
+      ...[
+        'accept_signal',
+        'close_approval',
+        'insert_approval',
+        'put_asked_questions',
+        'insert_approval_notice',
+        'append',
+      ],
+    ]);
+    expect(effects[1]).to.include({ state: 'withdrawn' });
+    expect(effects[2]).to.deep.include({ round: 2, lines: [{ label: 'To', value: 'mallory' }] });
+    expect(recordsOf({ verdict, effects }).map(({ event, reason }) => [event, reason])).to.deep.equal([
+      ['approval.withdrawn', 'words_changed'],
+      ['approval.requested', undefined],
+    ]);
+  });
+
+  it('replaces a waiting question at most once in the interval, also after a clock that was ahead', () => {
+    const answers = [0, 4.999, 5, 599].map((seconds) => reworded(stored('pending'), seconds).effects.length > 1);
+    expect(answers).to.deep.equal([false, false, true, true]);
+    const ahead = [1, 4.999, 5, 86_400].map((seconds) => stored('pending', { requestedAt: at(seconds) }));
+    expect(ahead.map((last) => reworded(last, 0).effects.length > 1)).to.deep.equal([false, false, true, true]);
+    const { approvalId } = stored('pending').row;
+    expect(reworded(stored('pending'), 0).verdict, 'the old question').to.deep.include({ kind: 'pending', approvalId });
+  });
+
+  it('answers by a no and a spent yes whatever the words, and by an end of their time', () => {
+    expect(reworded(stored('refused', { decidedAt: NOON }), 59).verdict).to.deep.equal({ kind: 'refused' });
+    expect(reworded(stored('used', { decidedAt: NOON, closedAt: NOON }), 9).verdict).to.deep.equal({ kind: 'spent' });
+    const [record] = recordsOf(reworded(stored('granted', { decidedAt: NOON }), 600));
+    expect(record).to.include({ event: 'approval.expired', reason: 'approval_unused' });
+  });
+
+  it('withdraws a yes and a waiting question also if a limit refuses the new one', () => {
+    const full = { ofTask: asked.rules.maxPendingPerTask, ofAgent: 1, ofPerson: 1 };
+    const hour = { asked: 2, isRefused: false, forgetAt: at(3600) };
+    const spent = { counted: hour, rules: { maxQuestionsPerHour: 2 } };
+    const yes = stored('granted', { decidedAt: NOON });
+    for (const [last, changes, kind] of [
+      [yes, { pending: full }, 'too_many_pending'],
+      [yes, spent, 'too_many_questions'],
+      [stored('pending'), spent, 'too_many_questions'],
+    ] as const) {
+      const judged = reworded(last, 10, changes);
+      expect(judged.verdict.kind).to.equal(kind);
+      expect(judged.effects[1]).to.include({ effect: 'close_approval', state: 'withdrawn' });
+      expect(recordsOf(judged)[0]).to.include({ event: 'approval.withdrawn', reason: 'words_changed' });
+    }
+    const replaced = reworded(stored('pending'), 10, { pending: full });
+    expect(replaced.verdict.kind, 'the new question takes the place of the old one').to.equal('pending');
   });
 
   it('records the expiry also if too many others wait', () => {

@@ -1,6 +1,6 @@
 /** The approvals of a task, with the words that its person read. */
 
-import { type Approval, isOpen, isOver } from '../../../../domain/approvals/approval.ts';
+import { type Approval, isOpen, isOver, WORDS_CHANGED } from '../../../../domain/approvals/approval.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Compared, describeDifference } from '../../../../domain/ledger/compared.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
@@ -51,9 +51,10 @@ function alteredApproval({ row, difference }: Extract<Compared<Approval>, { kind
 `;
 }
 
-/** The state as it is stored, and whether its time is up. */
+/** The state as it is stored, whether its time is up, and why it was withdrawn from a task that goes on. */
 export function approvalState(approval: Approval, { now, latest }: Times): Insert {
-  const { state, expiresAt } = approval;
+  const { state, expiresAt, wordsChanged } = approval;
+  if (wordsChanged) return html`${code(state)}, ${code(WORDS_CHANGED)}`;
   if (!isOpen(approval)) return code(state);
   if (isOver(approval, latest)) return html`${code(state)}, but its time is up`;
   return html`${code(state)}, until ${moment(expiresAt, now)}`;

@@ -156,7 +156,7 @@ function eventWords(
     case 'token_revoked':
       return html`<strong>One token revoked</strong>: ${code(reason ?? '')}`;
     case 'approval':
-      return html`<strong>${approval && APPROVAL_WORDS[approval.state]}</strong>: ${approval && approvalLink(approval.approvalId, approvals)}`;
+      return html`<strong>${approval && APPROVAL_WORDS[approval.state]}</strong>: ${approval && approvalLink(approval.approvalId, approvals)}${reason !== undefined && html`, ${code(reason)}`}`;
     case 'ended':
       return html`<strong>Ended</strong>: ${code(reason ?? '')}`;
     case 'expires':

@@ -42,7 +42,12 @@ function firstLines({ lines }: TaskApproval): Html | false {
 }
 
 /** What became of a question that does not wait. */
-export function outcomeOf({ state, decidedAt }: Pick<TaskApproval, 'state' | 'decidedAt'>): keyof Texts['answered'] {
+export function outcomeOf({
+  state,
+  decidedAt,
+  wordsChanged,
+}: Pick<TaskApproval, 'state' | 'decidedAt' | 'wordsChanged'>): keyof Texts['answered'] {
+  if (wordsChanged) return decidedAt === undefined ? 'otherWords' : 'otherWordsAfterYes';
   if (state === 'pending' || state === 'expired') return decidedAt === undefined ? 'expired' : 'unused';
   return state === 'withdrawn' && decidedAt !== undefined ? 'withdrawnAfterYes' : state;
 }

@@ -52,6 +52,9 @@ export const de: Texts = {
     unused: 'Sie haben Ja gesagt, und der Agent hat es nicht rechtzeitig genutzt.',
     withdrawn: 'Die Aufgabe des Agenten ist beendet. Darum kann es nicht mehr getan werden.',
     withdrawnAfterYes: 'Sie haben Ja gesagt, und dann endete die Aufgabe des Agenten.',
+    otherWords: 'Der Dienst beschreibt diese Aktion jetzt mit anderen Worten. Darum wartet diese Frage nicht mehr.',
+    otherWordsAfterYes:
+      'Sie haben Ja gesagt. Dann beschrieb der Dienst diese Aktion mit anderen Worten. Darum gilt Ihr Ja nicht mehr. Es wurde nicht genutzt.',
   },
   settled: 'Beantwortet und verpasst',
   live: 'Jetzt',
@@ -244,7 +247,7 @@ export const de: Texts = {
     },
     not_waiting: {
       title: 'Diese Antwort ist nicht möglich',
-      text: 'Es wurde schon beantwortet, die Zeit ist abgelaufen, die Aufgabe ist beendet, oder ihr Agent ist abgeschaltet. Nichts wurde geändert. Nach einem Ja stoppen Sie die Aufgabe, um die Aktion zu verhindern.',
+      text: 'Es wurde schon beantwortet, die Zeit ist abgelaufen, der Dienst beschreibt die Aktion jetzt mit anderen Worten, die Aufgabe ist beendet, oder ihr Agent ist abgeschaltet. Nichts wurde geändert. Nach einem Ja stoppen Sie die Aufgabe, um die Aktion zu verhindern.',
       action: 'Meine Aufgaben öffnen',
     },
     unknown_path: { title: 'Hier ist nichts', text: 'Bitte prüfen Sie die Adresse.', action: 'Meine Aufgaben öffnen' },

@@ -75,6 +75,10 @@ export const en = {
     unused: 'You said yes, and the agent did not use it in time.',
     withdrawn: 'The task of the agent has ended, so this can no longer be done.',
     withdrawnAfterYes: 'You said yes, and then the task of the agent ended.',
+    /** The task goes on. There may be a new question, which waits. */
+    otherWords: 'The service now describes this action in other words, so this question does not wait any more.',
+    otherWordsAfterYes:
+      'You said yes. Then the service described this action in other words, so your yes no longer counts. It was not used.',
   },
   /** The title of what does not wait any more. */
   settled: 'Answered and missed',
@@ -273,7 +277,7 @@ export const en = {
     },
     not_waiting: {
       title: 'This answer is not possible',
-      text: 'It was answered before, its time is up, the task has ended, or its agent is turned off. Nothing was changed. After a yes, stop the task to prevent the action.',
+      text: 'It was answered before, its time is up, the service describes the action in other words now, the task has ended, or its agent is turned off. Nothing was changed. After a yes, stop the task to prevent the action.',
       action: 'Open my tasks',
     },
     unknown_path: { title: 'There is nothing here', text: 'Please check the address.', action: 'Open my tasks' },

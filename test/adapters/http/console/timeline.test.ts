@@ -27,6 +27,8 @@ function record(event: string, seconds: number, more: Partial<LedgerRecord> = {}
   return { seq, checkpoint: undefined, at: at(seconds), event, decision: 'allow', ...more };
 }
 
+const detail = (id: string) => `approval=${id}&digest=${'d'.repeat(43)}&commitment=${'c'.repeat(64)}`;
+
 describe('the timeline of a task', () => {
   it('has a bar for the token of the exchange, and one for the last renewal that was only counted', () => {
     const line = timelineOf({ ...live, renewals: 3, renewedAt: at(600.5) }, TTL, undefined, at(610));
@@ -128,7 +130,6 @@ describe('the timeline of a task', () => {
   });
 
   it('has the steps of each approval, from its records, or without these from the stored approvals', () => {
-    const detail = (id: string) => `approval=${id}&digest=${'d'.repeat(43)}&commitment=${'c'.repeat(64)}`;
     const [one, other] = ['A', 'B'].map((letter) => `approval_${letter.repeat(26)}` as ApprovalId) as [
       ApprovalId,
       ApprovalId,
@@ -148,9 +149,10 @@ describe('the timeline of a task', () => {
       record('approval.used', 40, { detail: detail(one) }),
       record('approval.refused', 50, { detail: detail(other), decision: 'deny', reason: 'approval_refused' }),
     ];
+    const same = { wordsChanged: false };
     const approvals: readonly TimedApproval[] = [
-      { approvalId: other, state: 'refused', requestedAt: at(30), decidedAt: at(50), closedAt: at(50) },
-      { approvalId: one, state: 'used', requestedAt: at(10), decidedAt: at(20), closedAt: at(40) },
+      { ...same, approvalId: other, state: 'refused', requestedAt: at(30), decidedAt: at(50), closedAt: at(50) },
+      { ...same, approvalId: one, state: 'used', requestedAt: at(10), decidedAt: at(20), closedAt: at(40) },
     ];
     const shown = (given: readonly LedgerRecord[] | undefined, rows: readonly TimedApproval[]) =>
       timelineOf(live, TTL, given, at(60), rows).events.flatMap(({ kind, at, approval }) =>
@@ -164,7 +166,26 @@ describe('the timeline of a task', () => {
       requestedAt: at(10),
       decidedAt: undefined,
       closedAt: at(70),
+      wordsChanged: false,
     } as const;
     expect(shown(undefined, [expired]).map(({ approval }) => approval?.state)).to.deep.equal(['pending', 'expired']);
+  });
+
+  it('says why a question was withdrawn only if its words changed: otherwise the end of the task says it', () => {
+    const reasons = (given: readonly LedgerRecord[] | undefined, rows: readonly TimedApproval[]) =>
+      timelineOf(live, TTL, given, at(60), rows).events.flatMap(({ kind, approval, reason }) =>
+        kind === 'approval' && approval?.state === 'withdrawn' ? [reason] : [],
+      );
+    const approvalId = `approval_${'A'.repeat(26)}` as ApprovalId;
+    for (const [reason, wordsChanged] of [
+      ['words_changed', true],
+      ['sponsor_stopped', false],
+    ] as const) {
+      const withdrawn = record('approval.withdrawn', 20, { detail: detail(approvalId), reason });
+      const times = { requestedAt: at(10), decidedAt: undefined, closedAt: at(20) };
+      const said = [wordsChanged ? reason : undefined];
+      expect(reasons([record('token.issued', 0), withdrawn], [])).to.deep.equal(said);
+      expect(reasons(undefined, [{ approvalId, state: 'withdrawn', ...times, wordsChanged }])).to.deep.equal(said);
+    }
   });
 });

@@ -93,6 +93,7 @@ export function anApproval(changes: Partial<TaskApproval> = {}): TaskApproval {
     expiresAt: plusSeconds(now, 580),
     decidedAt: undefined,
     closedAt: undefined,
+    wordsChanged: false,
     ...changes,
   };
 }
@@ -119,6 +120,8 @@ export function someSettled(): readonly TaskApproval[] {
     { state: 'expired', ...closed(30) },
     { state: 'withdrawn', closedAt: at(40) },
     { state: 'withdrawn', ...closed(3000), displayName: undefined },
+    { state: 'withdrawn', closedAt: at(3010), wordsChanged: true },
+    { state: 'withdrawn', ...closed(3020), wordsChanged: true },
   ];
   return changes.map((change, nth) =>
     anApproval({ approvalId: makeApprovalId(`01JDCK0000000000000000SET${nth}`), ...change }),

@@ -335,6 +335,8 @@ describe("The person's page", () => {
       `Delete the issue PAY-7 Jira triage\n${comments}\nYou said yes, and the agent did not use it in time.`,
       `Delete the issue PAY-7 Jira triage\n${comments}\nThe task of the agent has ended, so this can no longer be done.`,
       `Delete the issue PAY-7 jira-triage (removed agent)\n${comments}\nYou said yes, and then the task of the agent ended.`,
+      `Delete the issue PAY-7 Jira triage\n${comments}\nThe service now describes this action in other words, so this question does not wait any more.`,
+      `Delete the issue PAY-7 Jira triage\n${comments}\nYou said yes. Then the service described this action in other words, so your yes no longer counts. It was not used.`,
     ]);
     expect(text.indexOf('id="settled"')).to.be.within(text.indexOf('id="approvals"'), text.indexOf('id="live"'));
   });

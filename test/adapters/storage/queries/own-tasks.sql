@@ -21,7 +21,7 @@ select agent_id, count(*) as tasks, max(task_id) as newest, max(active_at) as ac
 -- ownEndedTasks
 -- postgres
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
   and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -48,7 +48,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   order by over_at desc, task_id desc limit $5;
 -- sqlite
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
   and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -77,7 +77,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 -- ownLiveTasks: of all agents
 -- postgres
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
   and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -98,7 +98,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   order by task_id desc;
 -- sqlite
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
   and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -121,7 +121,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 -- ownLiveTasks: of an agent
 -- postgres
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
   and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -142,7 +142,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   order by task_id desc;
 -- sqlite
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
   and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -165,7 +165,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 -- ownTasks
 -- postgres
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
   and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -199,7 +199,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   order by over_at desc nulls first, task_id desc limit $4;
 -- sqlite
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
   and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -235,7 +235,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
 -- ownTasksById
 -- postgres
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + interval '-600 seconds'
   and l.ts < found.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,
@@ -253,7 +253,7 @@ select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, stat
   ) found;
 -- sqlite
 select task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason, over_at,
-  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = found.task_id and l.ts > found.created_at + -600000000
   and l.ts < found.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records,
   (select salt from task_purposes p where p.task_id = found.task_id) as salt,

@@ -2,7 +2,7 @@
 -- postgres
 select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, (select a.display_name from agents a where a.agent_id = t.agent_id) as display_name, (select max(g.renewals) from task_grants g where g.task_id = t.task_id) as renewals, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt,
   z.request_id as authorization_id, z.client as authorization_client,
-  z.redirect_uri as authorization_uri, g.rotation_hash, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  z.redirect_uri as authorization_uri, g.rotation_hash, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = t.task_id and l.ts > t.created_at + interval '-600 seconds'
   and l.ts < t.created_at + interval '600 seconds' and l.event || '' in ('purpose.stated', 'token.issued')) r) as records
   from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
@@ -11,7 +11,7 @@ select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_t
 -- sqlite
 select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, (select a.display_name from agents a where a.agent_id = t.agent_id) as display_name, (select max(g.renewals) from task_grants g where g.task_id = t.task_id) as renewals, g.scope as grant_scope, g.renewed_at, p.purpose, p.salt,
   z.request_id as authorization_id, z.client as authorization_client,
-  z.redirect_uri as authorization_uri, g.rotation_hash, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+  z.redirect_uri as authorization_uri, g.rotation_hash, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = t.task_id and l.ts > t.created_at + -600000000
   and l.ts < t.created_at + 600000000 and l.event || '' in ('purpose.stated', 'token.issued')) found) as records
   from tasks t join task_grants g on g.task_id = t.task_id left join task_purposes p on p.task_id = t.task_id
