@@ -3,15 +3,22 @@
 import { EventEmitter } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { expect } from 'chai';
+import { approvedCalls } from '../../../../../adapters/sdk/tool-server/core/approved-calls.ts';
 import type { TaskTokenClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
+import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { heldBodies } from '../../../../../adapters/sdk/tool-server/guard/held-bodies.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { makeSigningKey } from '../../../../support/signing-key.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../../../../support/tool-server/control-plane.ts';
-import { matchOf } from '../../../../support/tool-server/decided-app.ts';
+import {
+  AUDIENCE,
+  type FakeControlPlane,
+  startFakeControlPlane,
+} from '../../../../support/tool-server/control-plane.ts';
+import { decideConfiguration, matchOf } from '../../../../support/tool-server/decided-app.ts';
 import { initialize, rpc } from '../../../../support/tool-server/guarded-messages.ts';
 import { proxyConfiguration, proxyForEachTest, readable } from '../../../../support/tool-server/proxied-upstream.ts';
 import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+import { serveGuard } from '../../../../support/tool-server/served-guard.ts';
 
 const KEYS = '/.well-known/jwks.json';
 const METADATA = '/.well-known/oauth-protected-resource/api';
@@ -64,6 +71,28 @@ describe('The guard with several control planes', () => {
       [proxy.issuer, 'ada'],
       [other.issuer, 'ada'],
       [null, null],
+    ]);
+  });
+
+  it('names it to a gateway that asks too, with a list only', async () => {
+    const { issuer } = proxy;
+    const asked: unknown[] = [];
+    for (const given of [[issuer], issuer]) {
+      const options = { audience: AUDIENCE, onAccess: () => undefined };
+      const toolServer = createToolServer({ ...options, issuer });
+      const guard = await serveGuard(toolServer, decideConfiguration(issuer, { issuer: given }));
+      for (const uri of ['/issues/7', '/healthz']) {
+        const question = [['X-Original-Method', 'GET'], ['X-Original-URI', uri], bearer(proxy.plane)] as const;
+        const { status, headers } = await rawRequest(`${guard.url}/decide`, 'GET', question);
+        asked.push([status, headers['mandate-issuer']]);
+      }
+      await guard.stop();
+    }
+    expect(asked).to.deep.equal([
+      [204, issuer],
+      [204, ''],
+      [204, undefined],
+      [204, undefined],
     ]);
   });
 
@@ -131,7 +160,22 @@ describe('The guard with several control planes', () => {
     expect(await ask(url, proxy.plane)).to.equal('503 keys_unavailable');
   });
 
-  it('refuses a token that names one and was signed by another, at the reload too', async () => {
+  it('says of a call that no person can be asked about which control plane its task is of, only with a list', async () => {
+    const approval = { title: 'Close', lines: [{ label: 'Key', path: ['key'] }] };
+    const routes = [{ match: matchOf('POST /close'), scope: ['jira:read'], approval }];
+    const { privateJwk } = await makeSigningKey('ES256');
+    const asking = { ...rules(), routes, approvalKey: { jwk: privateJwk } };
+    for (const issuer of [both(), proxy.issuer]) {
+      const url = await proxy.start(server, { ...asking, issuer });
+      const headers = [bearer(proxy.plane), ['Content-Type', 'application/json']] as const;
+      expect((await rawRequest(`${url}/close`, 'POST', headers, '{}')).status).to.equal(403);
+      await proxy.stop();
+    }
+    expect(proxy.unshown.map((shown) => shown.issuer)).to.deep.equal([proxy.issuer, undefined]);
+    expect(proxy.unshown.map((shown) => Object.keys(shown).length)).to.deep.equal([4, 3]);
+  });
+
+  it('refuses a token that names one and was signed by another', async () => {
     const url = await start(both());
     const key = await makeSigningKey('ES256');
     other.key = { ...key, kid: proxy.plane.key.kid };
@@ -141,10 +185,21 @@ describe('The guard with several control planes', () => {
   });
 });
 
+const [A, B] = ['https://a.example', 'https://b.example'] as const;
+const of = (iss: string, agent: string) =>
+  ({ iss, sub: 'ada', act: { sub: `agent:${agent}`, depth: 1 } }) as unknown as TaskTokenClaims;
+
+describe('A call that a person approved', () => {
+  it('runs in the session of its control plane, and not in that of another one with the same person and agent', () => {
+    const calls = approvedCalls();
+    const call = calls.of('session', of(A, 'a')).begin(1);
+    expect([A, B].map((iss) => calls.of('session', of(iss, 'a')).isRunning())).to.deep.equal([true, false]);
+    call.end();
+    expect(calls.of('session', of(A, 'a')).isRunning()).to.equal(false);
+  });
+});
+
 describe('The permits of held bodies', () => {
-  const [A, B] = ['https://a.example', 'https://b.example'] as const;
-  const of = (iss: string, agent: string) =>
-    ({ iss, sub: 'ada', act: { sub: `agent:${agent}`, depth: 1 } }) as unknown as TaskTokenClaims;
   const response = () => new EventEmitter() as unknown as ServerResponse;
 
   it('are left to the others by the agents of one control plane together, where there are several', () => {
