@@ -6,7 +6,7 @@
  * - has no dots, spaces or names of NTFS streams at the end of a segment (Windows), and no empty segments.
  */
 
-import { folded } from './lookalikes.ts';
+import { folded } from '../core/lookalikes.ts';
 
 /** Far more rounds than any server decodes. */
 const MAX_DECODED = 16;

@@ -14,9 +14,9 @@ import {
 } from '../../../../domain/tokens/json-as-sent.ts';
 import { isBlank } from '../../../../domain/visible.ts';
 import type { ApprovalText, DescribeSentCall, HttpCall, McpCall } from '../core/approval-text.ts';
+import { folded, isUnfolded } from '../core/lookalikes.ts';
 import { RefusedCall } from '../core/refusal.ts';
 import { valueAt } from './argument-path.ts';
-import { folded, isUnfolded } from './lookalikes.ts';
 import type { Approval } from './value-kinds.ts';
 
 /** The first line of a request. Its path or its query can say what the request does. */

@@ -5,12 +5,12 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import { hasLookalike } from '../core/lookalikes.ts';
 import { type AllowedMessage, decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
 import { MAX_BODY_BYTES } from '../core/read-body.ts';
 import type { Release } from './held-bodies.ts';
-import { hasLookalike } from './lookalikes.ts';
 import { inTime, inviteBody, isJsonInUtf8 } from './request-body.ts';
 
 export interface AllowedRequest {

@@ -8,10 +8,10 @@ import type { IncomingMessage } from 'node:http';
 import { isCoded } from '../../../../domain/content-coding.ts';
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { refusedToServer } from '../core/approved-calls.ts';
+import { eventSplitter } from '../core/event-splitter.ts';
+import { folded } from '../core/lookalikes.ts';
 import type { AllowedMessage } from '../core/mcp-access.ts';
 import { headerValues } from '../core/raw-headers.ts';
-import { eventSplitter } from './event-splitter.ts';
-import { folded } from './lookalikes.ts';
 
 /** Reads one answer. It returns the bytes for the client, or `undefined` to cut the answer. */
 export interface AnswerReader {

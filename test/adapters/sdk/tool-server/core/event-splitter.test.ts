@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { eventSplitter } from '../../../../../adapters/sdk/tool-server/guard/event-splitter.ts';
+import { eventSplitter } from '../../../../../adapters/sdk/tool-server/core/event-splitter.ts';
 
 const split = (pieces: readonly string[]) => {
   const splitter = eventSplitter();

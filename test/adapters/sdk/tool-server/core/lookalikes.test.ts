@@ -1,7 +1,7 @@
 /** Names that some parsers take for others, and names that cost time to compare. */
 
 import { expect } from 'chai';
-import { folded, hasLookalike, isUnfolded } from '../../../../../adapters/sdk/tool-server/guard/lookalikes.ts';
+import { folded, hasLookalike, isUnfolded } from '../../../../../adapters/sdk/tool-server/core/lookalikes.ts';
 
 /** Two marks whose order a normalization changes: it takes time by the square of their number. */
 const marks = (pairs: number) => '\u0315\u0300'.repeat(pairs);

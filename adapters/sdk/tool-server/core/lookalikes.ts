@@ -3,7 +3,7 @@
  * parsers, for example Go's, ignore letter case: they would read `Method` in place of `method`.
  */
 
-import { membersOf } from '../core/mcp-message.ts';
+import { membersOf } from './mcp-message.ts';
 
 const ASCII = /^[\x20-\x7e]*$/;
 /** No language puts so many marks on a letter. UAX #15 calls a text without such runs stream-safe. */
