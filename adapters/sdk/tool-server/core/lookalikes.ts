@@ -12,6 +12,8 @@ const LONG_RUN_OF_MARKS = /\p{M}{31}/u;
 /** The members of an MCP message, of its parameters and of a subscription that the guard decides by. */
 const MESSAGE = byFoldedName('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = byFoldedName('name', 'arguments', 'notifications');
+/** A gateway decides by `Mcp-Name`, which is compared with this one. */
+const NAMED = byFoldedName('uri');
 const NOTIFICATIONS = byFoldedName('resourceSubscriptions');
 
 interface Names {
@@ -25,11 +27,20 @@ function byFoldedName(...names: readonly string[]): Names {
   return { byFolded: new Map(names.map((name) => [folded(name), name])), longest };
 }
 
-/** Whether a member of the MCP message has one of these names in other letters. */
-export function hasLookalike(message: unknown): boolean {
+/**
+ * Whether a member of the MCP message has one of these names in other letters.
+ *
+ * @param isNamed whether the request has the header `Mcp-Name`
+ */
+export function hasLookalike(message: unknown, isNamed = false): boolean {
   const params = membersOf(message)?.get('params');
   const notifications = membersOf(params)?.get('notifications');
-  return isNamedAlike(message, MESSAGE) || isNamedAlike(params, PARAMS) || isNamedAlike(notifications, NOTIFICATIONS);
+  return (
+    isNamedAlike(message, MESSAGE) ||
+    isNamedAlike(params, PARAMS) ||
+    (isNamed && isNamedAlike(params, NAMED)) ||
+    isNamedAlike(notifications, NOTIFICATIONS)
+  );
 }
 
 function isNamedAlike(value: unknown, { byFolded, longest }: Names): boolean {

@@ -7,12 +7,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatScope } from '../../../../domain/scope.ts';
 import { type ApprovedCall, type ApprovedCalls, type CallsOfSession, refusedResponse } from './approved-calls.ts';
-import { authorizationHeaders, bearerToken } from './bearer-token.ts';
+import { authorizationHeaders } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import type { AnswerCopy, ReadList } from './listed-tools.ts';
 import { answerInside, opensUrls } from './mcp-answers.ts';
-import { approvedMessage } from './mcp-approval.ts';
-import { membersOf, messageOfHeaders, type ProtocolFault, readMessage } from './mcp-message.ts';
+import { approvedMessage, sentId } from './mcp-approval.ts';
+import { HEADERS_DIFFER, headersDiffer, messageOfHeaders } from './mcp-headers.ts';
+import { membersOf, type ProtocolFault, readMessage } from './mcp-message.ts';
 import { answerRefusal, type Refusal, type RefusalReason } from './refusal.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
 import { type OwnSession, presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
@@ -74,44 +75,36 @@ export async function decideMcp(
   body: McpBody,
   response: ServerResponse,
 ): Promise<AllowedMessage | undefined> {
-  const authorization = authorizationHeaders(request.rawHeaders, request.headers);
   const session = presentedSession(request);
   let asked: Asked | ProtocolFault | undefined;
   let message: unknown;
-  let needed = UNREAD;
+  let text: string | undefined;
+  let needed: Needed = UNREAD;
   let fault: ProtocolFault | undefined;
   let own: OwnSession | undefined;
-  const ask = (read: ReadRequest): Needed => {
-    ({ asked, message } = read);
-    needed = asked.kind === 'fault' ? UNREAD : policies.find(asked);
-    fault = asked.kind === 'fault' ? asked : undefined;
-    return needed;
-  };
-  // Known without reading. A body is read only after the check of the token, unless a parser in front has read it.
-  const isKnown = request.method !== 'POST' || body.parsed !== undefined;
-  if (isKnown && bearerToken(authorization) !== undefined) ask(readParsed(request, body.parsed));
 
-  // 1. The token. 2. The tool or method. 3. The decision. The session must belong to the token's person and agent.
+  // 1. The token. 2. The tool or method. 3. The decision. The session must belong to the token's person and agent. Before 2 an
+  // event names no tool: the text of a stranger stays out of the log.
   const access = await toolServer.authorize({
-    route: needed.route,
-    policy: needed.policy,
+    ...UNREAD,
     async asks(claims) {
-      if (asked === undefined) {
-        const read = await readAsked(body, claims);
-        if (typeof read === 'string') return read;
-        ask(read);
-      }
+      const read = await readAsked(request, body, claims);
+      if (typeof read === 'string') return read;
+      ({ asked, message, text } = read);
+      needed = asked.kind === 'fault' ? UNREAD : policies.find(asked);
+      fault = asked.kind === 'fault' ? asked : undefined;
       const { approval, ...rest } = needed;
       return { ...rest, ...(approval && { approval: approval.check }) };
     },
-    authorization,
+    authorization: authorizationHeaders(request.rawHeaders, request.headers),
     headers: request.headers,
     objection: (claims) => {
-      if (session === undefined) return undefined;
-      own = sessions.find(session, claims);
-      if (own !== undefined) return undefined;
-      fault = NO_SUCH_SESSION;
-      return 'unknown_tool';
+      own = session === undefined ? undefined : sessions.find(session, claims);
+      if (session !== undefined && own === undefined) {
+        fault = NO_SUCH_SESSION;
+        return 'unknown_tool';
+      }
+      return headersDiffer(request, message) ? 'headers_differ' : undefined;
     },
   });
   // Other middleware, for example a timeout, has already answered. The server must not run.
@@ -120,12 +113,14 @@ export async function decideMcp(
     // The unread rest of a body that is too long would precede the next request.
     if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
     if (fault !== undefined && access.reason === 'unknown_tool') answerFault(response, fault);
-    else if (
+    else if (access.reason === 'headers_differ') {
+      answerFault(response, HEADERS_DIFFER, sentId({ id: membersOf(message)?.get('id'), text }));
+    } else if (
       asked?.kind !== 'tool' ||
       !answerInside(response, access, { called: asked, message, headers: request.headers, session: own })
     ) {
-      // While the body is unread, only the headers may name the tool. Only the challenge uses that name.
-      const named = asked === undefined ? namedBefore(request, body) : undefined;
+      // Of a token that is refused, only the headers name the tool. Only the challenge uses that name.
+      const named = asked === undefined && request.method === 'POST' ? messageOfHeaders(request.headers) : undefined;
       const { policy } = named === undefined ? needed : policies.find(named);
       answerRefusal(response, withMetadata(access, policy, metadata.url));
     }
@@ -166,33 +161,29 @@ function endWithToken(response: ServerResponse, ms: number): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/** The tool or method of a request whose body stays unread: from a parsed body, or from headers. */
-function namedBefore(request: IncomingMessage, { parsed }: McpBody): Asked | undefined {
-  if (request.method !== 'POST') return undefined;
-  if (parsed === undefined) return messageOfHeaders(request.headers);
-  const message = readMessage(parsed);
-  return message.kind === 'fault' ? undefined : message;
-}
-
 /** What a request asks for, and the message in its body if there is one. */
 interface ReadRequest {
   readonly asked: Asked | ProtocolFault;
   readonly message?: unknown;
+  /** The text of the body, unless a body parser has read it. */
+  readonly text?: string;
 }
 
 /** The event of a request whose body is unread names no tool. */
-const UNREAD: Needed = { route: null, policy: 'unknown_tool' };
+const UNREAD = { route: null, policy: 'unknown_tool' } as const;
 
-async function readAsked({ read }: McpBody, claims: TaskTokenClaims): Promise<ReadRequest | RefusalReason> {
+async function readAsked(
+  { method = '' }: Pick<IncomingMessage, 'method'>,
+  { parsed, read }: McpBody,
+  claims: TaskTokenClaims,
+): Promise<ReadRequest | RefusalReason> {
+  if (method !== 'POST') return { asked: { kind: 'stream', method } };
+  if (parsed !== undefined) return { asked: readMessage(parsed), message: parsed };
   const found = await read(claims);
   if (typeof found === 'string') return found;
-  return found.kind === 'fault'
-    ? { asked: found }
-    : { asked: readMessage(found.body, found.text), message: found.body };
-}
-
-function readParsed({ method = '' }: IncomingMessage, parsed: unknown): ReadRequest {
-  return method === 'POST' ? { asked: readMessage(parsed), message: parsed } : { asked: { kind: 'stream', method } };
+  if (found.kind === 'fault') return { asked: found };
+  const { body: message, text } = found;
+  return { asked: readMessage(message, text), message, text };
 }
 
 /** The client's capabilities in the message `initialize`. */
@@ -221,7 +212,8 @@ function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: st
   return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
 }
 
-function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault): void {
+/** @param id of the request, as JSON */
+function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault, id = 'null'): void {
   response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+  response.end(`{"jsonrpc":"2.0","error":${JSON.stringify({ code, message })},"id":${id}}`);
 }

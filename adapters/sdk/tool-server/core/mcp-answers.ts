@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { approvalIdIn } from '../../../../domain/approvals/approval.ts';
 import { sentId } from './mcp-approval.ts';
+import { PROTOCOL_VERSION } from './mcp-headers.ts';
 import { type CalledTool, membersOf } from './mcp-message.ts';
 import type { Refusal, RefusalReason } from './refusal.ts';
 import type { OwnSession } from './session-ownership.ts';
@@ -44,8 +45,7 @@ export function answerInside(response: ServerResponse, refusal: Refusal, call: A
   return true;
 }
 
-/** The members of `_meta` that clients send since the revision 2026-07-28. */
-const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
+/** A member of `_meta` that clients send since the revision 2026-07-28. */
 const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
 /** The revision that has the error URLElicitationRequired. Its clients name the negotiated revision in a header. */

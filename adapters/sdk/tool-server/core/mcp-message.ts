@@ -1,6 +1,6 @@
 /** Parses an MCP message before the server does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { hasTooManyParts } from './json-parts.ts';
@@ -68,24 +68,6 @@ export function readMessage(body: unknown, text?: string): McpMessage | Protocol
   // A subscription to resources reveals their changes, so it counts as `resources/subscribe` under either method name.
   const tells = method === 'subscriptions/listen' && namesResources(params);
   return { kind: 'method', name: tells ? 'resources/subscribe' : method };
-}
-
-/** Since revision 2026-07-28, clients encode a name in this form if it does not fit into a header. */
-const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
-
-/**
- * The tool or method in the headers (`Mcp-Method`, `Mcp-Name`; MCP since 2026-07-28). They are only a hint, used if the
- * body is not read. A body that is read decides.
- */
-export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | undefined {
-  const [method, name] = [headers['mcp-method'], headers['mcp-name']];
-  if (typeof method !== 'string') return undefined;
-  if (method !== 'tools/call') return { kind: 'method', name: method };
-  if (typeof name !== 'string') return undefined;
-  const [, encoded] = ENCODED.exec(name) ?? [];
-  const tool = encoded === undefined ? name : readUtf8(Buffer.from(encoded, 'base64'));
-  if (tool === undefined) return undefined;
-  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, meta: undefined, text: undefined };
 }
 
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {

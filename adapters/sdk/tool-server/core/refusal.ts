@@ -62,6 +62,7 @@ const catalogue = {
   insufficient_scope: entry(403, 'The token lacks a required scope.'),
   unknown_route: entry(403, 'No policy lets anybody use this route.'),
   unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
+  headers_differ: entry(400, 'A header of the message names another method, tool or revision than its body.'),
   arguments_refused: entry(403, 'The policy of the tool refuses these arguments.', 'arguments_refused'),
   approval_required: entry(
     403,

@@ -49,7 +49,7 @@ export async function decideAtMcp(
     inviteBody(request, response);
     const found = await inTime(request, readJsonBody(request, MAX_BODY_BYTES));
     if (found.kind === 'fault') return found;
-    if (hasLookalike(found.body)) return NO_MESSAGE;
+    if (hasLookalike(found.body, request.headers['mcp-name'] !== undefined)) return NO_MESSAGE;
     bytes = found.bytes;
     return found;
   };

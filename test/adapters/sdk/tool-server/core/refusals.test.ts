@@ -37,9 +37,12 @@ import {
 } from '../../../../support/tool-server/refusal-case.ts';
 import { makeCaseKeys, refusalCases } from '../../../../support/tool-server/refusal-cases.ts';
 
-/** Calls that a person approves: approvals.test.ts, and that of MCP. Bodies that are held: `../guard/held-bodies.test.ts`. */
+/**
+ * Calls that a person approves: approvals.test.ts, and that of MCP. Bodies that are held: `../guard/held-bodies.test.ts`. Headers
+ * of a message: `../mcp/headers.test.ts`.
+ */
 const OF_BODIES = refusalReasons.filter((reason) =>
-  /^approval_|^too_many_pending$|_body$|^body_|^overloaded$/.test(reason),
+  /^approval_|^too_many_pending$|_body$|^body_|^overloaded$|^headers_differ$/.test(reason),
 );
 
 /** The token is checked before the body is read, which names the tool. */
@@ -132,9 +135,10 @@ const mcp: Surface = {
     const [, text = ''] = /"text":("(?:[^"\\]|\\.)*")/.exec(body) ?? [];
     return JSON.parse(JSON.parse(text));
   },
-  // Without a token the body is not read, so the tool is unknown.
-  routeInEvent: ({ route }, reason) => (reason === 'missing_token' ? null : toolOf(route)),
+  // The message of a client stays unread until its token is checked.
+  routeInEvent: ({ route }, reason) => (reason !== undefined && BEFORE_BODY.includes(reason) ? null : toolOf(route)),
   challenge({ route }, reason) {
+    if (BEFORE_BODY.includes(reason)) return `, resource_metadata="${METADATA}"`;
     const { scope } = POLICIES[route as keyof typeof POLICIES] ?? {};
     const isHelped = reason === 'insufficient_scope' || describeRefusal(reason).status === 401;
     const needed = isHelped && scope ? `, scope="${scope.join(' ')}"` : '';
@@ -149,11 +153,6 @@ const proxiedMcp: Surface = {
   cases: mcp.cases.filter(({ reason }) => reason !== 'policy_unavailable'),
   unused: [...mcp.unused, 'policy_unavailable'],
   start: (toolServer) => startGuardedMcp(toolServer, { proxied: true }),
-  // No body parser is in front of it, and the message of a client stays unread until its token is checked.
-  routeInEvent: (target, reason) =>
-    reason !== undefined && BEFORE_BODY.includes(reason) ? null : mcp.routeInEvent(target, reason),
-  challenge: (target, reason) =>
-    BEFORE_BODY.includes(reason) ? `, resource_metadata="${METADATA}"` : mcp.challenge(target, reason),
 };
 
 const surfaces = [...frameworks.map(web), decided, proxied, mcp, proxiedMcp];

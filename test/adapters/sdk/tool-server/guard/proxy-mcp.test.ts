@@ -85,6 +85,15 @@ describe('The MCP endpoint of the proxy', () => {
     });
   }
 
+  it('refuses the address of a resource in other letters only beside the header that names it', async () => {
+    const url = await start({ mcp: { ...mcp, methods: { 'resources/read': { scope: ['jira:read'] } } } });
+    const body = JSON.stringify(rpc('resources/read', { uri: 'jira://1', URI: 'jira://2' }));
+    const send = async (headers: readonly (readonly [string, string])[]) =>
+      (await rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE, ...headers], body)).status;
+    expect([await send([]), await send([['Mcp-Name', 'jira://1']])]).to.deep.equal([200, 400]);
+    expect(seen).to.have.lengthOf(1);
+  });
+
   it('accepts UTF-8 by its name, and a body of 1 MiB, and none that is longer', async () => {
     const url = await start();
     const headers = Object.fromEntries([bearer(), ['Content-Type', 'application/json; charset="UTF-8"']]);

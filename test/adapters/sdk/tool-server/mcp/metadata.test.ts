@@ -2,13 +2,7 @@
 
 import { expect } from 'chai';
 
-import {
-  call,
-  guardedForEachTest,
-  initialize,
-  rpc,
-  type Sent,
-} from '../../../../support/tool-server/guarded-messages.ts';
+import { call, guardedForEachTest, rpc, type Sent } from '../../../../support/tool-server/guarded-messages.ts';
 
 describe('The guard of an MCP server', () => {
   const guarded = guardedForEachTest();
@@ -27,42 +21,32 @@ describe('The guard of an MCP server', () => {
     };
     const naming = (method: string, name?: string) => ({
       headers: { authorization: '', 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) },
-      // The guard takes the method and the tool from the headers, because it has not read the body.
       body: rpc('ping'),
     });
 
-    it('according to the body, if a body parser has read it', async () => {
-      await start({ tools, methods });
-      expect(await challenge({ body: call('comment') })).to.equal(`scope="jira:read jira:comment", ${METADATA}`);
-      expect(await challenge({ body: rpc('resources/read') })).to.equal(`scope="jira:boards", ${METADATA}`);
-      for (const body of [
-        initialize,
-        call('no_such_tool'),
-        call('constructor'),
-        [call('comment')],
-        rpc('tools/call'),
-      ]) {
-        expect(await challenge({ body })).to.equal(METADATA);
-      }
-      expect(await challenge({ method: 'GET' })).to.equal(METADATA);
-    });
-
-    it('according to the headers, if the body was not read', async () => {
-      await start({ tools, methods, parsed: false });
-      const encoded = `=?base64?${Buffer.from('lire un problème').toString('base64')}?=`;
-      for (const [sent, scope] of [
-        [naming('tools/call', 'comment'), 'scope="jira:read jira:comment", '],
-        [naming('tools/call', encoded), 'scope="jira:read", '],
-        [naming('resources/read', 'jira://boards/1'), 'scope="jira:boards", '],
-        [naming('tools/call', 'no_such_tool'), ''],
-        [naming('tools/call', '=?base64?***?='), ''],
-        [naming('tools/call'), ''],
-        [naming('tools/list'), ''],
-        [{ body: call('comment') }, ''],
-      ] as const) {
-        expect(await challenge(sent)).to.equal(`${scope}${METADATA}`);
-      }
-    });
+    for (const [where, parsed] of [
+      ['if the body was not read', false],
+      ['and never to the body, also if a body parser has read it', true],
+    ] as const) {
+      it(`according to the headers, ${where}`, async () => {
+        await start({ tools, methods, parsed });
+        const encoded = `=?base64?${Buffer.from('lire un problème').toString('base64')}?=`;
+        for (const [sent, scope] of [
+          [naming('tools/call', 'comment'), 'scope="jira:read jira:comment", '],
+          [naming('tools/call', encoded), 'scope="jira:read", '],
+          [naming('resources/read', 'jira://boards/1'), 'scope="jira:boards", '],
+          [naming('tools/call', 'no_such_tool'), ''],
+          [naming('tools/call', '=?base64?***?='), ''],
+          [naming('tools/call'), ''],
+          [naming('tools/list'), ''],
+          [{ body: call('comment') }, ''],
+          [{ body: [call('comment')] }, ''],
+          [{ method: 'GET' }, ''],
+        ] as const) {
+          expect(await challenge(sent)).to.equal(`${scope}${METADATA}`);
+        }
+      });
+    }
   });
 
   describe('publishes the metadata', () => {
