@@ -82,16 +82,19 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
       rmSync(folder, { recursive: true });
     });
 
-    async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
+    /** @param issuer of the guard's file: that of the tool server when absent */
+    async function start(options: Partial<ToolServerOptions> = {}, issuer?: readonly string[]): Promise<void> {
       const toolServer = fixture.toolServer({ now: () => NOW * 1000 + 250, onError: () => undefined, ...options });
       const decided = decideConfiguration(toolServer.issuer, {
         listen: { host: '127.0.0.1', port },
         origins: new Set([APP]),
+        ...(issuer && { issuer }),
       });
       const { routes, open, listen, origins } = decided;
+      const inFront = { routes, open, listen, origins, ...(issuer && { issuer }) };
       guard = await serveGuard(
         toolServer,
-        passesOn ? proxyConfiguration(toolServer.issuer, upstream.url, { routes, open, listen, origins }) : decided,
+        passesOn ? proxyConfiguration(toolServer.issuer, upstream.url, inFront) : decided,
       );
     }
 
@@ -154,6 +157,7 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
         ['Mandate_Subject', 'grace'],
         ['Mandate-Task', 'task_forged'],
         ['Mandate-Scope', 'jira:admin'],
+        ['Mandate-Issuer', 'https://evil.example'],
       ] as const;
       const target = '/issues/a%20b;c?q=%2e%2e/%2f';
       expect((await ask('GET', target, [...bearer(), ...forged])).status).to.equal(200);
@@ -177,6 +181,17 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
         ],
         ['/healthz', []],
       ]);
+    });
+
+    it('passes on the control plane of the person where the guard has a list of them, and never that of the client', async () => {
+      await guard?.stop();
+      await start({}, [fixture.plane.issuer]);
+      const forged = ['Mandate-Issuer', 'https://evil.example'] as const;
+      for (const target of ['/issues/7', '/healthz']) {
+        expect((await ask('GET', target, [...bearer(), forged])).status).to.equal(200);
+      }
+      const seen = upstream.received.map(({ headers }) => headers['mandate-issuer'] ?? '');
+      expect(seen).to.deep.equal([fixture.plane.issuer, '']);
     });
 
     it('lets no header of the client name another request', async () => {
