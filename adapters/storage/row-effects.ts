@@ -126,6 +126,7 @@ export const rowEffects = {
     authorizations,
     [
       'state',
+      'client',
       'answered_at',
       'code_hash',
       'code_expires_at',
@@ -135,9 +136,10 @@ export const rowEffects = {
       'purpose',
       'forget_at',
     ],
-    ({ requestId, state, at, code, purpose, forgetAt }) => ({
+    ({ requestId, state, client, at, code, purpose, forgetAt }) => ({
       request_id: requestId,
       state,
+      client,
       answered_at: at,
       ...codeColumns(code),
       purpose: storableOrNull('purpose', purpose),

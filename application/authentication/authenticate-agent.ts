@@ -18,9 +18,9 @@ import type { Trace } from '../../domain/trace-context.ts';
 import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
 import type { Agents } from '../ports/agents.ts';
-import type { ClientDocuments } from '../ports/client-documents.ts';
 import type { AgentKeys, HeldPermit, SignatureFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
+import type { ClientSource } from './find-client.ts';
 
 /** The algorithms an assertion may be signed with (supplement "Client assertions"). */
 export const ASSERTION_ALGORITHMS = ['ES256', 'PS256', 'RS256'] as const;
@@ -38,11 +38,8 @@ export interface AgentAuthentication {
 }
 
 /** The clients of `/oauth2/authorize` (`Service:Authorize`). */
-export interface AuthorizationClients {
-  readonly documents: ClientDocuments;
+export interface AuthorizationClients extends Omit<ClientSource, 'agents'> {
   readonly findByDocument: Agents['findByDocument'];
-  /** `Service:Authorize:PublicClients`. Without it, every client needs a key. */
-  readonly publicClients: boolean;
 }
 
 /**

@@ -45,7 +45,7 @@ export async function authenticateClient(
     return authenticateAgent(authentication, credentials, { ...options, disabledToo: true });
   }
   const { documents, findByDocument, publicClients } = clients;
-  const source = { agents: { find: agents.find, findByDocument }, documents };
+  const source = { agents: { find: agents.find, findByDocument }, documents, publicClients };
   const found = await findClient(source, clientId, options.trace, options.permit);
   switch (found.kind) {
     case 'unknown':
@@ -55,7 +55,7 @@ export async function authenticateClient(
     case 'unusable':
       return notPublic('client_not_public');
     case 'found':
-      return found.client.isPublic && publicClients
+      return found.client.isPublic
         ? allowed({ agent: found.client.agent, assertion: undefined, provedBy: undefined, instance: undefined })
         : notPublic('client_not_public');
   }

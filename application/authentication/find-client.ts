@@ -4,7 +4,9 @@
  */
 
 import type { Agent, AgentKeySource } from '../../domain/agents/agent.ts';
+import type { ClientDocument } from '../../domain/authorization/client-document.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
+import type { ClientLabel } from '../../domain/tasks/task-authorization.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { Agents } from '../ports/agents.ts';
 import type { ClientDocuments } from '../ports/client-documents.ts';
@@ -12,16 +14,14 @@ import type { HeldPermit } from '../ports/keys.ts';
 
 export interface AuthorizationClient {
   readonly agent: Agent;
-  /** Which `client_id` named it. */
-  readonly by: 'agent_id' | 'document';
   /** Those of its document, if it has one. Empty: no answer may go anywhere. */
   readonly redirectUris: readonly string[];
-  /** Whether it may redeem a code by PKCE alone, if `Service:Authorize:PublicClients` allows that. */
+  /** Whether its `client_id` alone redeems a code. Then it cannot prove its name, also if it has a key. */
   readonly isPublic: boolean;
   /** The keys with which it authenticates when it redeems a code: those of its document, if it has one. */
   readonly keys: AgentKeySource;
-  /** As records say how the client was known: by its document, by no key at all, or by its key. */
-  readonly label: 'key' | 'public' | 'document';
+  /** As the person's page, records and tasks have it. */
+  readonly label: ClientLabel;
 }
 
 export type FoundClient =
@@ -36,6 +36,8 @@ export type FoundClient =
 export interface ClientSource {
   readonly agents: Pick<Agents, 'find' | 'findByDocument'>;
   readonly documents: ClientDocuments;
+  /** `Service:Authorize:PublicClients`. Without it, every client needs a key. */
+  readonly publicClients: boolean;
 }
 
 /** @throws StorageUnavailable */
@@ -48,27 +50,23 @@ export async function findClient(
   const agentId = parseAgentId(clientId);
   const agent =
     agentId === undefined ? await service.agents.findByDocument(clientId) : await service.agents.find(agentId);
-  return agent === undefined
-    ? { kind: 'unknown' }
-    : describeClient(service, agent, agentId === undefined ? 'document' : 'agent_id', trace, permit);
+  return agent === undefined ? { kind: 'unknown' } : describeClient(service, agent, trace, permit);
 }
 
 /** The same for an agent that is already known, as that of a code is. */
 export async function describeClient(
-  { documents }: Pick<ClientSource, 'documents'>,
+  { documents, publicClients }: Omit<ClientSource, 'agents'>,
   agent: Agent,
-  by: AuthorizationClient['by'],
   trace?: Trace,
   permit?: HeldPermit,
 ): Promise<FoundClient> {
   const { clientIdDocument, redirectUris = [], keys, publicClient } = agent;
-  if (clientIdDocument === undefined) {
-    const label = publicClient && keys.kind === 'none' ? 'public' : 'key';
-    return { kind: 'found', client: { agent, by, redirectUris, isPublic: publicClient, keys, label } };
-  }
-  const found = await documents.read(clientIdDocument, trace, permit);
-  if (found.kind !== 'read') return { ...found, agent };
-  const isPublic = found.document.keys.kind === 'none';
-  const label = by === 'document' ? 'document' : isPublic ? 'public' : 'key';
-  return { kind: 'found', client: { ...found.document, agent, by, isPublic, label } };
+  const found = (described: Pick<ClientDocument, 'redirectUris' | 'keys'>, needsNoKey: boolean): FoundClient => {
+    const isPublic = needsNoKey && publicClients;
+    const label = isPublic ? 'public' : clientIdDocument === undefined ? 'key' : 'document';
+    return { kind: 'found', client: { ...described, agent, isPublic, label } };
+  };
+  if (clientIdDocument === undefined) return found({ redirectUris, keys }, publicClient);
+  const read = await documents.read(clientIdDocument, trace, permit);
+  return read.kind === 'read' ? found(read.document, read.document.keys.kind === 'none') : { ...read, agent };
 }

@@ -14,6 +14,7 @@ import { makeTaskId, type RequestId } from '../../domain/identifiers.ts';
 import { instantFromSeconds, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { formatScope, intersectScopes, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
+import type { ClientLabel } from '../../domain/tasks/task-authorization.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type ClientSource, describeClient, type FoundClient } from '../authentication/find-client.ts';
 import { answerRequest } from '../decisions/answer-request.ts';
@@ -27,8 +28,6 @@ import type { AnswerAddress } from './judge-request.ts';
 export interface Answering {
   readonly authorizations: Pick<Authorizations, 'find'>;
   readonly clients: ClientSource;
-  /** `Service:Authorize:PublicClients`. */
-  readonly publicClients: boolean;
   readonly decisions: Decisions;
   readonly clock: Clock;
   readonly sharedTime: SharedTime;
@@ -95,10 +94,9 @@ export async function findRequest(
   if (request.expiresAt <= (await service.sharedTime.latest())) return over({ kind: 'expired' });
   const agent = await service.clients.agents.find(request.agentId);
   if (agent?.enabled !== true) return over({ kind: 'ended', reason: 'agent_disabled' });
-  const client = await describeClient(service.clients, agent, 'agent_id', trace, permit);
+  const client = await describeClient(service.clients, agent, trace, permit);
   if (hasLost(client, request)) return { ...LOST_REDIRECT, secret };
-  const isProven = client.kind === 'found' && !(client.client.isPublic && service.publicClients);
-  return { kind: 'open', request, agent, secret, isProven };
+  return { kind: 'open', request, agent, secret, isProven: labelNow(client, request) !== 'public' };
 }
 
 async function findOwn({ authorizations, digest }: Answering, requestId: RequestId, secrets: readonly string[]) {
@@ -111,6 +109,11 @@ async function findOwn({ authorizations, digest }: Answering, requestId: Request
 function hasLost(client: FoundClient, { redirectUri }: Authorization): boolean {
   if (client.kind === 'unavailable') return false;
   return client.kind !== 'found' || findRedirect(client.client.redirectUris, redirectUri) === undefined;
+}
+
+/** Of a document that cannot be fetched, what it said when the person came back counts. */
+function labelNow(client: FoundClient, { client: before }: Authorization): ClientLabel {
+  return client.kind === 'found' ? client.client.label : before;
 }
 
 const LOST_REDIRECT = {
@@ -164,11 +167,13 @@ export async function answerAuthorization(
   const { request } = found;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const agent = await service.clients.agents.find(request.agentId);
+    let label = request.client;
     if (request.state === 'open' && agent?.enabled === true) {
-      const client = await describeClient(service.clients, agent, 'agent_id', trace, permit);
+      const client = await describeClient(service.clients, agent, trace, permit);
       if (hasLost(client, request)) return loseRedirect(service, request);
+      label = labelNow(client, request);
     }
-    const answered = await answerOnce(service, request, agent, given);
+    const answered = await answerOnce(service, request, { agent, label }, given);
     if (answered !== 'agent_changed') return answered;
     if (agent?.enabled !== true) break;
   }
@@ -198,7 +203,7 @@ async function loseRedirect(
 async function answerOnce(
   service: Answering,
   request: Authorization,
-  agent: Agent | undefined,
+  { agent, label }: { readonly agent: Agent | undefined; readonly label: ClientLabel },
   given: PersonsAnswer,
 ): Promise<AnswerOutcome | 'agent_changed'> {
   const { decisions, clock, sharedTime, randomness, digest, codeTtl } = service;
@@ -211,6 +216,7 @@ async function answerOnce(
   const verdict = await decisions.decide(answerRequest, {
     request,
     browserHash: request.browserHash,
+    client: label,
     answer:
       chosen === undefined
         ? { kind: 'refuse' }

@@ -68,12 +68,10 @@ export type JudgedRequest =
 
 export interface RequestJudging {
   readonly clients: ClientSource;
-  /** `Service:Authorize:PublicClients`. */
-  readonly publicClients: boolean;
 }
 
 export async function judgeRequest(
-  { clients, publicClients }: RequestJudging,
+  { clients }: RequestJudging,
   { clientId, redirectUri: sent, state, request: read }: AskedAuthorization,
   trace?: Trace,
   permit?: HeldPermit,
@@ -95,7 +93,7 @@ export async function judgeRequest(
   const refused = (denial: Denial): JudgedRequest => ({ kind: 'refused', to, denial });
 
   // 2. Whether the client may ask at all. That its agent is disabled, only a person who signed in learns (come-back.ts).
-  if (client.isPublic && client.keys.kind === 'none' && !publicClients) return refused({ reason: 'client_not_public' });
+  if (client.keys.kind === 'none' && !client.isPublic) return refused({ reason: 'client_not_public' });
 
   // 3. What it asks for.
   if (read.kind === 'denied') return refused(read.denial);

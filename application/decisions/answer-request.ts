@@ -15,6 +15,7 @@ import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope, isWithin } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
+import type { ClientLabel } from '../../domain/tasks/task-authorization.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
@@ -26,6 +27,8 @@ export interface RequestAnswer {
   readonly request: Pick<Authorization, 'requestId' | 'agentId' | 'person'>;
   /** SHA-256 of the browser's secret. */
   readonly browserHash: string;
+  /** As the page showed the client: its registration or document may have changed since the request was stored. */
+  readonly client: ClientLabel;
   /** *Allow* may have a purpose, if the client stated none. */
   readonly answer:
     | { readonly kind: 'allow'; readonly code: IssuedCode; readonly purpose?: string | undefined }
@@ -71,7 +74,7 @@ export const answerRequest = decision({
   }),
 
   judge: (input, { authorization, ...facts }): Judgement<AnswerVerdict> => {
-    const { browserHash, answer, agentRevision, at, latest } = input;
+    const { browserHash, client, answer, agentRevision, at, latest } = input;
     const unchanged = (verdict: AnswerVerdict): Judgement<AnswerVerdict> => ({ verdict, effects: [] });
     if (authorization?.browserHash !== browserHash) return unchanged({ kind: 'not_found' });
     const denied = (verdict: AnswerVerdict, detail?: string): Judgement<AnswerVerdict> => {
@@ -88,11 +91,20 @@ export const answerRequest = decision({
     if (authorization.expiresAt <= latest) return denied({ kind: 'expired' });
     const forgetAt = plusSeconds(authorization.expiresAt, KEPT_SECONDS);
     if (answer.kind === 'refuse') {
-      const entry = entryOf('authorization.refused', authorization, at);
+      const entry = entryOf('authorization.refused', { ...authorization, client }, at);
       return {
         verdict: { kind: 'refused' },
         effects: [
-          { effect: 'answer_authorization', requestId, state: 'refused', at, code: undefined, purpose, forgetAt },
+          {
+            effect: 'answer_authorization',
+            requestId,
+            state: 'refused',
+            client,
+            at,
+            code: undefined,
+            purpose,
+            forgetAt,
+          },
           ...recorded([{ ...entry, decision: 'deny', reason: 'consent_refused' }]),
         ],
       };
@@ -109,6 +121,7 @@ export const answerRequest = decision({
           effect: 'answer_authorization',
           requestId,
           state: 'allowed',
+          client,
           at,
           code,
           purpose: purpose ?? answer.purpose,
@@ -116,7 +129,7 @@ export const answerRequest = decision({
         },
         ...recorded([
           {
-            ...entryOf('authorization.allowed', authorization, at),
+            ...entryOf('authorization.allowed', { ...authorization, client }, at),
             taskId: code.taskId,
             scope: formatScope(code.scope),
             decision: 'allow',

@@ -18,6 +18,7 @@ import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { GrantHash, GrantRotation, Revocation, Task } from '../../domain/tasks/task.ts';
+import type { ClientLabel } from '../../domain/tasks/task-authorization.ts';
 import type {
   AskedQuestions,
   AssertionName,
@@ -71,6 +72,7 @@ export interface Effects {
   answer_authorization: {
     readonly requestId: RequestId;
     readonly state: 'allowed' | 'refused';
+    readonly client: ClientLabel;
     readonly at: Instant;
     /** Set if it is allowed. */
     readonly code: IssuedCode | undefined;

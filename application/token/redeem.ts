@@ -138,7 +138,7 @@ async function findCode(
   if (code.expiresAt <= (await service.sharedTime.latest())) return refuse('code_expired');
   const spend = { spentCode: requestId };
   // The registration or the document may have lost the redirect since then.
-  const described = await describeClient(service.clients, agent, 'agent_id', trace, permit);
+  const described = await describeClient(service.clients, agent, trace, permit);
   if (described.kind === 'unavailable') return refuse('actor_keys_unavailable', { detail: DOCUMENT_AWAY });
   const redirectUris = described.kind === 'found' ? described.client.redirectUris : [];
   if (!redirectUris.some((uri) => matchesRedirect(uri, authorization.redirectUri))) {

@@ -29,7 +29,11 @@ export function openAuthorize(parts: Parts, { authorizeSecret, scopeWords }: Aut
   const requestTtl = settings['Service:Authorize:RequestTtl'];
   const service = {
     ...personChecks(parts),
-    clients: { agents: storage.agents, documents: clientDocuments },
+    clients: {
+      agents: storage.agents,
+      documents: clientDocuments,
+      publicClients: settings['Service:Authorize:PublicClients'],
+    },
     provider: signInAtFirstUse({ ...client, clientSecret: authorizeSecret }, atProvider, parts),
     providerKeys: parts.providerKeys.at(strangersWait()),
     anonymous: parts.anonymousDenials,
@@ -38,7 +42,6 @@ export function openAuthorize(parts: Parts, { authorizeSecret, scopeWords }: Aut
     decisions: storage,
     randomness,
     digest: sha256,
-    publicClients: settings['Service:Authorize:PublicClients'],
     maxAuthAge: settings['Service:Authorize:MaxAuthAge'],
     requestTtl,
     codeTtl: settings['Service:Authorize:CodeTtl'],

@@ -3,8 +3,8 @@
 import type { RequestId } from '../identifiers.ts';
 
 /**
- * How the client was known, as records say it. `key`: it authenticates with a key of its registration. `public`: by its
- * `client_id` alone. `document`: by the document at its `client_id`, which says how it authenticates.
+ * How the client was known when the person answered, as records say it. `public`: its `client_id` alone redeems a code, so it
+ * cannot prove its name. Otherwise it needs a key: `key`, one of its registration; `document`, one of its metadata document.
  */
 export const clientLabels = ['key', 'public', 'document'] as const;
 export type ClientLabel = (typeof clientLabels)[number];
@@ -15,8 +15,12 @@ export interface TaskAuthorization {
   /** Where the answer went. */
   readonly redirectUri: string;
   /**
-   * Whether the client redeemed the code by its `client_id` alone, so that it cannot prove its name. Each refresh then
-   * replaces the grant (grant.ts).
+   * Whether the client redeemed the code by its `client_id` alone. Each refresh then replaces the grant (grant.ts).
    */
   readonly isRotating: boolean;
+}
+
+/** Whether the client needed a key when the person answered, and redeemed the code with it. */
+export function provesName({ client, isRotating }: Pick<TaskAuthorization, 'client' | 'isRotating'>): boolean {
+  return client !== 'public' && !isRotating;
 }

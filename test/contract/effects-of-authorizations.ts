@@ -26,9 +26,9 @@ export const kept = (authorization: Authorization): Effect => ({
 export function anAllowed(changes: Partial<Authorization> = {}) {
   const code = aCode();
   const { requestId, ...open } = anAuthorization(changes);
-  const { purpose } = open;
   const authorization: Authorization = { ...open, requestId, state: 'allowed', answeredAt: LATER, code };
-  const answer = { requestId, state: 'allowed', at: LATER, code, purpose, forgetAt: FORGOTTEN } as const;
+  const { purpose, client } = open;
+  const answer = { requestId, state: 'allowed', client, at: LATER, code, purpose, forgetAt: FORGOTTEN } as const;
   const given: readonly Effect[] = [kept({ ...open, requestId }), { effect: 'answer_authorization', ...answer }];
   return { authorization, code, given };
 }
@@ -109,12 +109,15 @@ export const effectsOfAuthorizations = {
     const { authorization, code, given } = anAllowed({ purpose: 'written by the person é' });
     const [first, answer] = given;
     const open = { ...authorization, state: 'open', answeredAt: undefined, code: undefined };
+    // The document of the client has changed since.
+    const client = 'public';
+    const answered = { ...authorization, client } as const;
     return {
       given: [first, kept(anAuthorization())] as readonly Effect[],
-      effect: answer as Effect,
+      effect: { ...answer, client } as Effect,
       seen: [
-        [stored(authorization), open, authorization],
-        [byCode(code), undefined, unrecorded(authorization)],
+        [stored(authorization), open, answered],
+        [byCode(code), undefined, unrecorded(answered)],
         [byCode(aCode()), undefined, undefined],
         [fact('open_authorizations', authorization.person.sponsorKey), [authorization.requestId], []],
       ],
@@ -216,6 +219,7 @@ export function voiding(kind: AuthorizationSelection['kind']): EffectRow {
     effect: 'answer_authorization',
     requestId: answered.requestId,
     state: 'refused',
+    client: answered.client,
     at: LATER,
     code: undefined,
     purpose: answered.purpose,

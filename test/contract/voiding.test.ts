@@ -49,7 +49,14 @@ onEveryDatabase('requests and codes that go void', (stage) => {
   async function inEachState() {
     const [open, refused] = [anAuthorization(), anAuthorization()];
     const [allowed, spent] = [anAllowed(), anAllowed()];
-    const no = { state: 'refused', at: LATER, code: undefined, purpose: undefined, forgetAt: LATER } as const;
+    const no = {
+      state: 'refused',
+      client: 'key',
+      at: LATER,
+      code: undefined,
+      purpose: undefined,
+      forgetAt: LATER,
+    } as const;
     for (const effect of [
       kept(open),
       kept(refused),

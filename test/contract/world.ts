@@ -325,6 +325,7 @@ export function answeringRequest({ request, code, owner }: World, answer: 'allow
   return {
     request,
     browserHash: request.browserHash,
+    client: request.client,
     answer: answer === 'allow' ? { kind: 'allow', code } : { kind: 'refuse' },
     agentRevision: owner.revision,
     at: NOON,

@@ -167,6 +167,7 @@ for (const database of databasesByLength) {
         const verdict = await mandate.storage.decide(answerRequest, {
           request,
           browserHash: request.browserHash,
+          client: request.client,
           answer: { kind: 'allow', code: { ...aCode(), scope: request.offered } },
           agentRevision: 1,
           at: mandate.clock.now(),

@@ -3,7 +3,7 @@
 import type { MyTask } from '../../../application/me/my-tasks.ts';
 import { redirectHost } from '../../../domain/agents/redirect-uri.ts';
 import type { AgentId, TaskId } from '../../../domain/identifiers.ts';
-import type { TaskAuthorization } from '../../../domain/tasks/task-authorization.ts';
+import { provesName, type TaskAuthorization } from '../../../domain/tasks/task-authorization.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
 import type { Language } from '../browser/language.ts';
 import { fillPath } from '../browser/paths.ts';
@@ -74,15 +74,15 @@ function startedByPerson({ authorization }: MyTask, words: Texts): Insert {
 `;
 }
 
-function answerWent({ redirectUri, isRotating }: TaskAuthorization, words: Texts): Html {
-  const to = redirectHost(redirectUri);
+function answerWent(authorization: TaskAuthorization, words: Texts): Html {
+  const to = redirectHost(authorization.redirectUri);
   const place =
     to.kind === 'host'
       ? named(to.host)
       : to.kind === 'scheme'
         ? words.onDevice(named(`${to.scheme}:`))
         : words.onComputer;
-  return html`${words.answerWent(place)}${isRotating && html` <strong>${words.cannotProveName}</strong>`}`;
+  return html`${words.answerWent(place)}${!provesName(authorization) && html` <strong>${words.cannotProveName}</strong>`}`;
 }
 
 /** Not an archived record: its purpose could not be compared, and is left out. */

@@ -69,9 +69,9 @@ insert into authorizations (request_id, browser_hash, agent_id, client, redirect
 
 -- answer_authorization
 -- postgres
-update authorizations set state = $1, answered_at = $2, code_hash = $3, code_expires_at = $4, chosen_scope = $5, task_ends_at = $6, task_id = $7, purpose = $8, forget_at = $9 where request_id = $10;
+update authorizations set state = $1, client = $2, answered_at = $3, code_hash = $4, code_expires_at = $5, chosen_scope = $6, task_ends_at = $7, task_id = $8, purpose = $9, forget_at = $10 where request_id = $11;
 -- sqlite
-update authorizations set state = ?, answered_at = ?, code_hash = ?, code_expires_at = ?, chosen_scope = ?, task_ends_at = ?, task_id = ?, purpose = ?, forget_at = ? where request_id = ?;
+update authorizations set state = ?, client = ?, answered_at = ?, code_hash = ?, code_expires_at = ?, chosen_scope = ?, task_ends_at = ?, task_id = ?, purpose = ?, forget_at = ? where request_id = ?;
 
 -- spend_authorization
 -- postgres

@@ -12,7 +12,11 @@ const OF_DOCUMENT = ['https://app.example/of-document'];
 const plain = anAgent({ agentId: agentIdOf('plain'), clientIdDocument: undefined, publicClient: false });
 const described = anAgent({ agentId: agentIdOf('described'), clientIdDocument: URI });
 
-function service(document: ReadClientDocument | AgentKeySource = NONE, agents: readonly Agent[] = [plain, described]) {
+function service(
+  document: ReadClientDocument | AgentKeySource = NONE,
+  agents: readonly Agent[] = [plain, described],
+  publicClients = true,
+) {
   const asked: string[] = [];
   const answer: ReadClientDocument =
     document.kind === 'none' || document.kind === 'inline' || document.kind === 'remote'
@@ -20,6 +24,7 @@ function service(document: ReadClientDocument | AgentKeySource = NONE, agents: r
       : document;
   return {
     asked,
+    publicClients,
     agents: {
       find: async (id: string) => agents.find(({ agentId }) => agentId === id),
       findByDocument: async (uri: string) => agents.find(({ clientIdDocument }) => clientIdDocument === uri),
@@ -35,22 +40,20 @@ function service(document: ReadClientDocument | AgentKeySource = NONE, agents: r
 
 describe('findClient', () => {
   it('takes the registration of an agent without a document, and asks nobody', async () => {
+    const both = { ...plain, publicClient: true };
+    const bareName = { ...both, keys: NONE };
     const cases = [
-      [plain, { isPublic: false, label: 'key' }],
-      [
-        { ...plain, publicClient: true },
-        { isPublic: true, label: 'key' },
-      ],
-      [
-        { ...plain, publicClient: true, keys: NONE },
-        { isPublic: true, label: 'public' },
-      ],
+      [plain, true, { isPublic: false, label: 'key' }],
+      // Its id alone redeems a code too.
+      [both, true, { isPublic: true, label: 'public' }],
+      [both, false, { isPublic: false, label: 'key' }],
+      [bareName, true, { isPublic: true, label: 'public' }],
     ] as const;
-    for (const [agent, expected] of cases) {
-      const asking = service(NONE, [agent]);
+    for (const [agent, publicClients, expected] of cases) {
+      const asking = service(NONE, [agent], publicClients);
       expect(await findClient(asking, 'plain')).to.deep.equal({
         kind: 'found',
-        client: { agent, by: 'agent_id', redirectUris: agent.redirectUris, keys: agent.keys, ...expected },
+        client: { agent, redirectUris: agent.redirectUris, keys: agent.keys, ...expected },
       });
       expect(asking.asked).to.deep.equal([]);
     }
@@ -60,11 +63,13 @@ describe('findClient', () => {
   });
 
   it('takes the document in place of the registration, under both names of the client', async () => {
+    const unproven = { isPublic: true, label: 'public' } as const;
+    const proven = { isPublic: false, label: 'document' } as const;
     const cases = [
-      [URI, NONE, { by: 'document', isPublic: true, label: 'document' }],
-      [URI, KEYS, { by: 'document', isPublic: false, label: 'document' }],
-      ['described', NONE, { by: 'agent_id', isPublic: true, label: 'public' }],
-      ['described', KEYS, { by: 'agent_id', isPublic: false, label: 'key' }],
+      [URI, NONE, unproven],
+      [URI, KEYS, proven],
+      ['described', NONE, unproven],
+      ['described', KEYS, proven],
     ] as const;
     for (const [clientId, keys, expected] of cases) {
       const asking = service(keys);
@@ -104,7 +109,7 @@ describe('findClient', () => {
     const unusable = { kind: 'unusable', problem: 'A sentence.' } as const;
     for (const answer of [unavailable, unusable]) {
       expect(await findClient(service(answer), URI)).to.deep.equal({ ...answer, agent: described });
-      expect(await describeClient(service(answer), described, 'agent_id')).to.deep.equal({
+      expect(await describeClient(service(answer), described)).to.deep.equal({
         ...answer,
         agent: described,
       });

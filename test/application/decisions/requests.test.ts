@@ -99,6 +99,7 @@ describe('Answering a request', () => {
   const answering = (kind: 'allow' | 'refuse', changes: Partial<RequestAnswer> = {}): RequestAnswer => ({
     request: open,
     browserHash: open.browserHash,
+    client: open.client,
     answer: kind === 'allow' ? { kind, code } : { kind },
     agentRevision: revision,
     at: AT,
@@ -122,6 +123,7 @@ describe('Answering a request', () => {
         effect: 'answer_authorization',
         requestId,
         state: 'allowed',
+        client: open.client,
         at: AT,
         code,
         purpose: open.purpose,

@@ -31,17 +31,17 @@ describe('mcp-remote', function () {
   });
 
   const ways = [
-    { how: 'registers itself', client_names: ['MCP CLI Proxy'], label: 'public' },
-    { how: 'is known by the id of an agent', label: 'public' },
-    { how: 'is known by its document', label: 'document' },
+    { how: 'registers itself', client_names: ['MCP CLI Proxy'] },
+    { how: 'is known by the id of an agent' },
+    { how: 'is known by its document' },
   ] as const;
 
-  for (const [nth, { how, label, ...names }] of ways.entries()) {
+  for (const [nth, { how, ...names }] of ways.entries()) {
     const by = protections[nth % 2] ?? 'the guard';
     it(`${how}, walks in at ${by}, and sees more scopes, a renewal and an end`, async () => {
       const { mandate } = door;
       const server = await startProtectedMcp(mandate, by);
-      const document = label === 'document' ? await serveDocument([REDIRECT]) : undefined;
+      const document = how === 'is known by its document' ? await serveDocument([REDIRECT]) : undefined;
       const agent = await registerProgram(mandate, server.endpoint, {
         max_token_ttl: TOKEN_TTL,
         ...(document ? { client_id_document: document.address, public_client: false } : { redirect_uris: [REDIRECT] }),

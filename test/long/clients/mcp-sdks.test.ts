@@ -53,7 +53,7 @@ const KNOWN = {
     const changes = { client_id_document: address, public_client: false };
     const agent = await registerProgram(mandate, endpoint, changes);
     const host = sdkHost({ redirectUrl, document: address });
-    return { agent, host, client: 'document', rotates: true, close } as const;
+    return { agent, host, client: 'public', rotates: true, close } as const;
   },
 };
 

@@ -94,6 +94,7 @@ export async function keptRequest(
       const verdict = await storage.decide(answerRequest, {
         request: authorization,
         browserHash: authorization.browserHash,
+        client: authorization.client,
         answer: {
           kind: 'allow',
           code: {

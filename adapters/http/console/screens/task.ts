@@ -10,7 +10,7 @@ import { isRecorded } from '../../../../domain/ledger/compared.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import { CLOCKS_DIFFER, type EndReason } from '../../../../domain/tasks/lifetime.ts';
-import type { ClientLabel } from '../../../../domain/tasks/task-authorization.ts';
+import { type ClientLabel, provesName } from '../../../../domain/tasks/task-authorization.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
 import { named, placeOf, statedByAgent } from '../../browser/words.ts';
@@ -205,9 +205,10 @@ ${
 /** Nothing for a task of an exchange. */
 function startedByPerson({ authorization }: ShownTask): Insert {
   if (authorization === undefined) return undefined;
-  const { requestId, client, redirectUri, isRotating } = authorization;
+  const { requestId, client, redirectUri } = authorization;
   return html`<dt>Started by</dt><dd>The person. The answer went to ${answerPlace(redirectUri)}. <span class="quiet">${code(redirectUri)}, ${CLIENTS[client]}, request ${code(requestId)}</span>${
-    isRotating && html`<p class="warned">The program cannot prove its name: it redeemed the code without a key.</p>`
+    !provesName(authorization) &&
+    html`<p class="warned">The program cannot prove its name: it needs no key to redeem a code.</p>`
   }</dd>
 `;
 }

@@ -166,7 +166,9 @@ describe('the screen Task', () => {
     expect(page({ task: aListedTask({ authorization: onComputer }) }))
       .to.include('a program on the person’s computer')
       .and.include('a public client')
-      .and.include('The program cannot prove its name');
+      .and.include('The program cannot prove its name: it needs no key to redeem a code.');
+    const withKey = { ...onComputer, isRotating: false };
+    expect(page({ task: aListedTask({ authorization: withKey }) })).to.include('cannot prove its name');
     expect(page({ task: aListedTask() })).not.to.include('Started by');
   });
 

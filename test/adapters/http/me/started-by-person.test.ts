@@ -29,7 +29,7 @@ describe('A task that the person started', () => {
 
   for (const [redirectUri, en, de] of PLACES) {
     it(`says where the answer went, and no more of the address: ${redirectUri}`, () => {
-      const authorization = anAuthorization({ redirectUri, isRotating: false });
+      const authorization = anAuthorization({ redirectUri, client: 'key', isRotating: false });
       for (const [language, words] of [
         ['en', `Started by you Your answer went to ${en}.`],
         ['de', `Von Ihnen gestartet Ihre Antwort ging an ${de}.`],
@@ -41,16 +41,19 @@ describe('A task that the person started', () => {
     });
   }
 
-  it('says that a program without a key cannot prove its name, also after the end', () => {
+  it('says that a program that needs no key cannot prove its name, also after the end', () => {
     for (const [language, words] of [
       ['en', 'This program cannot prove its name.'],
       ['de', 'Dieses Programm kann seinen Namen nicht beweisen.'],
     ] as const) {
-      const authorization = anAuthorization();
-      const live = renderTask({ ...anAgentView(), task: aTask({ authorization }) }, language);
-      const ended = endedOf([anEndedTask({ authorization })]);
-      const over = renderEnded({ ...anEndedView(), ended }, language);
-      for (const page of [live, over]) expect(textOf(page)).to.include(words);
+      // The second redeemed its code with a key that it did not need. The third needed one, and did not any more.
+      for (const changes of [{}, { isRotating: false }, { client: 'key' }] as const) {
+        const authorization = anAuthorization(changes);
+        const live = renderTask({ ...anAgentView(), task: aTask({ authorization }) }, language);
+        const ended = endedOf([anEndedTask({ authorization })]);
+        const over = renderEnded({ ...anEndedView(), ended }, language);
+        for (const page of [live, over]) expect(textOf(page)).to.include(words);
+      }
     }
   });
 

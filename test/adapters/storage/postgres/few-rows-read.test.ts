@@ -174,6 +174,7 @@ function aboutRequests({ task, agentRevision }: TheOne) {
     ({
       request,
       browserHash: request.browserHash,
+      client: request.client,
       answer: { kind: 'allow', code },
       agentRevision,
       at: NOON,
