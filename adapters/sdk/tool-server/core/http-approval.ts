@@ -28,7 +28,8 @@ export const APPROVAL: Check = optional(callable);
 /** @throws TypeError if the policy asks for an approval, but the tool server has no key to ask with */
 export function checkApprovalKey(call: string, toolServer: ToolServer, approval: unknown): void {
   if (approval !== undefined && !toolServer.asksForApproval) {
-    throw new TypeError(`${call}: a policy with approval needs the option approvalKey of createToolServer.`);
+    const each = toolServer.issuers.length > 1 ? ', for each control plane' : '';
+    throw new TypeError(`${call}: a policy with approval needs the option approvalKey of createToolServer${each}.`);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type ToolServer,
   type ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { expressProtection } from '../../../../../adapters/sdk/tool-server/express/express.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { makeSigningKey, type SigningKey } from '../../../../support/signing-key.ts';
 import { fakeApprovals } from '../../../../support/tool-server/approvals.ts';
@@ -85,7 +86,7 @@ describe('A tool server with several control planes', () => {
     ['names one with a slash more', { iss: 'ONE/' }],
     ['names a member of every object', { iss: '__proto__' }],
   ] as const) {
-    it(`refuses a token that ${what}, and asks nobody, whatever its header says`, async () => {
+    it(`refuses a token that ${what}, and asks no control plane, whatever its header says`, async () => {
       const server = made({ statusList: {} });
       const named = (text: string) => text.replace('ONE', one.issuer).replace('OTHER', other.issuer);
       const iss = claims.iss === undefined || typeof claims.iss === 'string' ? claims.iss : claims.iss.map(named);
@@ -167,7 +168,9 @@ describe('A tool server with several control planes', () => {
       [one.issuer],
       [other.issuer],
     ]);
-    expect(made({}, { approvalKey: own }).asksForApproval, 'only for one').to.equal(false);
+    const partly = expressProtection(made({}, { approvalKey: own }));
+    const guarded = () => partly({ scope: ['jira:read'], approval: () => ({ title: 'Delete' }) });
+    expect(guarded).to.throw(TypeError, /needs the option approvalKey of createToolServer, for each control plane\.$/);
   });
 
   it('sends each its requests with its own fetch, or with the common one', async () => {

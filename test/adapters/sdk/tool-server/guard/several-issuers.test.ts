@@ -59,7 +59,7 @@ describe('The guard with several control planes', () => {
     return rawRequest(`${url}/mcp`, 'POST', [...headers, ...own], JSON.stringify(body));
   };
 
-  it('names to the service and in the event the one whose person calls, and nobody where a route is open', async () => {
+  it('names to the service and in the event the one whose person calls, and none where a route is open', async () => {
     const url = await start(both());
     expect([await ask(url, proxy.plane), await ask(url, other)]).to.deep.equal(both());
     expect((await rawRequest(`${url}/healthz`, 'GET', [...forged])).status).to.equal(200);
