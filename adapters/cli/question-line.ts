@@ -13,18 +13,22 @@ const STEPS: Readonly<Record<ApprovalState, string>> = {
   withdrawn: 'withdrawn',
 };
 
-/** `"Pay 77 EUR", "To: ACME": asked 2026-11-24 16:23:13, yes 16:23:18, used 16:23:19` */
+/**
+ * `"Pay 77 EUR", "To: ACME": asked 2026-11-24 16:23:13, yes 16:23:18, used 16:23:19`. After a no with a line:
+ * `no 16:23:18 (the person: "Not to this account")`.
+ */
 export function describeQuestion({ approval_id, words, steps }: BundleQuestion): string {
   const said =
     words === null
       ? `Words not in the bundle (${approval_id})`
       : [words.title, ...words.lines.map(({ label, value }) => `${label}: ${value}`)].map(quoted).join(', ');
   let day = '';
-  const times = steps.map(({ state, ts }) => {
+  const times = steps.map(({ state, ts, says }) => {
     const [date = '', time = ''] = ts.split('T');
     const isSameDay = date === day;
     day = date;
-    return `${STEPS[state]} ${isSameDay ? '' : `${date} `}${time.slice(0, '16:23:13'.length)}`;
+    const why = says === undefined ? '' : ` (the person: ${quoted(says)})`;
+    return `${STEPS[state]} ${isSameDay ? '' : `${date} `}${time.slice(0, '16:23:13'.length)}${why}`;
   });
   return `${said}: ${times.join(', ')}`;
 }

@@ -7,7 +7,7 @@ import type { EffectName, Effects } from '../../application/decisions/effect.ts'
 import type { Instant } from '../../domain/instant.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { agentRow } from './rows/agent-row.ts';
-import { approvalRow } from './rows/approval-row.ts';
+import { approvalRow, saysColumns } from './rows/approval-row.ts';
 import { authorizationRow, codeColumns } from './rows/authorization-row.ts';
 import { storable, storableOrNull } from './rows/column.ts';
 import { logKeyRow } from './rows/log-key-row.ts';
@@ -79,12 +79,17 @@ export const rowEffects = {
   })),
 
   insert_approval: insert(approvals, approvalRow),
-  answer_approval: update(approvals, ['state', 'decided_at', 'expires_at'], ({ approvalId, state, at, expiresAt }) => ({
-    approval_id: approvalId,
-    state,
-    decided_at: at,
-    expires_at: expiresAt,
-  })),
+  answer_approval: update(
+    approvals,
+    ['state', 'decided_at', 'expires_at', 'says', 'says_salt'],
+    ({ approvalId, state, at, expiresAt, says }) => ({
+      approval_id: approvalId,
+      state,
+      decided_at: at,
+      expires_at: expiresAt,
+      ...saysColumns(says),
+    }),
+  ),
   close_approval: update(approvals, ['state', 'closed_at', 'words_changed'], ({ approvalId, state, at }) => ({
     approval_id: approvalId,
     state,

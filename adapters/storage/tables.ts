@@ -210,8 +210,9 @@ export const tables = {
   },
   approvals: {
     name: 'approvals',
-    // The words of an approval never change.
-    privileges: 'select, insert, update (state, expires_at, decided_at, closed_at, words_changed), delete',
+    // The words of the tool server never change.
+    privileges:
+      'select, insert, update (state, expires_at, decided_at, closed_at, words_changed, says, says_salt), delete',
     of: 'tasks',
     holdsWords: true,
     alias: 'v',
@@ -232,6 +233,8 @@ export const tables = {
       decided_at: 'instant?',
       closed_at: 'instant?',
       words_changed: 'boolean',
+      says: 'text?',
+      says_salt: 'text?',
     },
   },
   approval_notices: {

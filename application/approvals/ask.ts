@@ -45,7 +45,8 @@ export interface ApprovalQuestion {
 
 export type AskedApproval =
   | (Extract<AskVerdict, { kind: 'pending' }> & { readonly expiresIn: number })
-  | Exclude<AskVerdict, { kind: 'pending' | 'altered' | 'replayed' | `too_many_${string}` }>;
+  | { readonly kind: 'refused'; readonly says?: string }
+  | Exclude<AskVerdict, { kind: 'pending' | 'refused' | 'altered' | 'replayed' | `too_many_${string}` }>;
 
 export async function askForApproval(
   service: ApprovalService,
@@ -115,6 +116,9 @@ export async function askForApproval(
     case 'pending':
       if (verdict.approvalId === approvalId) service.measurements?.approvalStep('requested');
       return allowed({ ...verdict, expiresIn: Math.max(1, Math.floor(secondsBetween(latest, verdict.expiresAt))) });
+    case 'refused':
+      if (verdict.difference !== undefined) await reportDifferences(service, [verdict.difference]);
+      return allowed(verdict.says === undefined ? { kind: 'refused' } : { kind: 'refused', says: verdict.says });
     case 'granted':
       service.measurements?.approvalStep('used');
       return allowed(verdict);

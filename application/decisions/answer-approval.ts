@@ -1,7 +1,8 @@
 /** The person of a task says yes or no to an action that waits (`POST /me/approvals/{id}`). */
 
-import { isOver } from '../../domain/approvals/approval.ts';
+import { approvalDetail, isOver } from '../../domain/approvals/approval.ts';
 import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
+import type { SealedSays } from '../../domain/approvals/person-says.ts';
 import { earlierOf } from '../../domain/clocks.ts';
 import type { ApprovalId, SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
@@ -23,6 +24,8 @@ export interface ApprovalAnswer {
   readonly answer: 'approve' | 'refuse';
   /** The commitment to the words that the person read. */
   readonly commitment: string;
+  /** With a no: why not, if the person says so. */
+  readonly says?: SealedSays | undefined;
   /** Seconds: how long a yes may be used. It is cut to the task. */
   readonly spend: number;
   readonly times: ApprovalTimes;
@@ -54,7 +57,7 @@ export const answerApproval = decision({
   asks: questionsOf,
 
   judge: (answer, facts): Judgement<AnswerVerdict> => {
-    const { about, approvalId, at, spend, times, tooOld } = answer;
+    const { about, approvalId, at, says, spend, times, tooOld } = answer;
     const verdict = judgeAnswer(answer, facts);
     const { task } = facts;
     const approval = facts.approval?.row;
@@ -64,14 +67,12 @@ export const answerApproval = decision({
     const isYes = verdict === 'granted';
     if (isYes && tooOld !== undefined) return { verdict: 'sign_in_too_old', effects: recorded([tooOld]) };
     const expiresAt = isYes ? earlierOf(plusSeconds(times.latest, spend), task.expiresAt) : approval.expiresAt;
+    const answered = { effect: 'answer_approval', approvalId, state: verdict, at, expiresAt } as const;
     const entry = approvalEntry(isYes ? 'approval.granted' : 'approval.refused', about, approval, at);
-    return {
-      verdict,
-      effects: [
-        { effect: 'answer_approval', approvalId, state: verdict, at, expiresAt },
-        ...recorded([isYes ? entry : { ...entry, decision: 'deny', reason: 'approval_refused' }]),
-      ],
-    };
+    if (isYes) return { verdict, effects: [answered, ...recorded([entry])] };
+    const detail = approvalDetail({ ...approval, saysHash: says?.hash });
+    const refused: LedgerEntry = { ...entry, decision: 'deny', reason: 'approval_refused', detail };
+    return { verdict, effects: [{ ...answered, ...(says && { says }) }, ...recorded([refused])] };
   },
 
   denial: ({ tooOld }, verdict) =>

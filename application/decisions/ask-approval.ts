@@ -70,7 +70,9 @@ export type AskVerdict =
   | { readonly kind: 'pending'; readonly approvalId: ApprovalId; readonly expiresAt: Instant }
   /** This very decision used it up. */
   | { readonly kind: 'granted'; readonly approvalId: ApprovalId; readonly approvedAt: Instant }
-  | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
+  /** `says`: why not, if the person said so. `difference`: they did, and the stored row differs from the ledger. */
+  | { readonly kind: 'refused'; readonly says?: string; readonly difference?: Difference }
+  | { readonly kind: 'expired' | 'spent' | 'inactive' }
   /** The open approval, or its task, differs from the ledger. Only the acceptance of the request was written. */
   | { readonly kind: 'altered'; readonly difference: Difference }
   /** Nothing was written. */
@@ -142,7 +144,7 @@ function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
   const { state, decidedAt, closedAt } = last;
   const isWithin = (since: Instant | undefined, seconds: number) =>
     since !== undefined && times.earliest < plusSeconds(since, seconds);
-  if (state === 'refused' && isWithin(decidedAt, rules.refusedFor)) return answered({ kind: 'refused' });
+  if (state === 'refused' && isWithin(decidedAt, rules.refusedFor)) return answered(refusedAs(facts.last));
   if (state === 'used' && isWithin(closedAt, SPENT_FOR_SECONDS)) return answered({ kind: 'spent' });
   return openApproval(asking, facts);
 }
@@ -178,6 +180,13 @@ function withdrawForWords(about: ApprovalOrigin, last: Approval, at: Instant): E
     entries: [{ ...approvalEntry('approval.withdrawn', about, last, at), reason: WORDS_CHANGED }],
     freesPlace: last.state === 'pending',
   };
+}
+
+/** A no counts without a comparison. The person's line is told only as the ledger has it. */
+function refusedAs(last: AskFacts['last']): AskVerdict {
+  if (last?.row.says === undefined) return { kind: 'refused' };
+  if (last.kind === 'differs') return { kind: 'refused', difference: last.difference };
+  return { kind: 'refused', says: last.row.says.text };
 }
 
 /**
@@ -278,6 +287,7 @@ function openApproval(
     decidedAt: undefined,
     closedAt: undefined,
     wordsChanged: false,
+    says: undefined,
   };
   return {
     verdict: { kind: 'pending', approvalId, expiresAt },

@@ -5,6 +5,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Approval } from '../../domain/approvals/approval.ts';
+import type { PersonSays } from '../../domain/approvals/person-says.ts';
 import type { Authorization, IssuedCode, VoidReason } from '../../domain/authorization/authorization.ts';
 import type { AgentId, ApprovalId, RequestId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -54,6 +55,7 @@ export interface Effects {
     readonly state: 'granted' | 'refused';
     readonly at: Instant;
     readonly expiresAt: Instant;
+    readonly says?: PersonSays | undefined;
   };
   /** `withdrawn`: the same call came with other words. The end of a task withdraws its approvals itself. */
   close_approval: {

@@ -3,7 +3,7 @@
  * whose checkpoint the log does not contain yet, is counted and left out.
  */
 
-import { parseApprovalDetail, type SaltedWords } from '../../domain/approvals/approval.ts';
+import { parseApprovalDetail } from '../../domain/approvals/approval.ts';
 import { parseApprovalId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
@@ -20,6 +20,7 @@ import {
   formatEntry,
   formatHead,
   formatTail,
+  type RecordEntry,
 } from '../../domain/log/bundle.ts';
 import { formatNote, openNote, parseNote, type VerifyEd25519 } from '../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
@@ -68,13 +69,14 @@ export type BundleStop =
 export interface MadeBundle {
   readonly completeness: Completeness;
   readonly stop: BundleStop | undefined;
-  /** Requests for approval without their words: those that are stored are not the recorded ones. */
+  /** Requests for approval without their words, and refusals without the person's line: the stored ones are not the recorded ones. */
   readonly altered: readonly AlteredWords[];
 }
 
 interface AlteredWords {
-  /** The record of the request. */
+  /** The record of the request or the refusal. */
   readonly seq: number;
+  readonly of: 'request' | 'refusal';
   readonly difference: Difference;
 }
 
@@ -198,9 +200,9 @@ function bundleEntries(
     if (outcome.kind === 'broken') return { kind: 'broken', checkpointId: outcome.checkpoint.checkpointId };
     if (outcome.kind !== 'proof') return { kind: 'archived' };
     const { checkpoint, leafIndex, auditPath } = outcome.proof;
-    // The history of a task has the words that its person read. Other selections are about more people.
-    const words = taskId === undefined ? undefined : await wordsOf(making, record, altered);
-    const entry = formatEntry({ record, index: leafIndex, path: fromHex(auditPath), words });
+    // The history of a task has the words that its person read and wrote. Other selections are about more people.
+    const beside = taskId === undefined ? {} : await wordsOf(making, record, altered);
+    const entry = formatEntry({ record, index: leafIndex, path: fromHex(auditPath), ...beside });
     if (listed.has(checkpoint.checkpointId)) return [entry];
     const first = await checkpointEntry(checkpoint);
     if (typeof first !== 'string') return first;
@@ -209,18 +211,21 @@ function bundleEntries(
   };
 }
 
-/** The words of a request, while they are stored as they were recorded. */
+/** The words of a request, and the person's line of a refusal, while they are stored as they were recorded. */
 async function wordsOf(
   { approvals }: Pick<BundleMaking, 'approvals'>,
   { seq, event, detail }: LedgerRecord,
   altered: AlteredWords[],
-): Promise<SaltedWords | undefined> {
-  const named = event === 'approval.requested' ? parseApprovalDetail(detail) : undefined;
-  const approvalId = named && parseApprovalId(named.approvalId);
+): Promise<Pick<RecordEntry, 'words' | 'says'>> {
+  const named = parseApprovalDetail(detail);
+  const isRequest = event === 'approval.requested';
+  const isLine = event === 'approval.refused' && named?.saysHash !== undefined;
+  const approvalId = named && (isRequest || isLine) ? parseApprovalId(named.approvalId) : undefined;
   const stored = approvalId && (await approvals.find(approvalId));
-  if (stored?.kind !== 'differs') return stored?.row;
-  altered.push({ seq, difference: stored.difference });
-  return undefined;
+  if (stored === undefined) return {};
+  if (stored.kind === 'same') return isRequest ? { words: stored.row } : { says: stored.row.says };
+  altered.push({ seq, of: isRequest ? 'request' : 'refusal', difference: stored.difference });
+  return {};
 }
 
 function fromHex(path: readonly string[]): readonly Uint8Array[] {

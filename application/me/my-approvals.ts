@@ -8,6 +8,7 @@ import { comparePerson } from '../../domain/approvals/approval-records.ts';
 import type { ApprovalId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { saltedText } from '../../domain/ledger/sealed-text.ts';
 import { isSignInRecent } from '../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type AnswerVerdict, type ApprovalAnswer, answerApproval } from '../decisions/answer-approval.ts';
@@ -16,6 +17,7 @@ import type { Approvals, TaskApproval } from '../ports/approvals.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 import type { Measurements } from '../ports/telemetry.ts';
+import { type Sealing, sealText } from '../seal-text.ts';
 
 interface ApprovalReading extends Reporting {
   readonly approvals: Pick<Approvals, 'find' | 'waitingFor' | 'settledFor'>;
@@ -96,9 +98,12 @@ export async function mayApprove({ clock, sharedTime, maxAuthAge }: Freshness, p
   return isSignInRecent(person, maxAuthAge, { now: clock.now(), latest: await sharedTime.latest() });
 }
 
-export type MyAnswer = Pick<ApprovalAnswer, 'approvalId' | 'answer' | 'commitment'>;
+export interface MyAnswer extends Pick<ApprovalAnswer, 'approvalId' | 'answer' | 'commitment'> {
+  /** With a no: why not. Not blank. */
+  readonly says?: string | undefined;
+}
 
-interface Answering extends ApprovalReading, Freshness {
+interface Answering extends ApprovalReading, Freshness, Sealing {
   readonly decisions: Decisions;
   readonly sharedTime: SharedTime;
   /** Seconds: how long a yes may be used. */
@@ -110,7 +115,7 @@ interface Answering extends ApprovalReading, Freshness {
 export async function answerMyApproval(
   service: Answering,
   person: MePerson,
-  { approvalId, answer, commitment }: MyAnswer,
+  { approvalId, answer, commitment, says: text }: MyAnswer,
 ): Promise<AnswerVerdict> {
   const { decisions, clock, sharedTime, spend, measurements } = service;
   const found = await findOwn(service, person, approvalId);
@@ -129,6 +134,7 @@ export async function answerMyApproval(
     sponsorKey,
     answer,
     commitment,
+    says: text === undefined ? undefined : { text, ...sealText(service, (salt) => saltedText(salt, text)) },
     spend,
     times,
     tooOld,

@@ -326,8 +326,10 @@ function report({ completeness, altered }: MadeBundle): number {
   ];
   for (const sentence of lacking) printError(sentence);
   if (lacking.length > 0) printError(`The bundle has ${records} records, and lacks some.`);
-  for (const { seq, difference } of altered) {
-    printError(`Left out: the words of record ${seq}, a request for approval. ${describeDifference(difference)}`);
+  for (const { seq, of, difference } of altered) {
+    const named =
+      of === 'request' ? `the words of record ${seq}, a request for approval` : `the line of record ${seq}, a no`;
+    printError(`Left out: ${named}. ${describeDifference(difference)}`);
   }
   return lacking.length + altered.length === 0 ? exitCode.done : INCOMPLETE;
 }

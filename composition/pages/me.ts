@@ -83,7 +83,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
 }
 
 function approvalsOfMe(parts: Parts): PageSurface['approvals'] {
-  const { settings, storage, archivedPart, clock, clockWatch: sharedTime, measurements, log } = parts;
+  const { settings, storage, archivedPart, clock, clockWatch: sharedTime, measurements, log, randomness } = parts;
   if (!settings['Service:Approvals:Enabled']) return undefined;
   const maxAuthAge = settings['Service:Approvals:MaxAuthAge'];
   const service = {
@@ -96,6 +96,8 @@ function approvalsOfMe(parts: Parts): PageSurface['approvals'] {
     keysAreSubjects: settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub',
     maxAuthAge,
     spend: settings['Service:Approvals:Spend'],
+    randomness,
+    digest: sha256,
     measurements,
   };
   return {

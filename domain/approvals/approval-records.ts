@@ -14,6 +14,7 @@ import {
   WORDS_CHANGED,
 } from './approval.ts';
 import { commitmentText } from './commitment.ts';
+import { isRecordedSays } from './person-says.ts';
 
 /** What a record says of its approval. */
 export interface ApprovalRecord extends Partial<RecordNames> {
@@ -110,6 +111,7 @@ type ComparedApproval = Pick<
   | 'state'
   | 'requestedAt'
   | 'wordsChanged'
+  | 'says'
 >;
 
 /**
@@ -143,6 +145,7 @@ export function compareApproval<Row extends ComparedApproval>(
   if (digest(commitmentText(row)) !== row.commitment) return differs('text');
   const wordsChanged = records.at(-1)?.reason === WORDS_CHANGED;
   if (state !== row.state || wordsChanged !== row.wordsChanged) return differs('state');
+  if (!isRecordedSays(digest, row.says, saysHashOf(records))) return differs('text');
   return { kind: 'same', row, record: { taskId: row.taskId, agentId: agentId as AgentId, sponsor, audience } };
 }
 
@@ -164,6 +167,13 @@ function stateOfRecords(records: readonly ApprovalRecord[], shared: string): App
     const names = namesOfRecord(record);
     state = stateAfter(state, record.event);
     if (state === undefined || names === undefined || sharedNames(names) !== shared) return undefined;
+    if (names.saysHash !== undefined && state !== 'refused') return undefined;
   }
   return state;
+}
+
+/** The hash of the line with which the person refused; `undefined` if they wrote none, or did not refuse. */
+function saysHashOf(records: readonly ApprovalRecord[]): string | undefined {
+  const refusal = records.find(({ event }) => event === 'approval.refused');
+  return refusal && namesOfRecord(refusal)?.saysHash;
 }

@@ -16,6 +16,7 @@
 
 import type { ApprovalId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
+import type { PersonSays } from './person-says.ts';
 
 export const approvalStates = ['pending', 'granted', 'refused', 'used', 'expired', 'withdrawn'] as const;
 export type ApprovalState = (typeof approvalStates)[number];
@@ -61,6 +62,8 @@ export interface Approval extends SaltedWords {
   readonly closedAt: Instant | undefined;
   /** Whether it was withdrawn because the tool server described the same call in other words. Its record has `WORDS_CHANGED`. */
   readonly wordsChanged: boolean;
+  /** Of a refused approval: why not, if the person said so. */
+  readonly says: PersonSays | undefined;
 }
 
 /** The reason of the record of such a withdrawal. After any other withdrawal the task is over. */
@@ -119,21 +122,24 @@ export function approvalIdIn(uri: string): string {
 }
 
 /** The `detail` of the records `approval.…`. It has no words. */
-export function approvalDetail({ approvalId, digest, commitment }: ApprovalDetail): string {
-  return `approval=${approvalId}&digest=${digest}&commitment=${commitment}`;
+export function approvalDetail({ approvalId, digest, commitment, saysHash }: ApprovalDetail): string {
+  const shared = `approval=${approvalId}&digest=${digest}&commitment=${commitment}`;
+  return saysHash === undefined ? shared : `${shared}&says=${saysHash}`;
 }
 
-const DETAIL = /^approval=(approval_\w{26})&digest=([\w-]{43})&commitment=([0-9a-f]{64})$/;
+const DETAIL = /^approval=(approval_\w{26})&digest=([\w-]{43})&commitment=([0-9a-f]{64})(?:&says=([0-9a-f]{64}))?$/;
 
 /** `undefined` for another text, and for none. */
 export function parseApprovalDetail(detail: string | undefined): ApprovalDetail | undefined {
-  const [, approvalId, digest, commitment] = DETAIL.exec(detail ?? '') ?? [];
+  const [, approvalId, digest, commitment, saysHash] = DETAIL.exec(detail ?? '') ?? [];
   if (approvalId === undefined || digest === undefined || commitment === undefined) return undefined;
-  return { approvalId, digest, commitment };
+  return saysHash === undefined ? { approvalId, digest, commitment } : { approvalId, digest, commitment, saysHash };
 }
 
 export interface ApprovalDetail {
   readonly approvalId: string;
   readonly digest: string;
   readonly commitment: string;
+  /** On `approval.refused`, if the person said why: SHA-256 of the salt's characters, then of the line in UTF-8; in lowercase hex. */
+  readonly saysHash?: string | undefined;
 }

@@ -22,6 +22,8 @@ interface QuestionStep {
   readonly seq: number;
   /** ISO 8601 in UTC, with milliseconds. */
   readonly ts: string;
+  /** With `refused`: why not, in the person's words. Verified. Missing if the person wrote no line, or the bundle does not have it. */
+  readonly says?: string;
 }
 
 /** A report with more of them is not read. A bundle of a busy month may have any number. */
@@ -39,7 +41,7 @@ export function bundleQuestions() {
   const further = new Set<string>();
   return {
     /** Takes a verified record with its words, in the order of the bundle. */
-    take({ record, words }: Pick<RecordEntry, 'record' | 'words'>): void {
+    take({ record, words, says }: Pick<RecordEntry, 'record' | 'words' | 'says'>): void {
       const step = stepOfRecord(record);
       if (step === undefined) return;
       const { approvalId, state } = step;
@@ -51,7 +53,8 @@ export function bundleQuestions() {
       const question = known ?? { words: null, steps: [] };
       questions.set(approvalId, question);
       if (words !== undefined) question.words = { title: words.title, lines: words.lines };
-      question.steps.push({ state, seq: record.seq, ts: toMillisecondText(record.at) });
+      const begun = { state, seq: record.seq, ts: toMillisecondText(record.at) };
+      question.steps.push(says === undefined ? begun : { ...begun, says: says.text });
     },
     all: (): BundleQuestions => ({
       questions: [...questions].map(([approval_id, question]) => ({ approval_id, ...question })),

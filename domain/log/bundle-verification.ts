@@ -9,6 +9,7 @@
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
 import { commitmentText } from '../approvals/commitment.ts';
+import { isRecordedSays, type PersonSays } from '../approvals/person-says.ts';
 import type { TaskId } from '../identifiers.ts';
 import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
 import { type Checkpoint, toHex } from '../ledger/checkpoint.ts';
@@ -243,7 +244,7 @@ function introduceKey({ means, keys, checkpointKeys }: Progress, { kid, checkpoi
 
 function verifyRecord(progress: Progress, entry: RecordEntry): void {
   const { means, checkpoints, awaited, records } = progress;
-  const { record, index, path, words } = entry;
+  const { record, index, path, words, says } = entry;
   const { seq } = record;
   const checkpoint = record.checkpoint === undefined ? undefined : checkpoints.get(record.checkpoint);
   if (checkpoint === undefined || (awaited !== undefined && awaited !== checkpoint.checkpointId)) {
@@ -261,10 +262,13 @@ function verifyRecord(progress: Progress, entry: RecordEntry): void {
   if (words !== undefined && !areWordsOf(means.hash, record, words)) {
     throw new Refused('other_words', `Record ${seq} is not about the words beside it.`);
   }
+  if (says !== undefined && !isSaysOf(means.hash, record, says)) {
+    throw new Refused('other_words', `Record ${seq} is not about the line of the person beside it.`);
+  }
   const order = records.fault(entry);
   if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
   if (record.event.startsWith('approval.')) {
-    progress.ofApprovals.push({ ...entry, path: [], words: undefined });
+    progress.ofApprovals.push({ ...entry, path: [], words: undefined, says: undefined });
     progress.questions.take(entry);
   }
 }
@@ -274,6 +278,11 @@ function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: 
   if (named === undefined || taskId === undefined) return false;
   const text = commitmentText({ ...words, taskId: taskId as TaskId, digest: named.digest });
   return toHex(hash(Buffer.from(text, 'latin1'))) === named.commitment;
+}
+
+function isSaysOf(hash: Hash, { event, detail }: LedgerRecord, says: PersonSays): boolean {
+  const saysHash = event === 'approval.refused' ? parseApprovalDetail(detail)?.saysHash : undefined;
+  return isRecordedSays((text) => toHex(hash(Buffer.from(text))), says, saysHash);
 }
 
 function verifyCompleteness(progress: Progress, said: Completeness): Completeness {

@@ -4,6 +4,7 @@
  */
 
 import type { SaltedWords } from '../approvals/approval.ts';
+import type { PersonSays } from '../approvals/person-says.ts';
 import { type Instant, toMillisecondText } from '../instant.ts';
 import { type Checkpoint, presentCheckpoint, toHex } from '../ledger/checkpoint.ts';
 import type { Hash } from '../ledger/merkle-tree.ts';
@@ -65,6 +66,8 @@ export interface RecordEntry {
   readonly path: readonly Uint8Array[];
   /** What the person was asked, on `approval.requested`; `undefined` elsewhere, and once the words were deleted. */
   readonly words?: SaltedWords | undefined;
+  /** On `approval.refused`: why not, if the person said so and the line is still stored. */
+  readonly says?: PersonSays | undefined;
 }
 
 /** The statement of a bundle's maker about its records. The first three follow from them. */
@@ -190,7 +193,8 @@ export function readEntry(text: string): CheckpointEntry | RecordEntry {
     }
     const record = readRecord(entry.record);
     const words = entry.words === undefined ? undefined : readWords(entry.words);
-    return { record, index: wholeOf(entry, 'leaf_index'), path: hashesOf(entry, 'audit_path'), words };
+    const says = entry.says === undefined ? undefined : readSays(entry.says);
+    return { record, index: wholeOf(entry, 'leaf_index'), path: hashesOf(entry, 'audit_path'), words, says };
   });
 }
 
@@ -242,9 +246,10 @@ const ENDS: ReadonlySet<string> = new Set(['task.revoked', 'task.expired']);
 
 const SELECTION_MEMBERS = new Set(['task_id', 'sponsor', 'agent_id', 'from', 'to']);
 const LOG_MEMBERS = new Set(['note', 'keys']);
-const ENTRY_MEMBERS = new Set(['checkpoint', 'key', 'log_path', 'record', 'leaf_index', 'audit_path', 'words']);
+const ENTRY_MEMBERS = new Set(['checkpoint', 'key', 'log_path', 'record', 'leaf_index', 'audit_path', 'words', 'says']);
 const WORDS_MEMBERS = new Set(['salt', 'title', 'lines']);
 const LINE_MEMBERS = new Set(['label', 'value']);
+const SAYS_MEMBERS = new Set(['salt', 'text']);
 const COMPLETENESS_MEMBERS = new Set('records started ended not_sealed not_logged archived_before'.split(' '));
 const KEY_MEMBERS = new Set(['crv', 'kty', 'x', 'y']);
 
@@ -256,12 +261,13 @@ function presentCheckpointEntry({ checkpoint, key, logPath }: CheckpointEntry) {
   };
 }
 
-function presentRecordEntry({ record, index, path, words }: RecordEntry) {
+function presentRecordEntry({ record, index, path, words, says }: RecordEntry) {
   return {
     record: presentRecord(record),
     leaf_index: index,
     audit_path: path.map(toHex),
     ...(words === undefined ? {} : { words: presentWords(words) }),
+    ...(says === undefined ? {} : { says: { salt: says.salt, text: says.text } }),
   };
 }
 
@@ -278,6 +284,11 @@ function readWords(value: unknown): SaltedWords {
     return { label: textOf(line, 'label'), value: textOf(line, 'value') };
   });
   return { salt: textOf(words, 'salt'), title: textOf(words, 'title'), lines: read };
+}
+
+function readSays(value: unknown): PersonSays {
+  const says = objectOf('says', value, SAYS_MEMBERS);
+  return { salt: textOf(says, 'salt'), text: textOf(says, 'text') };
 }
 
 function readKey(value: unknown): EcKey {

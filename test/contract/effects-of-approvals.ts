@@ -31,6 +31,7 @@ export function anApproval(changes: Partial<Approval> = {}, stored = aTask()) {
     decidedAt: undefined,
     closedAt: undefined,
     wordsChanged: false,
+    says: undefined,
     ...changes,
   };
   const about = {
@@ -80,7 +81,8 @@ export const effectsOfApprovals = {
   answer_approval() {
     const [{ approval, given, insert }, other] = [anApproval(), anApproval()];
     const { approvalId } = approval;
-    const answered = { state: 'granted', decidedAt: LATER, expiresAt: plusSeconds(LATER, 9) } as const;
+    const says = { text: 'Not to “é 😀”\u202E', salt: 'another salt' };
+    const answered = { state: 'refused', decidedAt: LATER, expiresAt: plusSeconds(LATER, 9), says } as const;
     const untouched = unrecorded(other.approval);
     return {
       given: [...given, insert, ...other.given, other.insert],
@@ -90,6 +92,7 @@ export const effectsOfApprovals = {
         state: answered.state,
         at: LATER,
         expiresAt: answered.expiresAt,
+        says,
       },
       seen: [
         [fact('approval', approvalId), unrecorded(approval), unrecorded({ ...approval, ...answered })],

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { verifyBundle } from '../../adapters/sdk/audit/audit.ts';
+import type { BundleQuestion } from '../../domain/log/bundle-questions.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { verifyOnPage } from '../support/log/evidence-page.ts';
@@ -13,7 +15,11 @@ import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { type AskingServer, approvalSettings, askingServer, asks } from '../support/tool-server/approval-request.ts';
 
 interface Bundle {
-  readonly evidence: readonly { readonly record?: Readonly<Record<string, string>>; readonly words?: unknown }[];
+  readonly evidence: readonly {
+    readonly record?: Readonly<Record<string, string>>;
+    readonly words?: unknown;
+    readonly says?: unknown;
+  }[];
 }
 
 for (const database of databasesByLength) {
@@ -96,6 +102,41 @@ for (const database of databasesByLength) {
       const later = await bundleOf('--task', String(taskId));
       expect(approvalsIn(later).map(({ words }) => words)).to.deep.equal([undefined, undefined, undefined]);
       expect(await verifyBundle(later)).to.include({ verified: true });
+    });
+
+    it("has the person's line of a no with its salt, which all three verifiers compare", async () => {
+      const agent = await mandate.agent();
+      const { access_token: token, task_id: taskId } = (await agent.exchange()).body;
+      const { approval_id: id } = (await asks(mandate, token, jira.request(taskId))).body;
+      const [salt, line] = ['s'.repeat(43), 'Not to “PAY-8”\u202e'];
+      await mandate.answer(String(id), 'refuse', { says: { salt, text: line, hash: sha256(`${salt}${line}`) } });
+      await mandate.jobs.seal();
+      const make = () => runMandate(['audit-bundle', '--task', String(taskId)], { ...fresh.settings, ...key });
+      const { out: text, code } = await make();
+      const saysIn = (bundle: string) =>
+        (JSON.parse(bundle) as Bundle).evidence.flatMap(({ says }) => (says === undefined ? [] : [says]));
+      expect([code, saysIn(text)]).to.deep.equal([0, [{ salt, text: line }]]);
+      const file = join(folder, 'no.json');
+      writeFileSync(file, text);
+      expect((await runMandate(['audit-verify', '--bundle', file], {})).out).to.match(
+        /: asked .*, no \d\d:\d\d:\d\d \(the person: "Not to “PAY-8”\\u\{202e\}"\)\n/,
+      );
+      const altered = text.replace(`"text":${JSON.stringify(line)}`, '"text":"Go on"');
+      for (const verify of [verifyBundle, verifyOnPage]) {
+        const verdict = await verify(text);
+        const { questions } = verdict as { readonly questions?: readonly BundleQuestion[] };
+        expect(questions?.[0]?.steps.map(({ state, says }) => [state, says])).to.deep.equal([
+          ['pending', undefined],
+          ['refused', line],
+        ]);
+        expect(await verify(altered)).to.include({ verified: false, fault: 'other_words' });
+      }
+      await mandate.sql(`update approvals set says = 'Go on' where approval_id = '${id}'`);
+      const lacking = await make();
+      expect([lacking.code, saysIn(lacking.out)]).to.deep.equal([3, []]);
+      expect(lacking.err)
+        .to.match(/^mandate: Left out: the line of record \d+, a no\. /m)
+        .and.not.contain('Go on');
     });
   });
 }

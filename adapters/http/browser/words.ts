@@ -30,7 +30,11 @@ export function placeOf(audience: string): string {
   return path === '/' ? host : `${host}${path}`;
 }
 
-/** A form that changes something. It has the form token, so it works from a page of this session only. */
-export function form(formToken: string, path: string, fields: Html): Html {
-  return html`<form method="post" action="${path}"><input type="hidden" name="form_token" value="${formToken}">${fields}</form>`;
+/**
+ * A form that changes something. It has the form token, so it works from a page of this session only.
+ *
+ * @param id by which fields outside of the form name it
+ */
+export function form(formToken: string, path: string, fields: Html, id?: string): Html {
+  return html`<form method="post" action="${path}"${id !== undefined && html` id="${id}"`}><input type="hidden" name="form_token" value="${formToken}">${fields}</form>`;
 }

@@ -32,8 +32,12 @@ export function serveApprovals(router: Router, approvals: MyApprovals, personOf:
     if (typeof body === 'function') return body(response);
     const given = readAnswer(body);
     if ('errors' in given) return answerInvalid(response, given.errors);
-    const verdict = await approvals.answer(personOf(response), { approvalId, ...given });
-    answerVerdict(response, verdict, approvals.maxAuthAge);
+    const person = personOf(response);
+    const verdict = await approvals.answer(person, { approvalId, ...given });
+    if (verdict !== 'refused') return answerVerdict(response, verdict, approvals.maxAuthAge);
+    const refused = await approvals.find(person, approvalId);
+    const says = refused === 'altered' ? undefined : refused?.says;
+    response.json({ state: verdict, ...(says && { person_says: says.text }) });
   };
   router.route('/approvals').get(list).all(methodNotAllowed('GET, HEAD'));
   router.route('/approvals/:approvalId').post(answer).all(methodNotAllowed('POST'));
@@ -55,10 +59,9 @@ function presentApproval(approval: TaskApproval): Record<string, unknown> {
   };
 }
 
-function answerVerdict(response: Response, verdict: AnswerVerdict, maxAge: number): void {
+function answerVerdict(response: Response, verdict: Exclude<AnswerVerdict, 'refused'>, maxAge: number): void {
   switch (verdict) {
     case 'granted':
-    case 'refused':
       response.json({ state: verdict });
       break;
     case 'not_found':

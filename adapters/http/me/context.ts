@@ -45,7 +45,8 @@ export interface MePages extends PageKind {
   };
   /** A whole document, or a message in place of the page. */
   readonly shown: { readonly document: string } | Message;
-  readonly refusal: { readonly message: Message };
+  /** A message, or the page again with the form and what was typed into it. */
+  readonly refusal: { readonly message: Message } | { readonly document: string };
   readonly notice: NoticeFlash['kind'];
 }
 

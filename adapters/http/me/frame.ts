@@ -51,18 +51,20 @@ interface Content {
   readonly renewed: Insert;
   readonly below?: Insert;
   readonly skips?: readonly Skip[];
+  /** The address of the page, if it answers a form: the script renews it from there. */
+  readonly address?: string | undefined;
 }
 
 /** A page of a signed-in person. `data-signed-in`: the script removes the element when the session is over. */
 export function pageOfPerson(view: PersonView, language: Language, content: Content): string {
   const words = texts[language];
   const { base, notice } = view;
-  const { title, heading, approvals, renewed, below, skips } = content;
+  const { title, heading, approvals, renewed, below, skips, address = '' } = content;
   const body = html`<header>
 <p><img src="${base}${assets.mark.path}" alt=""><span data-signed-in>${words.signedInAs(named(view.person))}</span></p>
 <div data-signed-in>${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}</div>
 </header>
-<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}"${view.hearsApprovals && html` data-renew-ms="${RENEW_MS}"`}>
+<main id="main" data-renew-from="${address}" data-session-ms="${view.sessionTtl * 1000}"${view.hearsApprovals && html` data-renew-ms="${RENEW_MS}"`}>
 <h1>${heading}</h1>
 <div role="status">${notice !== undefined && html`<p class="banner good">${noticeText(view, notice, words, language)}</p>`}</div>
 ${
@@ -87,8 +89,13 @@ function overMessage(base: string, words: Texts): Html {
 <p><a class="button main" href="${base}/me">${words.signIn}</a></p>`;
 }
 
-export function form({ base, formToken }: Pick<PersonView, 'base' | 'formToken'>, path: string, fields: Html): Html {
-  return formOf(formToken, `${base}${path}`, fields);
+export function form(
+  { base, formToken }: Pick<PersonView, 'base' | 'formToken'>,
+  path: string,
+  fields: Html,
+  id?: string,
+): Html {
+  return formOf(formToken, `${base}${path}`, fields, id);
 }
 
 /** The links to other pages of a list. @param links those that are `undefined` are left out */

@@ -70,7 +70,11 @@ function meSite(surface: PageSurface, options: PageOptions): Site<MePages> {
       else answerMessage(response, { ...shown, base });
     },
     change: (form, asked, field) => form.change(contextOf(asked), field, asked.request.params),
-    answerRefusal: ({ message }, _of, { response }) => answerMessage(response, { ...message, base }),
+    answerRefusal(refusal, _of, { response }) {
+      if ('message' in refusal) return answerMessage(response, { ...refusal.message, base });
+      response.reason = 'invalid_fields';
+      response.status(400).set(FORM_PAGE_HEADERS).send(refusal.document);
+    },
     refuseFile: () => undefined,
   };
 }

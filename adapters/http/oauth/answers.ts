@@ -123,6 +123,8 @@ function approvalBody(approval: AskedApproval, issuer: string): Record<string, u
       };
     case 'granted':
       return { state, approval_id: approval.approvalId, approved_at: toShortText(approval.approvedAt) };
+    case 'refused':
+      return approval.says === undefined ? { state } : { state, person_says: approval.says };
     default:
       return { state };
   }

@@ -471,6 +471,9 @@ create table @schema@.approvals (
   closed_at timestamptz,
   -- Withdrawn because the same call came with other words.
   words_changed boolean not null,
+  -- Why the person said no, and the salt of its hash in the record.
+  says text,
+  says_salt text,
   constraint approvals_round unique (task_id, digest, round),
   constraint approvals_state check (
     state = 'pending' and decided_at is null and closed_at is null

@@ -10,10 +10,11 @@ import {
   openStates,
 } from '../../../domain/approvals/approval.ts';
 import { type ApprovalOrigin, compareApproval } from '../../../domain/approvals/approval-records.ts';
+import type { PersonSays } from '../../../domain/approvals/person-says.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { RowOf, tables } from '../tables.ts';
-import { type ReadRow, storable } from './column.ts';
+import { type ReadRow, storable, storableOrNull } from './column.ts';
 import { readRecords, sha256 } from './recorded.ts';
 
 interface ApprovalRow extends ReadRow<typeof tables.approvals> {
@@ -69,7 +70,13 @@ export function approvalRow(approval: Approval): RowOf<typeof tables.approvals> 
     decided_at: approval.decidedAt ?? null,
     closed_at: approval.closedAt ?? null,
     words_changed: approval.wordsChanged,
+    ...saysColumns(approval.says),
   };
+}
+
+/** Why the person said no. */
+export function saysColumns(says: PersonSays | undefined) {
+  return { says: storableOrNull('says', says?.text), says_salt: says?.salt ?? null };
 }
 
 function readApproval(row: ApprovalRow): Approval {
@@ -89,6 +96,7 @@ function readApproval(row: ApprovalRow): Approval {
     decidedAt: row.decided_at ?? undefined,
     closedAt: row.closed_at ?? undefined,
     wordsChanged: Boolean(row.words_changed),
+    says: row.says === null ? undefined : { text: row.says, salt: row.says_salt ?? '' },
   };
 }
 

@@ -14,16 +14,16 @@ insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?,
 
 -- insert_approval
 -- postgres
-insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed)
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, (lines #>> '{}')::json, state, requested_at, expires_at, decided_at, closed_at, words_changed from json_populate_recordset(null::approvals, $1::json);
+insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt)
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, (lines #>> '{}')::json, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from json_populate_recordset(null::approvals, $1::json);
 -- sqlite
-insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+insert into approvals (approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- answer_approval
 -- postgres
-update approvals set state = $1, decided_at = $2, expires_at = $3 where approval_id = $4;
+update approvals set state = $1, decided_at = $2, expires_at = $3, says = $4, says_salt = $5 where approval_id = $6;
 -- sqlite
-update approvals set state = ?, decided_at = ?, expires_at = ? where approval_id = ?;
+update approvals set state = ?, decided_at = ?, expires_at = ?, says = ?, says_salt = ? where approval_id = ?;
 
 -- close_approval
 -- postgres

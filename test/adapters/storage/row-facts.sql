@@ -130,18 +130,18 @@ select 1 from revoked_tokens where jti = ?;
 
 -- approval
 -- postgres
-select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines::text, state, requested_at::text, expires_at::text, decided_at::text, closed_at::text, words_changed, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
+select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines::text, state, requested_at::text, expires_at::text, decided_at::text, closed_at::text, words_changed, says, says_salt, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
   where substr(l.detail, 10, 35) = v.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > v.requested_at + interval '-86400 seconds') r) as records from approvals v where v.approval_id = q.approval_id;
 -- sqlite
-select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
+select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
   where substr(l.detail, 10, 35) = +approvals.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > approvals.requested_at + -86400000000) found) as records from approvals where approval_id = ?;
 
 -- last_approval
 -- postgres
-select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines::text, state, requested_at::text, expires_at::text, decided_at::text, closed_at::text, words_changed, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
+select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines::text, state, requested_at::text, expires_at::text, decided_at::text, closed_at::text, words_changed, says, says_salt, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
   where substr(l.detail, 10, 35) = v.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > v.requested_at + interval '-86400 seconds') r) as records from approvals v where v.task_id = q.task_id and v.digest = q.digest order by v.round desc limit 1;
 -- sqlite
-select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
+select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
   where substr(l.detail, 10, 35) = +approvals.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > approvals.requested_at + -86400000000) found) as records from approvals where task_id = ? and digest = ? order by round desc limit 1;
 
 -- pending_approvals

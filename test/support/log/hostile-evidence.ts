@@ -40,6 +40,16 @@ function requestOf({ salt, title, lines }: typeof WORDS) {
 const beside = (words: unknown) => (line: string) =>
   line.replace('"audit_path":[]}', `"audit_path":[],"words":${JSON.stringify(words)}}`);
 
+const LACKS_OLDER = { from: '2026-01-01T00:00:00.000Z' };
+const LINE = { salt: 's'.repeat(43), text: 'Not to “é 😀”' };
+const NO_WITH_LINE = {
+  ...requestOf(WORDS),
+  event: 'approval.refused',
+  detail: `${requestOf(WORDS).detail}&says=${createHash('sha256').update(`${LINE.salt}${LINE.text}`).digest('hex')}`,
+};
+const besideNo = (says: unknown) => (line: string) =>
+  line.replace('"audit_path":[]}', `"audit_path":[],"says":${JSON.stringify(says)}}`);
+
 const agreeing: Readonly<Record<string, Forgery>> = {
   'one record, with keys of its maker': {},
   'a log with a key of its maker': { signers: [log] },
@@ -50,6 +60,8 @@ const agreeing: Readonly<Record<string, Forgery>> = {
   'a time that an integer of microseconds does not hold': { record: { ts: '7367-07-16T22:57:20.210Z' } },
   'a range of all years': { selection: { from: '0000-01-01T00:00:00.000Z', to: '9999-12-31T23:59:59.999Z' } },
   'the words of a request': { record: requestOf(WORDS), line: beside(WORDS) },
+  'the line of a no': { record: NO_WITH_LINE, line: besideNo(LINE), selection: LACKS_OLDER },
+  'a no without its line': { record: NO_WITH_LINE, selection: LACKS_OLDER },
   'a request without its words': { record: requestOf(WORDS) },
   'a use whose request may be before the range': {
     record: { ...requestOf(WORDS), event: 'approval.used' },
@@ -128,6 +140,35 @@ const refused: Readonly<Record<string, readonly [Forgery, ...(readonly [string, 
     6,
   ],
   'words beside a record of no approval': [{ line: beside(WORDS) }, 'other_words', 6],
+  'a no with another line': [
+    { record: NO_WITH_LINE, line: besideNo({ ...LINE, text: 'Go on' }), selection: LACKS_OLDER },
+    'other_words',
+    6,
+  ],
+  'a no whose salt took a letter of the line': [
+    {
+      record: NO_WITH_LINE,
+      line: besideNo({ salt: `${LINE.salt}${LINE.text[0]}`, text: LINE.text.slice(1) }),
+      selection: LACKS_OLDER,
+    },
+    'other_words',
+    6,
+  ],
+  'a line beside a no that has none': [
+    { record: { ...requestOf(WORDS), event: 'approval.refused' }, line: besideNo(LINE), selection: LACKS_OLDER },
+    'other_words',
+    6,
+  ],
+  'the line of a no beside a yes': [
+    { record: { ...NO_WITH_LINE, event: 'approval.granted' }, line: besideNo(LINE), selection: LACKS_OLDER },
+    'other_words',
+    6,
+  ],
+  'a line with its members in another order': [
+    { record: NO_WITH_LINE, line: besideNo({ text: LINE.text, salt: LINE.salt }), selection: LACKS_OLDER },
+    'malformed',
+    6,
+  ],
   ...Object.fromEntries(
     ['granted', 'refused', 'used', 'expired', 'withdrawn'].map((event) => [
       `an approval that is ${event} and that nobody asked for`,

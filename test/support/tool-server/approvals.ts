@@ -20,21 +20,25 @@ export interface FakeApprovals {
   uri(digest: string): string;
   /** The person's yes to the digest, which answers `granted` once, and then `spent`. */
   approve(digest: string): void;
-  /** Every further request for the digest gets this state. */
-  answer(digest: string, state: string): void;
+  /** Every further request for the digest gets this state. @param says with a no: why not */
+  answer(digest: string, state: string, says?: string): void;
 }
 
 /** @param seconds the time of the tool server, in seconds since the epoch */
 export async function fakeApprovals(plane: FakeControlPlane, seconds: () => number): Promise<FakeApprovals> {
   const key = await makeSigningKey('ES256');
   const states = new Map<string, string>();
+  const lines = new Map<string, string>();
   const seen = new Set<unknown>();
   const approvals: FakeApprovals = {
     key,
     asked: [],
     uri: (digest) => `${plane.issuer}/me/approvals/apr_${digest}`,
     approve: (digest) => void states.set(digest, 'granted'),
-    answer: (digest, state) => void states.set(digest, state),
+    answer(digest, state, says) {
+      states.set(digest, state);
+      if (says !== undefined) lines.set(digest, says);
+    },
   };
   plane.answerApproval = (request, response) => {
     const form = new URLSearchParams(request.body);
@@ -58,7 +62,9 @@ export async function fakeApprovals(plane: FakeControlPlane, seconds: () => numb
           expires_in: 600,
           interval: 5,
         };
-        return answering({ state, ...(state === 'pending' && waiting) })(request, response);
+        const says = lines.get(digest);
+        const more = state === 'pending' ? waiting : says !== undefined && { person_says: says };
+        return answering({ state, ...more })(request, response);
       },
       () => answering({ error: 'invalid_request' }, 400)(request, response),
     );

@@ -63,7 +63,7 @@ function end() {
   for (const signedIn of document.querySelectorAll('[data-signed-in]')) signedIn.remove();
 }
 
-/** Keeps the focus, questions that are open, and how far tables are scrolled. */
+/** Keeps the focus, text that was typed, questions that are open, and how far tables are scrolled. */
 function replaceWith(page) {
   for (const current of document.querySelectorAll('[data-renewed]')) {
     const next = page.getElementById(current.id);
@@ -85,6 +85,12 @@ function replacePart(current, next) {
   for (const opened of current.querySelectorAll('details[open]')) {
     const same = sameIn(opened);
     if (same !== null) same.open = true;
+  }
+  for (const typed of current.querySelectorAll('input[type="text"][id]')) {
+    const same = sameIn(typed);
+    if (same === null) continue;
+    same.value = typed.value;
+    same.setSelectionRange(typed.selectionStart, typed.selectionEnd);
   }
   const scrolled = [...current.querySelectorAll('.scroll[id]')].map((element) => [element, element.scrollLeft]);
   current.replaceWith(next);

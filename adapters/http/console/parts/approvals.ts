@@ -31,11 +31,15 @@ interface Times {
 
 function approvalFacts(approval: Approval, times: Times): Html {
   const { now } = times;
-  const { approvalId, title, lines, digest, commitment, requestedAt, decidedAt, closedAt } = approval;
+  const { approvalId, title, lines, digest, commitment, requestedAt, decidedAt, closedAt, says } = approval;
   return html`<div class="approval" id="${approvalId}"><dl class="facts">
 <dt>Action</dt><dd><blockquote class="stated"><p><strong>${named(title)}</strong></p>${lines.map(({ label, value }) => html`<p>${named(label)}: ${named(value)}</p>`)}</blockquote></dd>
 <dt>State</dt><dd>${approvalState(approval, times)}</dd>
-<dt>Asked</dt><dd>${moment(requestedAt, now)}</dd>
+${
+  says &&
+  html`<dt>Why not</dt><dd><blockquote class="stated"><p>${named(says.text)}</p></blockquote>The person's words.</dd>
+`
+}<dt>Asked</dt><dd>${moment(requestedAt, now)}</dd>
 ${decidedAt !== undefined && html`<dt>Answered</dt><dd>${moment(decidedAt, now)}</dd>`}${closedAt !== undefined && html`<dt>Over</dt><dd>${moment(closedAt, now)}</dd>`}
 <dt>Id</dt><dd>${code(approvalId)}</dd>
 <dt>Digest</dt><dd>${code(digest)}</dd>

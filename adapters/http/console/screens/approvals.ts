@@ -83,9 +83,9 @@ function row(compared: ComparedApproval, times: Pick<ApprovalsView, 'now' | 'lat
     return html`<tr><th scope="row"><a href="${path}"><code>${approvalId}</code></a></th>
 <td colspan="5"><span class="warned">Not shown.</span> ${describeDifference(compared.difference)}</td></tr>`;
   }
-  const { title, lines, requestedAt, sponsorKey, agentId, displayName, audience } = compared.row;
+  const { title, lines, requestedAt, sponsorKey, agentId, displayName, audience, says } = compared.row;
   return html`<tr><th scope="row"><a href="${path}">${named(title)}</a>${lines.slice(0, LINES).map(({ label, value }) => html`<br><span class="quiet">${named(label)}: ${named(value)}</span>`)}</th>
-<td>${approvalState(compared.row, times)}</td>
+<td>${approvalState(compared.row, times)}${says && html`<br><span class="quiet">The person said: ${named(says.text)}</span>`}</td>
 <td>${moment(requestedAt, times.now)}</td>
 <td><a href="${personPath(sponsorKey)}">${named(sponsorKey)}</a></td>
 <td>${displayName === undefined ? html`${named(agentId)} (removed)` : html`<a href="${agentPath(agentId)}">${named(displayName)}</a>`}</td>

@@ -12,11 +12,20 @@ import type { Skip } from '../../browser/person-document.ts';
 import { atMost } from '../../browser/times.ts';
 import { named, placeOf } from '../../browser/words.ts';
 import { agentName } from '../agent-name.ts';
-import { HOME, MALFORMED, type MeContext, type MePage, type Outcome, personView, unknownTo } from '../context.ts';
+import {
+  HOME,
+  MALFORMED,
+  type MeContext,
+  type MePage,
+  type MePages,
+  type Outcome,
+  personView,
+  unknownTo,
+} from '../context.ts';
 import { APPROVAL_PATH, approvalAddress, approvalSignIn, SIGN_IN } from '../cookies.ts';
 import { form, pageLinks, pageOfPerson, texts } from '../frame.ts';
 import type { Message } from '../message.ts';
-import { COMMITMENT, DECISION, readAnswer } from '../parameters.ts';
+import { COMMITMENT, DECISION, REASON, readAnswer } from '../parameters.ts';
 import type { MyApprovals, PageSurface } from '../surface.ts';
 import { purposeOf } from '../task-parts.ts';
 import type { Texts } from '../texts/en.ts';
@@ -24,6 +33,7 @@ import { moment } from '../times.ts';
 import type { PersonView } from '../view.ts';
 import { outcomeOf } from './settled.ts';
 import { taskAddress } from './task.ts';
+import { refusalForm, saidWhy, type WhyNot, whyNotField } from './why-not.ts';
 
 /** What a question and its buttons need. */
 interface Answerable extends Pick<PersonView, 'base' | 'formToken' | 'now' | 'holds'> {
@@ -31,6 +41,8 @@ interface Answerable extends Pick<PersonView, 'base' | 'formToken' | 'now' | 'ho
   readonly tasks: ReadonlyMap<TaskId, MyTask>;
   /** Whether the person signed in lately enough to approve. */
   readonly mayApprove: boolean;
+  /** The field for the line with a no, on the page of the question. `undefined` in a list, which links to that page. */
+  readonly whyNot?: WhyNot | undefined;
 }
 
 /** The approvals that wait for a person. */
@@ -58,7 +70,8 @@ export function renderApproval(view: ApprovalView, language: Language): string {
 <div class="card">${approvalCard(view, approval, words, language)}</div>
 </section>`;
   const approvals = { version: versionOf(view, [approval]), shown };
-  const content = { title: words.waiting, heading: words.title, approvals, renewed: undefined, skips };
+  const address = view.whyNot?.isRefused ? `${base}${approvalAddress(approval.approvalId)}` : undefined;
+  const content = { title: words.waiting, heading: words.title, approvals, renewed: undefined, skips, address };
   return pageOfPerson(view, language, content);
 }
 
@@ -89,6 +102,7 @@ function approvalCard(view: Answerable, approval: TaskApproval, words: Texts, la
   const { approvalId, taskId, title, lines, requestedAt, state } = approval;
   const task = view.tasks.get(taskId);
   const where = named(placeOf(approval.audience));
+  const said = saidWhy(approval, words);
   return html`<div id="${approvalId}"><h3>${words.asks(agentName(approval, words), where)}</h3>
 <p class="quiet">${words.statedBy(where)}</p>
 <blockquote class="stated action">
@@ -96,7 +110,7 @@ function approvalCard(view: Answerable, approval: TaskApproval, words: Texts, la
 ${lines.length > 0 && html`<dl>${lines.map(({ label, value }) => html`<dt>${named(label)}</dt><dd>${named(value)}</dd>`)}</dl>`}
 </blockquote>
 <dl>${task && aboutTask(task, view, words, language)}<dt>${words.asked}</dt><dd>${moment(language, requestedAt, view.now)}</dd>
-${times(view, approval, words).map(([label, at]) => html`<dt>${label}</dt><dd>${moment(language, at, view.now)}</dd>`)}</dl>
+${times(view, approval, words).map(([label, at]) => html`<dt>${label}</dt><dd>${moment(language, at, view.now)}</dd>`)}${said && html`<dt>${said[0]}</dt><dd>${said[1]}</dd>`}</dl>
 <p><a href="${view.base}${taskAddress(taskId)}">${words.openTask}<span class="hidden">: ${named(title)}</span></a></p>
 ${state === 'pending' && choices(view, approval, words, language)}</div>`;
 }
@@ -135,15 +149,20 @@ function choices(view: Answerable, approval: TaskApproval, words: Texts, languag
       )
     : html`<a class="button main" id="yes-${approvalId}" href="${view.base}${approvalSignIn(approvalId, 'fresh')}">${words.signInForYes}${about}</a>`;
   const no = answerForm(view, approval, 'refuse', html`<button id="no-${approvalId}">${words.no}${about}</button>`);
+  const why = view.whyNot
+    ? whyNotField(approvalId, view.whyNot, words)
+    : html`<p><a href="${view.base}${approvalAddress(approvalId)}">${words.sayWhyNot}${about}</a></p>
+`;
   const [yesHolds, noHolds] = [view.holds?.yes ?? 0, view.holds?.no ?? 0].map((seconds) => atMost(language, seconds));
   return html`<p class="quiet">${words.yesMeans(yesHolds ?? '', noHolds ?? '')}${!view.mayApprove && ` ${words.signInForYesMeans}`}</p>
-<div class="choices">${yes}${no}</div>`;
+${why}<div class="choices">${yes}${no}</div>`;
 }
 
 function answerForm(view: Answerable, approval: TaskApproval, decision: 'approve' | 'refuse', button: Html): Html {
   const { approvalId, commitment } = approval;
   const fields = html`<input type="hidden" name="${DECISION}" value="${decision}"><input type="hidden" name="${COMMITMENT}" value="${commitment}">${button}`;
-  return form(view, `${approvalAddress(approvalId)}/answer`, fields);
+  const id = decision === 'refuse' ? refusalForm(approvalId) : undefined;
+  return form(view, `${approvalAddress(approvalId)}/answer`, fields, id);
 }
 
 /** The person's approvals that wait, with their tasks. None on a later page of agents. */
@@ -171,9 +190,19 @@ async function answer(
   { approvalId: text }: Readonly<Record<string, unknown>>,
 ): Promise<Outcome> {
   const approvalId = parseApprovalId(String(text));
-  const given = readAnswer({ [DECISION]: field(DECISION) ?? '', [COMMITMENT]: field(COMMITMENT) ?? '' });
-  if ('errors' in given) return { kind: 'refused', message: MALFORMED };
+  const [decision, commitment, line] = [DECISION, COMMITMENT, REASON].map(field);
+  const given = readAnswer({
+    [DECISION]: decision ?? '',
+    [COMMITMENT]: commitment ?? '',
+    ...(line !== undefined && { [REASON]: line }),
+  });
   if (approvalId === undefined) return { kind: 'refused', message: unknownApproval(context, undefined) };
+  if ('errors' in given) {
+    const isOnlyLine = decision === 'refuse' && given.errors.every((error) => error.field === REASON);
+    if (!isOnlyLine) return { kind: 'refused', message: MALFORMED };
+    const shown = await showApproval(approvals, context, approvalId, { typed: line ?? '', isRefused: true });
+    return 'document' in shown ? { kind: 'refused', ...shown } : { kind: 'refused', message: shown };
+  }
   const verdict = await approvals.answer(context.person, { approvalId, ...given });
   switch (verdict) {
     case 'granted':
@@ -191,6 +220,24 @@ async function answer(
   }
 }
 
+async function showApproval(
+  approvals: MyApprovals,
+  context: MeContext,
+  approvalId: ApprovalId | undefined,
+  whyNot: WhyNot,
+): Promise<MePages['shown']> {
+  const approval = approvalId && (await approvals.find(context.person, approvalId));
+  if (approval === undefined) return unknownApproval(context, approvalId);
+  if (approval === 'altered') return ALTERED;
+  const [page, tasks, mayApprove] = await Promise.all([
+    personView(context),
+    context.surface.tasksById(context.person, [approval.taskId]),
+    approvals.mayApprove(context.person),
+  ]);
+  const view = { ...page, approval, tasks, mayApprove, whyNot };
+  return { document: renderApproval(view, context.language) };
+}
+
 /** The page exists only with `Service:Approvals:Enabled`. */
 export const approvalPage = (approvals: MyApprovals): MePage => ({
   path: APPROVAL_PATH,
@@ -199,19 +246,8 @@ export const approvalPage = (approvals: MyApprovals): MePage => ({
     const approvalId = parseApprovalId(String(params.approvalId));
     return approvalId === undefined ? SIGN_IN : approvalSignIn(approvalId, 'any');
   },
-  async show(context, { params }) {
-    const approvalId = parseApprovalId(String(params.approvalId));
-    const approval = approvalId && (await approvals.find(context.person, approvalId));
-    if (approval === undefined) return unknownApproval(context, approvalId);
-    if (approval === 'altered') return ALTERED;
-    const [page, tasks, mayApprove] = await Promise.all([
-      personView(context),
-      context.surface.tasksById(context.person, [approval.taskId]),
-      approvals.mayApprove(context.person),
-    ]);
-    const view = { ...page, approval, tasks, mayApprove };
-    return { document: renderApproval(view, context.language) };
-  },
+  show: (context, { params }) =>
+    showApproval(approvals, context, parseApprovalId(String(params.approvalId)), { typed: '', isRefused: false }),
   forms: {
     answer: {
       path: `${APPROVAL_PATH}/answer`,

@@ -10,6 +10,7 @@ import { approvalAddress } from '../cookies.ts';
 import type { Texts } from '../texts/en.ts';
 import { moment } from '../times.ts';
 import type { PersonView } from '../view.ts';
+import { saidWhy } from './why-not.ts';
 
 export function settledApprovals(
   view: Pick<PersonView, 'base' | 'now'>,
@@ -21,7 +22,7 @@ export function settledApprovals(
     (approval) => html`<li id="settled-${approval.approvalId}">
 <p><a href="${view.base}${approvalAddress(approval.approvalId)}">${named(approval.title)}</a> <span class="quiet">${agentName(approval, words)}</span></p>
 ${firstLines(approval)}<p>${words.answered[outcomeOf(approval)]} <span class="quiet">· ${moment(language, settledAt(approval), view.now)}</span></p>
-</li>`,
+${whyNot(approval, words)}</li>`,
   );
   return html`<section aria-labelledby="settled">
 <div class="heading"><h2 id="settled">${words.settled}</h2></div>
@@ -39,6 +40,15 @@ function firstLines({ lines }: TaskApproval): Html | false {
     .map(({ label, value }, index) => html`${index > 0 && ' · '}${named(label)}: ${named(value)}`);
   return html`<p class="quiet">${shown}${lines.length > SHOWN_LINES && ' · …'}</p>
 `;
+}
+
+function whyNot(approval: TaskApproval, words: Texts): Html | false {
+  const said = saidWhy(approval, words);
+  return (
+    said !== undefined &&
+    html`<p class="quiet">${said[0]}: ${said[1]}</p>
+`
+  );
 }
 
 /** What became of a question that does not wait. */

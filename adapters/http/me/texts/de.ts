@@ -44,6 +44,12 @@ export const de: Texts = {
   signInForYes: 'Anmelden, um Ja zu sagen',
   signInForYesMeans: 'Für ein Ja melden Sie sich neu an. Nein sagen können Sie sofort.',
   no: 'Nein',
+  whyNot: 'Warum nicht? (freiwillig)',
+  whyNotMeans: 'Nur bei einem Nein: Der Agent liest diese Zeile als Ihre Worte.',
+  whyNotRefused: (most) =>
+    `Es wurde nichts entschieden. Die Zeile darf höchstens ${most} Zeichen haben, und keine Steuerzeichen.`,
+  sayWhyNot: 'Nein sagen und begründen',
+  youWrote: 'Ihre Worte',
   answered: {
     granted: 'Sie haben Ja gesagt. Der Agent darf es einmal tun.',
     refused: 'Sie haben Nein gesagt.',

@@ -66,6 +66,14 @@ export const en = {
   signInForYes: 'Sign in to say yes',
   signInForYesMeans: 'To say yes you sign in again. You can say no at once.',
   no: 'No',
+  /** The line with a no. */
+  whyNot: 'Why not? (optional)',
+  whyNotMeans: 'Only with a no: the agent reads this line as your words.',
+  whyNotRefused: (most: number) =>
+    `Nothing was decided. The line may have at most ${most} characters, and no control characters.`,
+  /** A link to the page with the line. */
+  sayWhyNot: 'Say no, and why',
+  youWrote: 'You wrote',
   /** What the page of an approval says that does not wait. */
   answered: {
     granted: 'You said yes. The agent may do this once.',

@@ -21,7 +21,9 @@ export type ApprovalAnswer =
   /** The person approved this call, and it was not let through before. */
   | { readonly kind: 'granted' }
   | { readonly kind: 'pending'; readonly uri: string; readonly retryAfter: string }
-  | { readonly kind: 'refused' | 'expired' | 'spent' | 'inactive' }
+  /** `says`: why not, in the person's words. */
+  | { readonly kind: 'refused'; readonly says: string | undefined }
+  | { readonly kind: 'expired' | 'spent' | 'inactive' }
   | { readonly kind: 'too_many_pending' | 'unavailable'; readonly retryAfter: string | undefined };
 
 export interface Approvals {
@@ -95,8 +97,9 @@ function readAnswer(answer: PlaneAnswer | undefined, issuer: string): ApprovalAn
   if (answer?.status !== 200 || !isJsonObject(body)) return unavailable;
   const state = textMember(body, 'state');
   switch (state) {
-    case 'granted':
     case 'refused':
+      return { kind: 'refused', says: textMember(body, 'person_says') };
+    case 'granted':
     case 'expired':
     case 'spent':
     case 'inactive':
@@ -157,6 +160,8 @@ export async function approvalFault(
       return undefined;
     case 'pending':
       return { reason: 'approval_required', detail: { approvalUri: answer.uri, retryAfter: answer.retryAfter } };
+    case 'refused':
+      return { reason: 'approval_refused', ...(answer.says !== undefined && { detail: { personSays: answer.says } }) };
     case 'inactive':
       return { reason: 'not_active' };
     case 'too_many_pending':

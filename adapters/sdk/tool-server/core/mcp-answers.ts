@@ -65,7 +65,7 @@ function answerOf(
   const meta = membersOf(called.meta);
   const isSince2026 = typeof meta?.get(PROTOCOL_VERSION) === 'string';
   const url = refusal.body.approval_uri;
-  if (url === undefined) return errorResult(refusal.message, isSince2026);
+  if (url === undefined) return errorResult(withPersonsWords(refusal), isSince2026);
   if (isSince2026) {
     const isFirst = membersOf(membersOf(message)?.get('params'))?.has('inputResponses') === false;
     if (isFirst && opensUrls(meta.get(CLIENT_CAPABILITIES))) {
@@ -80,6 +80,11 @@ function answerOf(
     `A person has to approve this call: waiting for ${url}; call again with the same arguments.`,
     isSince2026,
   );
+}
+
+/** The sentence of the refusal, and what the person wrote with the no, as a quotation: a model must not read it as the server's. */
+function withPersonsWords({ message, body: { person_says: line } }: Refusal): string {
+  return line === undefined ? message : `${message} The person's words: «${line}»`;
 }
 
 const OPEN_PAGE =

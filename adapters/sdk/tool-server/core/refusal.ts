@@ -116,6 +116,8 @@ export interface RefusalBody {
   readonly reason?: RefusalReason;
   /** With `approval_required`: the page where the person approves the call. */
   readonly approval_uri?: string;
+  /** With `approval_refused`: why not, in the words of the person, if they wrote a line with the no. */
+  readonly person_says?: string;
 }
 
 /** The complete response to a refused request. It holds no part of the token. */
@@ -139,6 +141,8 @@ export interface RefusalDetail {
   readonly revocationReason?: string | undefined;
   readonly retryAfter?: string | undefined;
   readonly approvalUri?: string;
+  /** With `approval_refused`: what the person wrote. It may have any characters but control characters, so no header has it. */
+  readonly personSays?: string;
   /** Of a refused call: a sentence that repeats no value of the call. It may have names of any script. */
   readonly unusable?: string;
 }
@@ -188,8 +192,11 @@ function isChallenged(reason: RefusalReason, status: Status): boolean {
   return status === 401 || status === 403 || reason === 'malformed_request';
 }
 
-function approvalOf({ approvalUri }: RefusalDetail): Pick<RefusalBody, 'approval_uri'> {
-  return approvalUri === undefined ? {} : { approval_uri: approvalUri };
+function approvalOf({ approvalUri, personSays }: RefusalDetail): Pick<RefusalBody, 'approval_uri' | 'person_says'> {
+  return {
+    ...(approvalUri === undefined ? {} : { approval_uri: approvalUri }),
+    ...(personSays === undefined ? {} : { person_says: personSays }),
+  };
 }
 
 function remarks({ missing, revocationReason }: RefusalDetail): readonly string[] {

@@ -94,6 +94,7 @@ export function anApproval(changes: Partial<TaskApproval> = {}): TaskApproval {
     decidedAt: undefined,
     closedAt: undefined,
     wordsChanged: false,
+    says: undefined,
     ...changes,
   };
 }

@@ -2,14 +2,14 @@
 -- postgres
 select found.*, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
   where substr(l.detail, 10, 35) = found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and l.ts > found.requested_at + interval '-86400 seconds') r) as records from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed from approvals where task_id = $1
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from approvals where task_id = $1
   order by requested_at desc, approval_id desc limit $2
   ) found
   order by requested_at desc, approval_id desc;
 -- sqlite
 select found.*, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail from ledger l
   where substr(l.detail, 10, 35) = +found.approval_id and l.event in ('approval.requested', 'approval.granted', 'approval.refused', 'approval.used', 'approval.expired', 'approval.withdrawn') and +l.ts > found.requested_at + -86400000000) found) as records from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed from approvals where task_id = ?
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from approvals where task_id = ?
   order by requested_at desc, approval_id desc limit ?
   ) found
   order by requested_at desc, approval_id desc;
@@ -75,7 +75,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed from approvals where approval_id = $1
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from approvals where approval_id = $1
   ) found;
 -- sqlite
 select found.*,
@@ -87,7 +87,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed from approvals where approval_id = ?
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from approvals where approval_id = ?
   ) found;
 
 -- listApprovals: all approvals
@@ -101,7 +101,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, chosen.matches, chosen.is_last_read
+  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, v.says, v.says_salt, chosen.matches, chosen.is_last_read
   from (select approval_id, 1 as matches, 0 as is_last_read from approvals where approval_id < $1 order by approval_id desc limit $2) chosen cross join approvals v where v.approval_id = chosen.approval_id
   ) found
   order by approval_id desc;
@@ -115,7 +115,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, chosen.matches, chosen.is_last_read
+  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, v.says, v.says_salt, chosen.matches, chosen.is_last_read
   from (select approval_id, 1 as matches, 0 as is_last_read from approvals where approval_id < ? order by approval_id desc limit ?) chosen cross join approvals v where v.approval_id = chosen.approval_id
   ) found
   order by approval_id desc;
@@ -131,7 +131,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, chosen.matches, chosen.is_last_read
+  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, v.says, v.says_salt, chosen.matches, chosen.is_last_read
   from (select approval_id, case when sponsor_key = $1 and (select agent_id from tasks t where t.task_id = counted.task_id) = $2 and case when state in ('pending', 'granted') and expires_at <= $3 then 'expired' else state end = $4 then 1 else 0 end as matches,
   case when nth = $5 then 1 else 0 end as is_last_read
   from (
@@ -153,7 +153,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, chosen.matches, chosen.is_last_read
+  select v.approval_id, v.task_id, v.sponsor_key, v.round, v.digest, v.commitment, v.salt, v.title, v.lines, v.state, v.requested_at, v.expires_at, v.decided_at, v.closed_at, v.words_changed, v.says, v.says_salt, chosen.matches, chosen.is_last_read
   from (select approval_id, case when sponsor_key = ? and (select agent_id from tasks t where t.task_id = counted.task_id) = ? and case when state in ('pending', 'granted') and expires_at <= ? then 'expired' else state end = ? then 1 else 0 end as matches,
   case when nth = ? then 1 else 0 end as is_last_read
   from (
@@ -206,13 +206,13 @@ select found.*,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
   select * from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, expires_at as settled_at from approvals
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt, expires_at as settled_at from approvals
   where sponsor_key = $1 and state = 'pending' and expires_at <= $2
   order by expires_at desc limit $3
   ) missed
   union all
   select * from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) as settled_at from approvals
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt, coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) as settled_at from approvals
   where sponsor_key = $1 and coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) is not null
   order by coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) desc, approval_id desc limit $3
   ) settled
@@ -230,13 +230,13 @@ select found.*,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
   select * from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, expires_at as settled_at from approvals
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt, expires_at as settled_at from approvals
   where sponsor_key = ? and state = 'pending' and expires_at <= ?
   order by expires_at desc limit ?
   ) missed
   union all
   select * from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) as settled_at from approvals
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt, coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) as settled_at from approvals
   where sponsor_key = ? and coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) is not null
   order by coalesce(decided_at, case state when 'expired' then expires_at else closed_at end) desc, approval_id desc limit ?
   ) settled
@@ -255,7 +255,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed from approvals
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from approvals
   where sponsor_key = $1 and state = 'pending' and expires_at > $2 limit 1000
   ) found
   order by requested_at, approval_id;
@@ -269,7 +269,7 @@ select found.*,
   (select audience from tasks t where t.task_id = found.task_id) as audience,
   (select a.display_name from tasks t join agents a using (agent_id) where t.task_id = found.task_id) as display_name
   from (
-  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed from approvals
+  select approval_id, task_id, sponsor_key, round, digest, commitment, salt, title, lines, state, requested_at, expires_at, decided_at, closed_at, words_changed, says, says_salt from approvals
   where sponsor_key = ? and state = 'pending' and expires_at > ? limit 1000
   ) found
   order by requested_at, approval_id;

@@ -16,13 +16,13 @@ select request_id, browser_hash, agent_id, client, redirect_uri, client_state, c
 
 -- findByCode
 -- postgres
-select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at, (select json_agg(r)::text from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = authorizations.task_id and l.ts > authorizations.answered_at + interval '-600 seconds'
   and l.ts < authorizations.code_expires_at + interval '600 seconds'
   and l.event || '' in ('authorization.allowed', 'task.authorized')) r) as records
   from authorizations where code_hash = $1;
 -- sqlite
-select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, detail, scope from ledger l
+select request_id, browser_hash, agent_id, client, redirect_uri, client_state, challenge, audience, offered_scope, asked_scope, held_scope, purpose, sponsor_key, sponsor, session_id, issued_at, authenticated_at, began_at, came_at, expires_at, state, answered_at, void_reason, code_hash, code_expires_at, chosen_scope, task_ends_at, task_id, forget_at, (select json_group_array(json_object('seq', seq, 'event', event, 'task_id', task_id, 'agent_id', agent_id, 'sponsor', sponsor, 'audience', audience, 'reason', reason, 'detail', detail, 'scope', scope)) from (select seq, event, task_id, agent_id, sponsor, audience, reason, detail, scope from ledger l
   where l.task_id = authorizations.task_id and l.ts > authorizations.answered_at + -600000000
   and l.ts < authorizations.code_expires_at + 600000000
   and l.event || '' in ('authorization.allowed', 'task.authorized')) found) as records

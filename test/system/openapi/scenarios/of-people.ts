@@ -96,6 +96,8 @@ export const ofPeople: Scenarios = {
   },
   'answerMyApproval 200 yes': (world) => answeredByGrace(world),
   'answerMyApproval 200 no': (world) => answeredByGrace(world, { decision: 'refuse' }),
+  'answerMyApproval 200 no_and_why': (world) =>
+    answeredByGrace(world, { decision: 'refuse', reason: 'Not to this account' }),
   'answerMyApproval 400 invalid_fields': (world) => answeredByGrace(world, { decision: 'always' }),
   'answerMyApproval 401 approver_not_fresh': (world) => answeredByGrace(world, {}, { auth_time: undefined }),
   'answerMyApproval 404 unknown_approval': nothing,

@@ -1,5 +1,6 @@
 /** The example answers about tokens, and of approvals to a tool server. */
 
+import { sha256 } from '../../../../adapters/platform/system-crypto.ts';
 import { allowedRequest, REDIRECT } from '../../../support/authorize/allowed-request.ts';
 import { type RegisteredAgent, registerAgent } from '../../../support/mandate.ts';
 import { asks, digestOf } from '../../../support/tool-server/approval-request.ts';
@@ -25,6 +26,10 @@ async function answered({ mandate, asking }: World, task: StartedTask, answer: '
   const { body } = await asks(mandate, task.access_token, asking.request(task.task_id));
   await mandate.answer(String(body.approval_id), answer);
 }
+
+const TEXT = 'Not to this account';
+const SALT = 's'.repeat(43);
+const LINE_OF_A_NO = { text: TEXT, salt: SALT, hash: sha256(`${SALT}${TEXT}`) };
 
 /** A public client of the instance where people start tasks. */
 function editorAt({ deaf }: World): Promise<RegisteredAgent> {
@@ -160,6 +165,12 @@ export const ofTokens: Scenarios = {
   async 'askApproval 200 refused'(world) {
     const task = await issued(world);
     await answered(world, task, 'refuse');
+    return asked(world, task);
+  },
+  async 'askApproval 200 refused_and_why'(world) {
+    const task = await issued(world);
+    const { body } = await asks(world.mandate, task.access_token, world.asking.request(task.task_id));
+    await world.mandate.answer(String(body.approval_id), 'refuse', { says: LINE_OF_A_NO });
     return asked(world, task);
   },
   async 'askApproval 200 spent'(world) {

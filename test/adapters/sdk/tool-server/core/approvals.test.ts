@@ -218,6 +218,17 @@ for (const [name, start] of [
       });
     }
 
+    it("is refused with the person's line in the body alone: no header and no event has it", async () => {
+      const line = 'Wrong account\u202e “é” "';
+      await call();
+      approvals.answer(digest(), 'refused');
+      const { json: plain } = await call();
+      approvals.answer(digest(), 'refused', line);
+      const answer = await call();
+      expect(answer.json).to.deep.equal({ ...plain, person_says: line });
+      expect(JSON.stringify([answer.headers, events])).not.to.contain('Wrong account');
+    });
+
     it('is refused with 429 when too many calls wait for the person', async () => {
       const answer = { error: 'slow_down', error_description: describeDenial('too_many_pending').sentence };
       fixture.plane.answerApproval = (_, response) =>

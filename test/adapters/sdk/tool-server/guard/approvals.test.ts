@@ -230,6 +230,24 @@ describe('A call that a person approves, through the proxy', () => {
     expect([reasons(), seen]).to.deep.equal([['missing_token', 'insufficient_scope', 'approval_required'], []]);
   });
 
+  it("is refused with the person's line: in the body of a route, quoted in the result of a tool, in no event", async () => {
+    const url = await start();
+    const line = 'Wrong account\u202e';
+    const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"pay","arguments":${BODY}}}`;
+    const quotation = `The person refused this call. The person's words: «${line}»`;
+    for (const [path, body, said] of [
+      ['/payments/7', BODY, { person_says: line }],
+      ['/mcp', call, { result: { content: [{ type: 'text', text: quotation }], isError: true } }],
+    ] as const) {
+      const send = () => rawRequest(`${url}${path}`, 'POST', [bearer(), JSON_TYPE], body);
+      await send();
+      approvals.answer(digest(), 'refused', line);
+      expect(JSON.parse((await send()).body), path).to.deep.include(said);
+      expect(reasons().at(-1)).to.equal('approval_refused');
+    }
+    expect([seen, JSON.stringify(decided()).includes('Wrong')]).to.deep.equal([[], false]);
+  });
+
   for (const [path, route, reason] of [
     ['/payments/7', 'POST /payments/*', 'malformed_body'],
     ['/mcp', null, 'unknown_tool'],

@@ -166,6 +166,15 @@ describe('A call of an MCP tool that a person approves', () => {
     });
   }
 
+  it("has the person's line as a quotation, named as the person's words, in the result of a no", async () => {
+    const client = await connected(client2(bank.endpoint, token, async () => 'decline'));
+    await client.call(ARGS);
+    approvals.answer(digest(), 'refused', 'Not to\u202e “Bob”: use ACME');
+    const text = "The person refused this call. The person's words: «Not to\u202e “Bob”: use ACME»";
+    expect(await client.call(ARGS)).to.deep.equal({ text, isError: true });
+    expect([reasons().at(-1), bank.paid]).to.deep.equal(['approval_refused', []]);
+  });
+
   it('is refused with 401 when the task is over, and with 503 while the control plane is away', async () => {
     const client = await connected(client1(bank.endpoint, token));
     await client.call(ARGS);
