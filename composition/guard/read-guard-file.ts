@@ -8,7 +8,9 @@ import type { ApprovalKey } from '../../adapters/sdk/tool-server/core/approval-k
 import { type GuardConfiguration, readConfiguration } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { guardFileFaults } from '../../adapters/sdk/tool-server/guard/file-faults.ts';
 import { literalNames, overlapsOf } from '../../adapters/sdk/tool-server/guard/file-remarks.ts';
+import { fileSchemas, schemaFaultsOf, schemaRemarks } from '../../adapters/sdk/tool-server/guard/file-schemas.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
+import type { PlacedMapping } from '../../domain/placed-mapping.ts';
 
 /** Two readers of YAML can repeat an anchored value differently, and each field here is a decision about access. */
 const CONTENT: YamlContent = { limits: { ...FILE_LIMITS, aliases: 0 }, mapping: "the guard's fields" };
@@ -17,7 +19,10 @@ type GuardFile =
   | {
       readonly kind: 'usable';
       readonly configuration: GuardConfiguration;
-      /** A line for each pattern and what wins in its place for some request, and for what reads like a placeholder. */
+      /**
+       * A line for each pattern and what wins in its place for some request, for what reads like a placeholder, and for schemas
+       * that may let more or less pass than meant.
+       */
       readonly remarks: readonly string[];
       /** The public half of `approval_key`; `undefined` if the file names none. */
       readonly approvalJwk: Jwk | undefined;
@@ -40,6 +45,8 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
   if (typeof key === 'string') {
     faults.push({ line: mapping?.lineOf(['approval_key']) ?? 1, clause: `approval_key names a file that ${key}` });
   }
+  const schemas = mapping !== undefined && faults.length === 0 ? await schemaParts(mapping) : undefined;
+  faults.push(...(schemas?.faults ?? []));
   if (mapping === undefined || typeof key === 'string' || faults.length > 0) {
     const inOrder = faults.sort((one, other) => one.line - other.line);
     return { kind: 'unusable', faults: inOrder.map(({ line, clause }) => place(line, clause)) };
@@ -50,8 +57,17 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
   const literal = literalNames(mapping).map(({ line, name, taken }) =>
     place(line, `${name} has no placeholder: ${taken} matches only itself.`),
   );
-  const configuration = readConfiguration(mapping, key?.signer);
-  return { kind: 'usable', configuration, remarks: [...overlaps, ...literal], approvalJwk: key?.publicJwk };
+  const ofSchemas = schemaRemarks(mapping).map(({ line, clause }) => place(line, `${clause}.`));
+  const configuration = readConfiguration(mapping, key?.signer, schemas?.compileSchema);
+  const remarks = [...overlaps, ...literal, ...ofSchemas];
+  return { kind: 'usable', configuration, remarks, approvalJwk: key?.publicJwk };
+}
+
+/** The validator takes memory, and time at the start: only a file with a schema loads it. */
+async function schemaParts(mapping: PlacedMapping) {
+  if (fileSchemas(mapping).length === 0) return undefined;
+  const { compileSchema, patternFaults } = await import('../../adapters/sdk/tool-server/schema/compiled.ts');
+  return { compileSchema, faults: schemaFaultsOf(mapping, patternFaults) };
 }
 
 interface ApprovalKeyFile {

@@ -137,8 +137,13 @@ async function start(
         metrics.count(event);
       },
       onError: (error) => report(log, error),
-      onUnshown: ({ route, issuer, taskId, problem }) =>
-        log.warn('a call was refused: no person could be shown all of it', { route, issuer, task_id: taskId, problem }),
+      onUnshown: ({ rules, route, issuer, taskId, problem }) =>
+        log.warn(
+          rules === undefined
+            ? 'a call was refused: no person could be shown all of it'
+            : 'a call was refused: the rules on its arguments do not allow it',
+          { route, issuer, task_id: taskId, problem },
+        ),
       startServer: guardServer(log),
     });
     const stop = async () => {

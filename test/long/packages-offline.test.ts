@@ -31,10 +31,12 @@ const names = libraries.map(({ manifest }) => manifest.name);
 /** Limits of a library's installation: packages and bytes of itself and its dependencies, unpacked. */
 const LIMITS: Readonly<Record<string, { readonly packages: number; readonly bytes: number }>> = {
   '@mandate/agent': { packages: 3, bytes: 1_000_000 },
-  // The guard reads YAML, and the package for that is larger than all the rest.
-  '@mandate/tool-server': { packages: 3, bytes: 2_000_000 },
+  // The guard reads YAML, and validates by schemas: ajv has four packages of its own, and re2js runs the patterns.
+  '@mandate/tool-server': { packages: 9, bytes: 4_800_000 },
   '@mandate/audit': { packages: 3, bytes: 1_000_000 },
 };
+/** What only the guard depends on. */
+const GUARD_ONLY = ['yaml', 'ajv', 're2js'];
 /** What the program of a library gets of the service: its wiring, and what that imports. */
 const OF_PROGRAM: Readonly<Record<string, RegExp>> = {
   '@mandate/tool-server':
@@ -216,8 +218,8 @@ describe('Packages:', () => {
         expect(packedOwn).to.have.members(own.map((file) => `dist/${source}/${file.replace(/ts$/, 'js')}`));
       });
 
-      it('depends on jose at most, with a program on yaml, and on no framework: every peer dependency is optional', () => {
-        const accepted = ['jose', ...(manifest.bin === undefined ? [] : ['yaml'])];
+      it('depends on jose at most, with a program on three more packages, and on no framework: every peer dependency is optional', () => {
+        const accepted = ['jose', ...(manifest.bin === undefined ? [] : GUARD_ONLY)];
         expect(accepted).to.include.members(Object.keys(manifest.dependencies ?? {}));
         expect(manifest.optionalDependencies).to.equal(undefined);
         for (const name of Object.keys(manifest.peerDependencies ?? {}))
@@ -271,12 +273,21 @@ describe('Packages:', () => {
       });
     }
 
-    it('run mandate-guard with jose and yaml only', async () => {
+    it('run mandate-guard with the packages that it depends on only, and without those of schemas for a file that has none', async () => {
       const guarded = await projectWith('guarded', ['@mandate/tool-server'], ['jose', 'yaml']);
+      const ofSchemas = await projectWith('schemas', ['@mandate/tool-server'], ['jose', ...GUARD_ONLY]);
       const { folder, manifest } = packed('@mandate/tool-server');
       const file = join(root, 'docs/examples/guard/proxy.yaml');
       const program = join(guarded, 'node_modules', manifest.name, manifest.bin?.['mandate-guard'] ?? '');
       await run(process.execPath, [program, '--config', file, '--check'], { cwd: guarded });
+      await writeFile(
+        join(ofSchemas, 'guard.yaml'),
+        (await readFile(join(root, 'docs/examples/guard/schemas.yaml'), 'utf8')).replace('approval-key.pem', 'key.pem'),
+      );
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      await writeFile(join(ofSchemas, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+      const withSchemas = program.replace(guarded, ofSchemas);
+      await run(process.execPath, [withSchemas, '--config', 'guard.yaml', '--check'], { cwd: ofSchemas });
       const { stdout } = await run(process.execPath, [program, '--version'], { cwd: guarded });
       expect(stdout).to.equal(`${manifest.version}\n`);
       expect((await readFile(join(folder, manifest.bin?.['mandate-guard'] ?? ''), 'utf8')).split('\n')[0]).to.equal(

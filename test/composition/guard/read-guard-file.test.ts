@@ -83,6 +83,103 @@ describe("The reading of the guard's file", () => {
     ]);
   });
 
+  const inFront = (policies: string) =>
+    `${HEAD.replace('decide', 'proxy')}upstream: https://a.example\napproval_key: key.pem\n${policies}`;
+  const schemas = inFront(`routes:
+- match: POST /pay
+  scope: [a]
+  approval:
+    title: Pay
+    unless:
+      properties:
+        amount: {maximum: 5}
+        to: {}
+      required: [to]
+- match: POST /all
+  scope: [a]
+  approval: {title: Pay, unless: {}}
+  arguments:
+    properties:
+      amount:
+        minimum: 5
+        maximum: 4
+mcp:
+  path: /mcp
+  tools:
+    pay: {scope: [a], approval: {title: Pay, unless: {type: object}}, arguments: {type: array}}
+    none: {scope: [a], approval: {title: Pay, unless: false}, arguments: {not: {}}}
+    nothing: {scope: [a], arguments: {properties: {to: {enum: []}}}}
+    good:
+      scope: [a]
+      approval:
+        title: Pay
+        unless: {type: object, properties: {amount: {maximum: 5}}, required: [amount]}
+`);
+
+  it('names each schema that can never be valid, and each unless that may cover more than meant', async () => {
+    const key = await makeSigningKey('ES256');
+    writeFileSync(join(folder, 'key.pem'), key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const found = await read(schemas);
+    expect(found.lines.map((line) => line.replace('guard.yaml:', ''))).to.deep.equal([
+      '11: routes[0].approval.unless has no type: object at its root: other values can pass without a yes.',
+      '13: routes[0].approval.unless.properties.amount is not in required: a call without it can pass without a yes.',
+      '18: routes[1].approval.unless covers every call: no person is asked.',
+      '23: routes[1].arguments.properties.amount.maximum excludes minimum: no number is valid here.',
+      '27: mcp.tools.pay.approval.unless covers every call: no person is asked.',
+      '27: mcp.tools.pay.arguments can never be valid: every call is refused.',
+      '28: mcp.tools.none.approval.unless can never be valid: every call asks.',
+      '28: mcp.tools.none.arguments can never be valid: every call is refused.',
+      '29: mcp.tools.nothing.arguments.properties.to.enum is empty: no value is valid here.',
+    ]);
+    expect(found).to.have.nested.property('configuration.compileSchema').that.is.a('function');
+  });
+
+  it('compiles nothing for a file without a schema', async () => {
+    const found = await read(`${HEAD}routes:\n${route('GET /a')}`);
+    expect(found).not.to.have.nested.property('configuration.compileSchema');
+  });
+
+  it('names each fault of a schema with its line, those of patterns too', async () => {
+    const faulty = inFront(`routes:
+- match: POST /pay
+  scope: [a]
+  unless: {}
+  approval:
+    title: Pay
+    unless:
+      maximun: 5
+      properties:
+        to: {format: email}
+- match: GET /all
+  scope: [a]
+  arguments: {}
+- match: HEAD /all
+  scope: [a]
+  arguments: {$ref: '#/$defs/a'}
+`);
+    expect((await read(faulty)).lines.map((line) => line.replace('guard.yaml:', '').slice(0, 78))).to.deep.equal([
+      '9: routes[0].unless is not an option (accepted: match, scope, high_risk, requi',
+      '13: routes[0].approval.unless.maximun is no keyword of JSON Schema 2020-12',
+      '15: routes[0].approval.unless.properties.to.format must be absent: in JSON Sch',
+      '18: routes[1].arguments must be absent: a request with GET or HEAD has no body',
+      '21: routes[2].arguments.$ref must name a schema within this one, as #/$defs/am',
+      '21: routes[2].arguments must be absent: a request with GET or HEAD has no body',
+    ]);
+    const pattern = inFront(`routes:
+- match: POST /pay
+  scope: [a]
+  arguments:
+    properties:
+      to:
+        pattern: '(?=a)b'
+`).replace('approval_key: key.pem\n', '');
+    expect((await read(pattern)).lines).to.deep.equal([
+      'guard.yaml:11: routes[0].arguments.properties.to.pattern must be a pattern that RE2 knows too, which needs time in proportion to the text: without lookaround, back references, and counts over 1000',
+    ]);
+    const decide = `${HEAD}routes:\n- {match: POST /a, scope: [a], arguments: {}}\n`;
+    expect((await read(decide)).lines).to.deep.equal(['guard.yaml:5: routes[0].arguments is only for the mode proxy']);
+  });
+
   it('names every fault with its line', async () => {
     const { kind, lines } = await read(`${HEAD}rout: 1\nroutes:\n${route('get /a')}`);
     expect(kind).to.equal('unusable');

@@ -10,6 +10,7 @@ import {
 } from '../../../adapters/sdk/tool-server/guard/configuration.ts';
 import type { UnshownCall } from '../../../adapters/sdk/tool-server/guard/described-call.ts';
 import { type Guard, startGuard } from '../../../adapters/sdk/tool-server/guard/guard.ts';
+import { compileSchema } from '../../../adapters/sdk/tool-server/schema/compiled.ts';
 import { closeServer, listen } from '../listening.ts';
 import { AUDIENCE, planeForEachTest } from './control-plane.ts';
 import { decideConfiguration, matchOf } from './decided-app.ts';
@@ -34,6 +35,7 @@ export function proxyConfiguration(
     upstream,
     upstreamTimeoutMs: 10_000,
     approvalKey: undefined,
+    compileSchema,
     ...more,
   };
 }
@@ -121,6 +123,8 @@ export function proxyForEachTest() {
     stop,
     upstreamOf,
     upstreamOfBytes,
+    /** A tool server of the library, for the same control plane. */
+    library: fixture.toolServer,
     bearer: (claims = {}) => ['Authorization', `Bearer ${fixture.plane.token(claims)}`] as const,
     get issuer() {
       return fixture.plane.issuer;

@@ -34,45 +34,66 @@ export function checkApprovalKey(call: string, toolServer: ToolServer, approval:
 }
 
 /** The body of a call: its bytes, and the frozen value of its JSON; `undefined` without a body. */
-interface CallBody {
+export interface CallBody {
   readonly bytes: Buffer;
   readonly value: Json | undefined;
   /** The same with its numbers as they were sent. */
   readonly sent: SentJson | undefined;
 }
 
-export interface HttpApproval {
-  readonly check: NonNullable<AccessRequest['approval']>;
-  /** What `check` has read; `undefined` before. */
+export interface CallReader {
+  /** Reads the body once. @throws TypeError if a body parser has read it */
+  read(): Promise<CallBody | RefusalReason>;
+  /** What `read` has found; `undefined` before. */
   body(): CallBody | undefined;
 }
 
 /** @param maxBytes if the framework's own limit is lower */
+export function callReader(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): CallReader {
+  let reading: Promise<CallBody | RefusalReason> | undefined;
+  let body: CallBody | undefined;
+  const readOnce = async () => {
+    const found = await readCallBody(request, Math.min(maxBytes, MAX_BODY_BYTES));
+    if (typeof found !== 'string') body = found;
+    return found;
+  };
+  return {
+    read() {
+      reading ??= readOnce();
+      return reading;
+    },
+    body: () => body,
+  };
+}
+
+export interface HttpApproval extends Pick<CallReader, 'body'> {
+  readonly check: NonNullable<AccessRequest['approval']>;
+}
+
+/** @param reader of the body */
 export function httpApproval(
   { audience }: Pick<ToolServer, 'audience'>,
   describe: DescribeSentCall<HttpCall>,
   {
     request,
     target,
-    maxBytes = MAX_BODY_BYTES,
+    reader,
   }: {
-    readonly request: IncomingMessage;
+    readonly request: Pick<IncomingMessage, 'method'>;
     readonly target: string;
-    readonly maxBytes?: number;
+    readonly reader: CallReader;
   },
 ): HttpApproval {
   const { method = '' } = request;
-  let body: CallBody | undefined;
   return {
     async check(claims) {
-      const read = await readCallBody(request, Math.min(maxBytes, MAX_BODY_BYTES));
+      const read = await reader.read();
       if (typeof read === 'string') return read;
-      body = read;
       const digest = digestOf({ audience, method, target, body: sha256(read.bytes) });
       const call = { audience, method, target, body: read.value, claims: deepFrozen(structuredClone(claims)) };
       return callToApprove(digest, describe, Object.freeze(call), read.sent);
     },
-    body: () => body,
+    body: reader.body,
   };
 }
 

@@ -93,7 +93,8 @@ export async function decideMcp(
       ({ asked, message, text } = read);
       needed = asked.kind === 'fault' ? UNREAD : policies.find(asked);
       fault = asked.kind === 'fault' ? asked : undefined;
-      const { approval, ...rest } = needed;
+      // `objection` below asks that of the tool.
+      const { approval, objection, ...rest } = needed;
       return { ...rest, ...(approval && { approval: approval.check }) };
     },
     authorization: authorizationHeaders(request.rawHeaders, request.headers),
@@ -104,7 +105,7 @@ export async function decideMcp(
         fault = NO_SUCH_SESSION;
         return 'unknown_tool';
       }
-      return headersDiffer(request, message) ? 'headers_differ' : undefined;
+      return headersDiffer(request, message) ? 'headers_differ' : needed.objection?.(claims);
     },
   });
   // Other middleware, for example a timeout, has already answered. The server must not run.

@@ -47,7 +47,11 @@ const CHANGED_FRAME = new RefusedCall(
 );
 
 /** The id, the arguments and `_meta` as they were sent. */
-function sentParams(text: string): { readonly id: SentJson; readonly arguments: SentJson; readonly meta: SentJson } {
+export function sentParams(text: string): {
+  readonly id: SentJson;
+  readonly arguments: SentJson;
+  readonly meta: SentJson;
+} {
   const message = readAsSent(text);
   const { id = null, params = null } = isSentObject(message) ? message : {};
   const { arguments: args = {}, _meta: meta = null } = isSentObject(params) ? params : {};

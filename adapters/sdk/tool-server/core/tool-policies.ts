@@ -1,9 +1,11 @@
 /** Finds the policy for an MCP message: that of its tool or method, one for any valid token, or a refusal. */
 
+import type { Objection } from './access-request.ts';
 import type { DescribeCall, DescribeSentCall, McpCall } from './approval-text.ts';
 import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
+import type { TaskTokenClaims } from './claims.ts';
 import { type ToolApproval, toolApproval } from './mcp-approval.ts';
-import type { McpMessage } from './mcp-message.ts';
+import type { CalledTool, McpMessage } from './mcp-message.ts';
 import type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
@@ -12,6 +14,12 @@ export interface McpToolPolicy extends RoutePolicy {
   readonly authorize?: AuthorizeArguments;
   /** Describes each call of the tool to the person, who has to approve it. */
   readonly approval?: DescribeCall<McpCall>;
+}
+
+/** The guard's: its description gets the call as it was sent, and `objection` refuses a call before its task is looked up. */
+interface SentToolPolicy extends Omit<McpToolPolicy, 'approval'> {
+  readonly approval?: DescribeSentCall<McpCall>;
+  readonly objection?: (called: CalledTool, claims: TaskTokenClaims) => Objection;
 }
 
 /** A message, or the HTTP method of a request other than POST, for example the GET of the server's stream. */
@@ -25,8 +33,8 @@ export interface ToolPolicies {
   find(asked: Asked): Needed;
 }
 
-/** The route's name for events, the policy, and the check of the arguments and the approval if the tool has them. */
-export interface Needed extends Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> {
+/** The route's name for events, the policy, and the checks of the arguments and the approval if the tool has them. */
+export interface Needed extends Pick<AccessRequest, 'route' | 'policy' | 'lastCheck' | 'objection'> {
   readonly approval?: ToolApproval;
 }
 
@@ -60,9 +68,7 @@ export function toolPolicies(
     methods,
     authorizeTimeoutMs,
   }: {
-    readonly tools: Readonly<
-      Record<string, Omit<McpToolPolicy, 'approval'> & { approval?: DescribeSentCall<McpCall> }>
-    >;
+    readonly tools: Readonly<Record<string, SentToolPolicy>>;
     readonly methods: Readonly<Record<string, RoutePolicy>>;
     readonly authorizeTimeoutMs: number;
   },
@@ -71,7 +77,9 @@ export function toolPolicies(
     new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
   const checks = new Map<string, AuthorizeArguments>();
   const descriptions = new Map<string, DescribeSentCall<McpCall>>();
-  const scopes = Object.entries(tools).map(([name, { authorize, approval, ...policy }]) => {
+  const objections = new Map<string, NonNullable<SentToolPolicy['objection']>>();
+  const scopes = Object.entries(tools).map(([name, { authorize, approval, objection, ...policy }]) => {
+    if (objection !== undefined) objections.set(name, objection);
     if (authorize !== undefined) checks.set(name, authorize);
     if (approval !== undefined) descriptions.set(name, approval);
     return [name, policy] as const;
@@ -98,8 +106,14 @@ export function toolPolicies(
           const lastCheck = authorize && argumentCheck(authorize, asked, authorizeTimeoutMs);
           const describe = descriptions.get(asked.name);
           const approval = describe && toolApproval(toolServer, describe, asked);
-          const named = decided(asked.name, ofTools.get(asked.name));
-          return { ...named, ...(lastCheck && { lastCheck }), ...(approval && { approval }) };
+          const object = objections.get(asked.name);
+          const objection = object && ((claims: TaskTokenClaims) => object(asked, claims));
+          return {
+            ...decided(asked.name, ofTools.get(asked.name)),
+            ...(objection && { objection }),
+            ...(lastCheck && { lastCheck }),
+            ...(approval && { approval }),
+          };
         }
         case 'method': {
           const open = OPEN.has(asked.name) ? around : undefined;

@@ -8,7 +8,7 @@ import { type Checks, checkArguments, optional, optionsOf, text } from '../../ar
 import type { DescribeCall, HttpCall } from '../core/approval-text.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { keepClaims } from '../core/claims.ts';
-import { APPROVAL, checkApprovalKey, type HttpRoutePolicy, httpApproval } from '../core/http-approval.ts';
+import { APPROVAL, callReader, checkApprovalKey, type HttpRoutePolicy, httpApproval } from '../core/http-approval.ts';
 import { checkMiddleware, toolServerMade } from '../core/options.ts';
 import { POLICY } from '../core/policy.ts';
 import { answerRefusal } from '../core/refusal.ts';
@@ -89,7 +89,7 @@ function guard(
   return (request: IncomingMessage & Routed, response, next) => {
     checkMiddleware('The middleware', request, response, next);
     const target = request.originalUrl ?? request.url ?? '';
-    const approval = describe && httpApproval(toolServer, describe, { request, target });
+    const approval = describe && httpApproval(toolServer, describe, { request, target, reader: callReader(request) });
     const authorization = authorizationHeaders(request.rawHeaders, request.headers);
     toolServer
       .authorize({

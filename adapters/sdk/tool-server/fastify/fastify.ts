@@ -11,6 +11,7 @@ import { authorizationHeaders } from '../core/bearer-token.ts';
 import { keepClaims, type TaskTokenClaims } from '../core/claims.ts';
 import {
   APPROVAL,
+  callReader,
   checkApprovalKey,
   type HttpApproval,
   type HttpRoutePolicy,
@@ -102,7 +103,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, opt
       httpApproval(toolServer, given.approval, {
         request: request.raw,
         target: request.originalUrl,
-        maxBytes: request.routeOptions.bodyLimit,
+        reader: callReader(request.raw, request.routeOptions.bodyLimit),
       });
     const access = await toolServer.authorize({
       authorization,

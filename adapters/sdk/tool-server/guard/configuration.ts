@@ -18,6 +18,7 @@ import {
   ON_STALE,
   type StatusListOptions,
 } from '../core/options.ts';
+import type { CompileSchema } from '../schema/rules.ts';
 import { fieldOf, type Kind, list, mapped, named, optionally, section } from './kind.ts';
 import {
   address,
@@ -94,7 +95,7 @@ export const FIELDS = {
   ),
   routes: field(
     optionally(list(defined('route', policyOfRoute)), []),
-    'The policies, compared in this order: the first that matches decides. Each has a `match` and the members of [a policy](tool-servers.md#a-policy): `scope`, `high_risk`, `require_actor`, `max_delegation_depth`; with `proxy` also [`approval`](#approvals)',
+    'The policies, compared in this order: the first that matches decides. Each has a `match` and the members of [a policy](tool-servers.md#a-policy): `scope`, `high_risk`, `require_actor`, `max_delegation_depth`; with `proxy` also [`approval`](#approvals) and [`arguments`](#rules-on-arguments)',
   ),
   mcp: field(
     optionally(
@@ -107,7 +108,7 @@ export const FIELDS = {
         ),
       }),
     ),
-    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); a tool's policy may have [`approval`](#approvals)",
+    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); a tool's policy may have [`approval`](#approvals) and [`arguments`](#rules-on-arguments)",
     { isForProxy: true },
   ),
   open: field(optionally(list(match), []), 'Patterns of requests that need no token. They are compared after `routes`'),
@@ -150,6 +151,8 @@ export const FILE = section(FIELDS);
 interface Configuration extends Omit<ReturnType<typeof FILE.read>, 'approvalKey'> {
   /** Signs the requests for approval. Given if any route or tool needs an approval. */
   readonly approvalKey: ApprovalKey | undefined;
+  /** Given if any route or tool has a schema. */
+  readonly compileSchema?: CompileSchema | undefined;
 }
 
 interface DecideConfiguration extends Configuration {
@@ -166,11 +169,16 @@ export type GuardConfiguration = DecideConfiguration | ProxyConfiguration;
 /**
  * @param mapping the document of a file without faults
  * @param approvalKey the key that `approval_key` names
+ * @param compileSchema compiles the schemas of the file
  */
-export function readConfiguration({ fields }: PlacedMapping, approvalKey?: ApprovalKey): GuardConfiguration {
+export function readConfiguration(
+  { fields }: PlacedMapping,
+  approvalKey?: ApprovalKey,
+  compileSchema?: CompileSchema,
+): GuardConfiguration {
   const written = Object.fromEntries([...fields].map(([name, { value }]) => [name, value]));
   // `guardFileFaults` requires the upstream of the mode proxy.
-  return { ...FILE.read(written), approvalKey } as GuardConfiguration;
+  return { ...FILE.read(written), approvalKey, ...(compileSchema && { compileSchema }) } as GuardConfiguration;
 }
 
 /** The names of the fields that differ, and cannot change while the guard runs. */

@@ -5,71 +5,104 @@
  */
 
 import { isLine, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
-import {
-  isHeldByDouble,
-  isSentObject,
-  type SentJson,
-  SentNumber,
-  writeAsSent,
-} from '../../../../domain/tokens/json-as-sent.ts';
+import { type SentJson, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
+import type { Json } from '../../../../domain/tokens/strict-json.ts';
 import { isBlank } from '../../../../domain/visible.ts';
-import type { ApprovalText, DescribeSentCall, HttpCall, McpCall } from '../core/approval-text.ts';
-import { folded, isUnfolded } from '../core/lookalikes.ts';
+import type { Objection } from '../core/access-request.ts';
+import type { ApprovalText, DescribeSentCall, HttpCall, McpCall, NotNeeded } from '../core/approval-text.ts';
+import type { TaskTokenClaims } from '../core/claims.ts';
 import { RefusedCall } from '../core/refusal.ts';
-import { valueAt } from './argument-path.ts';
+import { shownPart } from '../schema/refused-part.ts';
+import { type ArgumentPath, valueAt } from './argument-path.ts';
+import type { CallRules } from './call-rules.ts';
+import { ambiguousPart, roundedPart } from './misread-parts.ts';
 import type { Approval } from './value-kinds.ts';
 
 /** The first line of a request. Its path or its query can say what the request does. */
 export const REQUEST_LABEL = 'Request';
 
-export function describeRequest(approval: Approval): DescribeSentCall<HttpCall> {
-  return ({ method, target }, sent) => {
-    return described(approval, sent, [{ label: REQUEST_LABEL, value: `${method} ${target}` }]);
+/** @param rules of the policy that has the approval */
+export function describeRequest(approval: Approval, rules: Covering): DescribeSentCall<HttpCall> {
+  return ({ method, target, body }, sent) => {
+    return described({ approval, rules }, body, sent, [
+      { label: REQUEST_LABEL, value: `${method} ${target}`, part: '' },
+    ]);
   };
 }
 
-export function describeTool(approval: Approval): DescribeSentCall<McpCall> {
-  return (_, sent) => described(approval, sent, []);
+/** @param rules of the policy that has the approval */
+export function describeTool(approval: Approval, rules: Covering): DescribeSentCall<McpCall> {
+  return ({ arguments: args }, sent) => described({ approval, rules }, args, sent, []);
 }
+
+type Covering = Pick<CallRules, 'unless' | 'known'>;
 
 interface Line {
   readonly label: string;
   readonly value: string;
+  /** Where its value is in the call, behind a colon; empty for the request. */
+  readonly part: string;
 }
 
 function described(
-  { title, lines }: Approval,
+  { approval: { title, lines }, rules: { unless, known } }: { readonly approval: Approval; readonly rules: Covering },
+  value: unknown,
   sent: SentJson | undefined,
   before: readonly Line[],
-): ApprovalText | RefusedCall {
-  const values = lines.map(({ label, path }) => ({ label, value: valueAt(sent, path) as SentJson | undefined }));
-  const shown = [...before, ...values.map(({ label, value }) => ({ label, value: textOf(value) }))];
+): ApprovalText | NotNeeded | 'policy_unavailable' | RefusedCall {
+  // A call that other readers read otherwise is refused below, also if it would be covered.
+  if (unless !== undefined && sent !== undefined && problemOfRest(sent, known) === undefined) {
+    const verdict = unless.decide(value as Json);
+    if (verdict === 'valid') return 'not_needed';
+    if (verdict === 'late') return 'policy_unavailable';
+  }
+  const values = lines.map(({ label, path }) => ({ label, path, value: valueAt(sent, path) as SentJson | undefined }));
+  const shown = [
+    ...before,
+    ...values.map((line) => ({
+      label: line.label,
+      value: textOf(line.value),
+      part: `: ${shownPart(line.path, known)}`,
+    })),
+  ];
   const problem =
-    values.map(({ label, value }) => problemOfValue(label, value)).find((found) => found !== undefined) ??
+    values.map((line) => problemOfValue(line, known)).find((found) => found !== undefined) ??
     shown.map(problemOfLine).find((found) => found !== undefined) ??
-    problemOfRest(sent);
-  return problem === undefined ? { title, lines: shown } : new RefusedCall(problem);
+    problemOfRest(sent, known);
+  if (problem !== undefined) return new RefusedCall(problem);
+  return { title, lines: shown.map(({ label, value: text }) => ({ label, value: text })) };
 }
 
-/** A sentence with the label of the file, and no part of the value. */
-function problemOfValue(label: string, value: SentJson | undefined): string | undefined {
-  if (value === undefined) return `The line ${label} has no value.`;
-  if (holds(value, isRounded)) return `The line ${label} has a number that some readers round.`;
-  const alike = namesAlike(value);
-  return alike && `The line ${label} has two names that some readers take for one${shownName(alike)}.`;
+/** A sentence with the label and the path of the file, and no part of the value. */
+function problemOfValue(
+  { label, path, value }: { readonly label: string; readonly path: ArgumentPath; readonly value: SentJson | undefined },
+  known: ReadonlySet<string>,
+): string | undefined {
+  if (value === undefined) return `The line ${label} has no value: ${shownPart(path, known)}.`;
+  const rounded = roundedPart(value);
+  if (rounded !== undefined) {
+    return `The line ${label} has a number that some readers round: ${shownPart([...path, ...rounded], known)}.`;
+  }
+  const alike = ambiguousPart(value);
+  return (
+    alike && `The line ${label} has two names that some readers take for one: ${shownPart([...path, ...alike], known)}.`
+  );
 }
 
-function problemOfLine({ label, value }: Line): string | undefined {
-  if (isBlank(value)) return `The line ${label} is blank.`;
-  if (value.length > MAX_VALUE) return `The line ${label} is longer than ${MAX_VALUE} characters.`;
-  return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks.`;
+function problemOfLine({ label, value, part }: Line): string | undefined {
+  if (isBlank(value)) return `The line ${label} is blank${part}.`;
+  if (value.length > MAX_VALUE) return `The line ${label} is longer than ${MAX_VALUE} characters${part}.`;
+  return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks${part}.`;
 }
 
-function problemOfRest(sent: SentJson | undefined): string | undefined {
+function problemOfRest(sent: SentJson | undefined, known: ReadonlySet<string>): string | undefined {
   if (sent === undefined) return undefined;
-  if (holds(sent, isRounded)) return 'A value that no line shows has a number that some readers round.';
-  const alike = namesAlike(sent);
-  return alike && `An object has two names that some readers take for one${shownName(alike)}.`;
+  const rounded = roundedPart(sent);
+  if (rounded !== undefined) {
+    return `A value that no line shows has a number that some readers round: ${shownPart(rounded, known)}.`;
+  }
+  const alike = ambiguousPart(sent);
+  return alike && `An object has two names that some readers take for one: ${shownPart(alike, known)}.`;
 }
 
 /**
@@ -90,54 +123,10 @@ function isJson(text: string): boolean {
   }
 }
 
-function holds(value: SentJson, test: (part: SentJson) => boolean): boolean {
-  if (test(value)) return true;
-  if (Array.isArray(value)) return value.some((item) => holds(item, test));
-  return isSentObject(value) && Object.values(value).some((member) => holds(member, test));
-}
-
-/** Whether some readers find another number: as a double it is another one, or it is a whole number from 2^53. */
-function isRounded(value: SentJson): boolean {
-  if (!(value instanceof SentNumber)) return false;
-  const double = Number(value.text);
-  return !isHeldByDouble(value.text) || (Number.isInteger(double) && !Number.isSafeInteger(double));
-}
-
-/** The first names of an object of which some readers take one for another: they differ only in letter case, or behind a NUL. */
-function namesAlike(value: SentJson): readonly string[] | undefined {
-  const parts = Array.isArray(value) ? value : isSentObject(value) ? Object.values(value) : [];
-  const own = isSentObject(value) ? alikeAmong(Object.keys(value)) : undefined;
-  if (own !== undefined) return own;
-  for (const part of parts) {
-    const found = namesAlike(part);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function alikeAmong(names: readonly string[]): readonly string[] | undefined {
-  const unfolded = names.find(isUnfolded);
-  if (unfolded !== undefined) return [unfolded];
-  const byFolded = new Map<string, string>();
-  for (const name of names) {
-    const key = folded(name);
-    const earlier = byFolded.get(key);
-    if (earlier !== undefined) return [earlier, name];
-    byFolded.set(key, name);
-  }
-  return undefined;
-}
-
-/** A name is the client's own text. One that is no short word stays unnamed. */
-const WORD = /^[A-Za-z_][\w-]{0,39}$/;
-
-function shownName(names: readonly string[]): string {
-  const word = names.find((name) => WORD.test(name));
-  return word === undefined ? '' : `: ${word}`;
-}
-
 /** For the log: a call that is refused before a person is asked. Its event has the reason only. */
 export interface UnshownCall {
+  /** Given if `arguments` of the file refuse it, and not the lines. */
+  readonly rules?: 'arguments';
   /** As in the event. */
   readonly route: string;
   /** The control plane of the task, if the file has a list of them. */
@@ -147,6 +136,22 @@ export interface UnshownCall {
   readonly problem: string;
 }
 
+/** The same answer of the rules. It also reports a refused call. */
+export function reportRefused(
+  answer: Objection,
+  { route, claims }: { readonly route: string; readonly claims: TaskTokenClaims },
+  report: (call: UnshownCall) => void,
+): Objection {
+  const problem =
+    answer instanceof RefusedCall ? answer.detail.unusable : answer === 'policy_unavailable' ? LATE : undefined;
+  if (problem !== undefined)
+    report({ rules: 'arguments', route, issuer: claims.iss, taskId: claims.task?.id, problem });
+  return answer;
+}
+
+/** For the log: a validation did not end in time. */
+export const LATE = 'The rules of the file did not decide in time.';
+
 /** The same description. It also reports each call that it refuses. */
 export function reporting<Call extends HttpCall | McpCall>(
   describe: DescribeSentCall<Call>,
@@ -155,10 +160,10 @@ export function reporting<Call extends HttpCall | McpCall>(
 ): DescribeSentCall<Call> {
   return async (call, sent) => {
     const text = await describe(call, sent);
-    if (text instanceof RefusedCall) {
-      const { iss: issuer, task } = call.claims;
-      report({ route, issuer, taskId: task?.id, problem: text.detail.unusable ?? '' });
-    }
+    const problem =
+      text instanceof RefusedCall ? text.detail.unusable : text === 'policy_unavailable' ? LATE : undefined;
+    const { iss: issuer, task } = call.claims;
+    if (problem !== undefined) report({ route, issuer, taskId: task?.id, problem });
     return text;
   };
 }

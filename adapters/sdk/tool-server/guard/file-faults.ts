@@ -4,6 +4,7 @@ import { isLoopback } from '../../../../domain/address.ts';
 import type { PlacedDocuments, PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { isJsonObject, type Json, member } from '../../../../domain/tokens/strict-json.ts';
 import { DEFAULT_LISTEN, FIELDS, FILE, type Field } from './configuration.ts';
+import { fileSchemas } from './file-schemas.ts';
 import { fieldOf, nameOf, type Path } from './kind.ts';
 
 interface FileFault {
@@ -37,12 +38,14 @@ export const PROXY_ONLY = Object.entries<Field<unknown>>(FIELDS)
   .map(([member]) => fieldOf(member));
 
 /** `guardSchema` of test/adapters/sdk/tool-server/guard/guard-file.ts says the same in JSON Schema. */
-function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readonly FileFault[] {
+function relationFaults(mapping: PlacedMapping): readonly FileFault[] {
+  const { fields, unread, line, lineOf } = mapping;
   const has = (name: string) => fields.has(name) || unread.has(name);
   const value = (name: string) => fields.get(name)?.value;
   const mode = value('mode');
   const listen = value('listen') ?? DEFAULT_LISTEN;
   const approvals = approvalPaths(value('routes'), value('mcp'));
+  const rules = fileSchemas(mapping).filter(({ member: name }) => name === 'arguments');
   const faults: FileFault[] = [];
   const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
 
@@ -52,8 +55,13 @@ function relationFaults({ fields, unread, line, lineOf }: PlacedMapping): readon
   }
   if (mode === 'decide') {
     const given = PROXY_ONLY.filter(has).map((name) => [name]);
-    for (const path of [...given, ...approvals]) at(path, 'is only for the mode proxy');
+    const ruled = rules.map(({ path }) => path);
+    for (const path of [...given, ...approvals, ...ruled]) at(path, 'is only for the mode proxy');
   } else if (approvals.length > 0 && !has('approval_key')) at(['approval_key'], 'must be given with an approval');
+  for (const { path, match = '' } of rules) {
+    if (/^(?:GET|HEAD) /.test(match))
+      at(path, 'must be absent: a request with GET or HEAD has no body that the rules could read');
+  }
   if (!has('mcp') && (!has('routes') || isEmptyList(value('routes')))) {
     faults.push({ line, clause: 'routes or mcp must be given: otherwise no token allows any request' });
   }

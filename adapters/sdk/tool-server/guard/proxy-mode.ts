@@ -13,14 +13,16 @@ import { authorizationHeaders } from '../core/bearer-token.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { listedTools } from '../core/listed-tools.ts';
 import type { McpRules } from '../core/mcp-access.ts';
+import type { CalledTool } from '../core/mcp-message.ts';
 import { headerValues } from '../core/raw-headers.ts';
 import { answerRefusal } from '../core/refusal.ts';
 import { type ResourceMetadata, resourceMetadata } from '../core/resource-metadata.ts';
 import { presentedSession, type SessionOwnership, sessionOwnership } from '../core/session-ownership.ts';
 import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
+import { callRules } from './call-rules.ts';
 import type { ProxyConfiguration } from './configuration.ts';
-import { describeTool, reporting, type UnshownCall } from './described-call.ts';
+import { describeTool, reporting, reportRefused, type UnshownCall } from './described-call.ts';
 import { messageHeaders, requestHeaders, withoutCoding } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
@@ -31,8 +33,9 @@ import { openOwnAnswer } from './own-answer.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import { hasBody } from './request-body.ts';
 import { pathOfTarget } from './request-target.ts';
-import { routeApproval } from './route-approval.ts';
+import { routeCall } from './route-call.ts';
 import { sessionAnswer } from './session-answers.ts';
+import { toolArguments } from './tool-arguments.ts';
 import { type Forwarded, type Upstream, upstreamAt } from './upstream.ts';
 
 /** How long the rest of a body is read and discarded after the answer. A client that still sends is then cut off. */
@@ -98,7 +101,7 @@ function rulesOf(
   earlier: Rules | undefined,
 ): Rules {
   const { routes, mcp, upstream: origin, upstreamTimeoutMs: timeoutMs } = configuration;
-  const policies = mcp && mcpPolicies(toolServer, mcp, onUnshown);
+  const policies = mcp && mcpPolicies(toolServer, mcp, configuration.compileSchema, onUnshown);
   const metadata = resourceMetadata(
     toolServer,
     [...routes, ...(policies?.all ?? [])].flatMap(({ scope }) => scope),
@@ -133,12 +136,17 @@ function rulesOf(
 function mcpPolicies(
   toolServer: ToolServer,
   { tools, methods }: NonNullable<ProxyConfiguration['mcp']>,
+  compile: ProxyConfiguration['compileSchema'],
   onUnshown: Rules['onUnshown'],
 ): McpRules['policies'] {
-  const described = Object.entries(tools).map(([name, { approval, ...policy }]) => [
-    name,
-    { ...policy, ...(approval && { approval: reporting(describeTool(approval), name, onUnshown) }) },
-  ]);
+  const described = Object.entries(tools).map(([name, { approval, arguments: schema, ...policy }]) => {
+    const rules = callRules(approval, schema, compile);
+    const object = rules.checkArguments && toolArguments(rules.checkArguments);
+    const objection = (called: CalledTool, claims: TaskTokenClaims) =>
+      reportRefused(object?.(called), { route: name, claims }, onUnshown);
+    const describe = approval && reporting(describeTool(approval, rules), name, onUnshown);
+    return [name, { ...policy, ...(describe && { approval: describe }), ...(object && { objection }) }];
+  });
   // No file has a function `authorize`.
   return toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
 }
@@ -232,18 +240,26 @@ async function decide(
     found = MALFORMED;
   }
   if (found === 'open') return { claims: undefined };
-  const { describe, ...needed } = found;
-  const reported = describe && reporting(describe, needed.route ?? '', onUnshown);
-  const approval = reported && routeApproval(toolServer, reported, request, response, hold);
+  const { describe, checkArguments, ...needed } = found;
+  const route = needed.route ?? '';
+  const reported = describe && reporting(describe, route, onUnshown);
+  const hasRules = describe !== undefined || checkArguments !== undefined;
+  const call = hasRules
+    ? routeCall(toolServer, { describe: reported, checkArguments }, { request, response, hold })
+    : undefined;
+  const { objection, approval } = call ?? {};
   const access = await toolServer.authorize({
     ...needed,
-    ...(approval && { approval: approval.check }),
+    ...(objection && {
+      objection: async (claims) => reportRefused(await objection(claims), { route, claims }, onUnshown),
+    }),
+    ...(approval && { approval }),
     authorization: authorizationHeaders(rawHeaders, headers),
     headers,
   });
   if (access.kind === 'allowed') {
     const { claims } = access;
-    return { claims, body: approval?.bytes(), release: approval?.release, isApproved: approval !== undefined };
+    return { claims, body: call?.bytes(), release: call?.release, isApproved: approval !== undefined };
   }
   answerRefusal(response, access);
   return undefined;

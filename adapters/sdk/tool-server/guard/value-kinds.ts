@@ -3,12 +3,13 @@
 import { audienceProblem, isLoopback, issuerProblem } from '../../../../domain/address.ts';
 import { MAX_LABEL, MAX_LINES, MAX_TITLE } from '../../../../domain/approvals/approval-request.ts';
 import type { Scope } from '../../../../domain/scope.ts';
-import { isJsonObject, type JsonObject } from '../../../../domain/tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../../domain/tokens/strict-json.ts';
 import { type Check, flag, must, oneOf, textWithout, wholeNumber } from '../../arguments.ts';
 import { scopes } from '../../scope-list.ts';
 import { labelCheck, titleCheck } from '../core/approval-text.ts';
 import { depth, MAX_ISSUERS, REPEATED, repeatedIssuers } from '../core/options.ts';
 import type { RoutePolicy } from '../core/policy.ts';
+import { schemaFaults } from '../schema/faults.ts';
 import { type ArgumentPath, readArgumentPath } from './argument-path.ts';
 import { type Kind, type Kinds, list, mapped, named, nameOf, optionally, section, single } from './kind.ts';
 import { isPlainPath } from './request-target.ts';
@@ -23,6 +24,8 @@ export interface ListenAddress {
 
 export interface GuardPolicy extends RoutePolicy {
   readonly approval?: Approval;
+  /** A schema of the JSON that each call must meet. */
+  readonly arguments?: Json;
 }
 
 export interface GuardRoute extends GuardPolicy {
@@ -36,6 +39,8 @@ export interface Approval {
     /** In the body, or in the arguments of a tool. */
     readonly path: ArgumentPath;
   }[];
+  /** A schema of the JSON of calls that need no yes. */
+  readonly unless?: Json;
 }
 
 export const textOf = (check: Check, rules: JsonObject = {}) => single<string>(check, { type: 'string', ...rules });
@@ -155,6 +160,18 @@ const policy: Kinds<RoutePolicy> = {
 /** A text that a person reads: not blank, without control characters and line breaks. */
 const LINE = '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$';
 
+/** A JSON Schema 2020-12 of the body, or of the arguments of a tool. */
+const jsonSchema: Kind<Json> = {
+  check(value, path, report) {
+    for (const fault of schemaFaults(value ?? null)) {
+      const whole = [...path, ...fault.path];
+      report(whole, `${nameOf(whole)} ${fault.problem}`);
+    }
+  },
+  schema: { type: ['object', 'boolean'] },
+  read: (written) => written as Json,
+};
+
 /** @param most how many lines the file may have */
 const approval = (most: number) =>
   section<Approval>({
@@ -163,6 +180,7 @@ const approval = (most: number) =>
       mapped(labelled(most), (lines) => Object.entries(lines).map(([label, path]) => ({ label, path }))),
       {},
     ),
+    unless: optionally(jsonSchema),
   });
 
 /** Paths by their labels, which a person reads. */
@@ -191,11 +209,13 @@ export const policyOfMethod = section<RoutePolicy>(policy);
 export const policyOfTool = section<GuardPolicy>({
   ...policy,
   approval: optionally(defined('approval', toolApproval)),
+  arguments: optionally(jsonSchema),
 });
 export const policyOfRoute = section<GuardRoute>({
   match,
   ...policy,
   approval: optionally(defined('approval', routeApproval, fewer)),
+  arguments: optionally(jsonSchema),
 });
 
 /** What the JSON Schema has once, and refers to. */

@@ -447,10 +447,10 @@ describe('A call that a person approves, through the proxy', () => {
       const CALL = { to: 'Bob', amount: 12 };
       const PAID = { text: 'Paid 12 to Bob', isError: false };
       const token = async () => bearer()[1].replace('Bearer ', '');
-      const startIn = (path: string) =>
+      const startIn = (path: string, policies: NonNullable<ProxyConfiguration['mcp']>['tools'] = tools) =>
         proxy.start(new URL(bank.endpoint).origin, {
           routes: [],
-          mcp: { path, tools, methods: {} },
+          mcp: { path, tools: policies, methods: {} },
           approvalKey: approvalKey(),
         });
 
@@ -470,6 +470,30 @@ describe('A call that a person approves, through the proxy', () => {
           expect(await client.call({ amount: 12, to: 'Bob' })).to.deep.equal(PAID);
           expect(await client.call(CALL)).to.include({ isError: true });
           expect(bank.paid).to.deep.equal([{ args: CALL, input: undefined }]);
+        });
+      }
+
+      for (const [what, connect] of [
+        ['SDK 2', (url: string) => client2(url, token)],
+        ['SDK 1', (url: string) => client1(url, token)],
+      ] as const) {
+        it(`asks ${what} above the limit of unless, and not below, and tells it which rule refuses a call`, async () => {
+          const limited = { properties: { amount: { maximum: 12 } }, required: ['amount'] };
+          const pay = {
+            ...tools.pay,
+            approval: { ...tools.pay.approval, unless: limited },
+            arguments: { properties: { amount: { maximum: 500 } } },
+          };
+          const client = await connect(`${await startIn('/mcp', { pay })}/mcp`);
+          closing.push(() => client.close());
+          expect(await client.call(CALL)).to.deep.equal(PAID);
+          expect(asked()).to.deep.equal([]);
+          expect((await client.call({ ...CALL, amount: 13 })).text).to.include(approvals.uri(digest()));
+          expect(await client.call({ ...CALL, amount: 501 })).to.deep.equal({
+            text: 'The policy of the tool refuses these arguments. The rule maximum refuses $.amount.',
+            isError: true,
+          });
+          expect([asked().length, bank.paid]).to.deep.equal([1, [{ args: CALL, input: undefined }]]);
         });
       }
 

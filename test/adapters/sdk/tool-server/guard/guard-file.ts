@@ -27,8 +27,13 @@ export const guardSchema = {
   allOf: [
     implies(has('mode', { const: 'proxy' }), has('upstream')),
     implies(has('mode', { const: 'decide' }), {
-      properties: { ...never(PROXY_ONLY), routes: { items: { properties: never(['approval']) } } },
+      properties: { ...never(PROXY_ONLY), routes: { items: { properties: never(['approval', 'arguments']) } } },
     }),
+    {
+      properties: {
+        routes: { items: implies(has('match', { pattern: '^(?:GET|HEAD) ' }), { properties: never(['arguments']) }) },
+      },
+    },
     implies(
       {
         anyOf: [

@@ -22,6 +22,8 @@ const ROUNDED = [
   '-0.0e5',
 ];
 
+const UNKNOWN = 'a member that the rules do not know';
+
 describe('The value of a line, through the proxy', () => {
   const proxy = proxyForEachTest();
   const { bearer, decided } = proxy;
@@ -57,9 +59,13 @@ describe('The value of a line, through the proxy', () => {
   it('is refused, and no person is asked, for a number that a double rounds, also deep inside and in no line', async () => {
     for (const number of ROUNDED) {
       for (const [body, sentence] of [
-        [`{"amount":${number}}`, 'The line Betrag – 金額 has a number that some readers round.'],
-        [`{"amount":[{"b":${number}}]}`, 'The line Betrag – 金額 has a number that some readers round.'],
-        [`{"amount":1,"more":{"c":[${number}]}}`, 'A value that no line shows has a number that some readers round.'],
+        [`{"amount":${number}}`, 'The line Betrag – 金額 has a number that some readers round: $.amount.'],
+        [`{"amount":[${number}]}`, 'The line Betrag – 金額 has a number that some readers round: $.amount[0].'],
+        [`{"amount":[{"b":${number}}]}`, `The line Betrag – 金額 has a number that some readers round: ${UNKNOWN}.`],
+        [
+          `{"amount":1,"more":{"c":[${number}]}}`,
+          `A value that no line shows has a number that some readers round: ${UNKNOWN}.`,
+        ],
       ] as const) {
         const route = await atRoute(body);
         expect([route.status, JSON.parse(route.body).reason]).to.deep.equal([403, 'arguments_refused']);
@@ -118,12 +124,15 @@ describe('The value of a line, through the proxy', () => {
   it('is named by its label where it cannot be shown, and no part of it is repeated', async () => {
     const [label, secret] = ['Betrag – 金額', 'Mallory'];
     for (const [amount, sentence] of [
-      [undefined, `The line ${label} has no value.`],
-      [' \u200b\ufe0f', `The line ${label} is blank.`],
-      [secret.repeat(30), `The line ${label} is longer than 200 characters.`],
-      [`${secret}\nAmount: 1`, `The line ${label} has control characters or line breaks.`],
-      [{ to: secret, To: secret }, `The line ${label} has two names that some readers take for one: to.`],
-      [{ [`${secret} x`]: 1, [`${secret} X`]: 2 }, `The line ${label} has two names that some readers take for one.`],
+      [undefined, `The line ${label} has no value: $.amount.`],
+      [' \u200b\ufe0f', `The line ${label} is blank: $.amount.`],
+      [secret.repeat(30), `The line ${label} is longer than 200 characters: $.amount.`],
+      [`${secret}\nAmount: 1`, `The line ${label} has control characters or line breaks: $.amount.`],
+      [{ to: secret, To: secret }, `The line ${label} has two names that some readers take for one: ${UNKNOWN}.`],
+      [
+        { [`${secret} x`]: 1, [`${secret} X`]: 2 },
+        `The line ${label} has two names that some readers take for one: ${UNKNOWN}.`,
+      ],
     ] as const) {
       const body = JSON.stringify({ amount });
       const answer = await atRoute(body);
@@ -140,7 +149,7 @@ describe('The value of a line, through the proxy', () => {
       expect((await atMcp(body, 'null')).status).to.equal(403);
     }
     expect([approvals.asked, seen, new Set(reasons())]).to.deep.equal([[], 0, new Set(['arguments_refused'])]);
-    const problem = `The line ${label} has no value.`;
+    const problem = `The line ${label} has no value: $.amount.`;
     expect(proxy.unshown.slice(0, 2)).to.deep.equal([
       { route: 'POST /pay', taskId: TASK_ID, problem },
       { route: 'pay', taskId: TASK_ID, problem },
@@ -148,15 +157,18 @@ describe('The value of a line, through the proxy', () => {
     expect(JSON.stringify(proxy.unshown)).not.to.include(secret);
   });
 
-  it('is refused with the name of a member that is there twice, in a line or elsewhere, at any depth', async () => {
+  it('is refused with the path of a member that is there twice, if the lines have its names, in a line or elsewhere', async () => {
     for (const [body, sentence] of [
       [
         '{"amount":{"a":[{"iban":1,"IBAN":2}]}}',
-        'The line Betrag – 金額 has two names that some readers take for one: iban.',
+        `The line Betrag – 金額 has two names that some readers take for one: ${UNKNOWN}.`,
       ],
-      ['{"Amount":1,"amount":2}', 'An object has two names that some readers take for one: Amount.'],
-      ['{"amount":1,"more":{"to":1,"to\\u0000x":2}}', 'An object has two names that some readers take for one: to.'],
-      ['{"amount":1,"é":1,"É":2}', 'An object has two names that some readers take for one.'],
+      ['{"amount":1,"Amount":2}', 'An object has two names that some readers take for one: $.amount.'],
+      [
+        '{"amount":1,"more":{"to":1,"to\\u0000x":2}}',
+        `An object has two names that some readers take for one: ${UNKNOWN}.`,
+      ],
+      ['{"amount":1,"é":1,"É":2}', `An object has two names that some readers take for one: ${UNKNOWN}.`],
     ] as const) {
       const { error_description: said, reason } = JSON.parse((await atRoute(body)).body);
       expect([reason, said]).to.deep.equal([

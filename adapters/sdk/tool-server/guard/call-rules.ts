@@ -1,0 +1,55 @@
+/** What the guard's file says about the JSON of a call: `arguments`, which it must meet, and `unless`, which needs no yes. */
+
+import type { SentJson } from '../../../../domain/tokens/json-as-sent.ts';
+import type { Json } from '../../../../domain/tokens/strict-json.ts';
+import { RefusedCall } from '../core/refusal.ts';
+import { refusedPart, shownPart } from '../schema/refused-part.ts';
+import type { CompileSchema, SchemaRules } from '../schema/rules.ts';
+import { ambiguousPart, roundedPart } from './misread-parts.ts';
+import type { GuardPolicy } from './value-kinds.ts';
+
+/** @returns why the call is refused; `undefined` if it is not */
+export type CheckArguments = (value: Json, sent: SentJson) => RefusedCall | 'policy_unavailable' | undefined;
+
+export interface CallRules {
+  /** `undefined` without `arguments`. */
+  readonly checkArguments: CheckArguments | undefined;
+  /** Decides which calls need no yes; `undefined` without `unless`. */
+  readonly unless: SchemaRules | undefined;
+  /** The names of the policy's schemas and lines. Answers repeat no others. */
+  readonly known: ReadonlySet<string>;
+}
+
+/** @throws Error if the policy has a schema, but there is nothing to compile it */
+export function callRules(
+  approval: GuardPolicy['approval'],
+  schema: GuardPolicy['arguments'],
+  compile: CompileSchema | undefined,
+): CallRules {
+  const compiled = (given: Json | undefined): SchemaRules | undefined => {
+    if (given === undefined) return undefined;
+    if (compile === undefined) throw new Error('The guard read a file with a schema, and nothing compiles it.');
+    return compile(given);
+  };
+  const [rules, unless] = [compiled(schema), compiled(approval?.unless)];
+  const ofLines = (approval?.lines ?? []).flatMap(({ path }) => path.filter((step) => typeof step === 'string'));
+  const known = new Set([...(rules?.names ?? []), ...(unless?.names ?? []), ...ofLines]);
+  return { checkArguments: rules && argumentCheck(rules, known), unless, known };
+}
+
+function argumentCheck(rules: SchemaRules, known: ReadonlySet<string>): CheckArguments {
+  return (value, sent) => {
+    const problem = problemOfReading(sent, known);
+    if (problem !== undefined) return new RefusedCall(problem);
+    const verdict = rules.decide(value);
+    if (verdict === 'valid') return undefined;
+    return verdict === 'late' ? 'policy_unavailable' : refusedPart(verdict, known);
+  };
+}
+
+function problemOfReading(sent: SentJson, known: ReadonlySet<string>): string | undefined {
+  const rounded = roundedPart(sent);
+  if (rounded !== undefined) return `Some readers round a number: ${shownPart(rounded, known)}.`;
+  const alike = ambiguousPart(sent);
+  return alike && `Some readers take two names for one: ${shownPart(alike, known)}.`;
+}

@@ -1,0 +1,114 @@
+/** The schemas in the guard's file, and remarks on those that let more or less pass than their author may mean. */
+
+import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
+import { isJsonObject, type Json, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
+import type { SchemaFault } from '../schema/faults.ts';
+import { allSchemas } from '../schema/places.ts';
+import { excludedBounds, isAlwaysValid, isNeverValid } from '../schema/verdict.ts';
+import { nameOf, type Path } from './kind.ts';
+
+interface FileSchema {
+  readonly path: Path;
+  readonly schema: Json;
+  readonly member: 'unless' | 'arguments';
+  /** The type of the values that it is compared with, if that is certain. */
+  readonly type: 'object' | undefined;
+  /** Of the route that it belongs to. */
+  readonly match: string | undefined;
+}
+
+/** In the order of the file's sections. */
+export function fileSchemas({ fields }: Pick<PlacedMapping, 'fields'>): readonly FileSchema[] {
+  const [routes, mcp] = [fields.get('routes')?.value, fields.get('mcp')?.value];
+  const tools = isJsonObject(mcp) ? member(mcp, 'tools') : undefined;
+  return [
+    ...(Array.isArray(routes) ? routes.flatMap((route: Json, at) => ofPolicy(['routes', at], route, undefined)) : []),
+    ...(isJsonObject(tools)
+      ? Object.entries(tools).flatMap(([name, tool]) => ofPolicy(['mcp', 'tools', name], tool ?? null, 'object'))
+      : []),
+  ];
+}
+
+function ofPolicy(path: Path, policy: Json, type: FileSchema['type']): readonly FileSchema[] {
+  if (!isJsonObject(policy)) return [];
+  const match = textMember(policy, 'match');
+  const approval = member(policy, 'approval');
+  const found = (holder: JsonObject, name: FileSchema['member'], place: Path): readonly FileSchema[] => {
+    const schema = member(holder, name);
+    return schema === undefined ? [] : [{ path: place, schema, member: name, type, match }];
+  };
+  return [
+    ...(isJsonObject(approval) ? found(approval, 'unless', [...path, 'approval', 'unless']) : []),
+    ...found(policy, 'arguments', [...path, 'arguments']),
+  ];
+}
+
+interface Placed {
+  readonly line: number;
+  /** Begins with the path, and quotes no value of the file. */
+  readonly clause: string;
+}
+
+/** @param faultsOf the faults of a schema */
+export function schemaFaultsOf(
+  mapping: PlacedMapping,
+  faultsOf: (schema: Json) => readonly SchemaFault[],
+): readonly Placed[] {
+  return fileSchemas(mapping).flatMap(({ path, schema }) =>
+    faultsOf(schema).map((fault) => placed(mapping, [...path, ...fault.path], fault.problem)),
+  );
+}
+
+/** @param mapping the document of a file without faults */
+export function schemaRemarks(mapping: PlacedMapping): readonly Placed[] {
+  return fileSchemas(mapping).flatMap((given) => {
+    const found = given.member === 'unless' ? remarksOnUnless(given) : remarksOnArguments(given);
+    return [...found, ...remarksOnBounds(given.schema)].map(({ path, text }) =>
+      placed(mapping, [...given.path, ...path], text),
+    );
+  });
+}
+
+interface Remark {
+  /** From the root of the schema. */
+  readonly path: Path;
+  readonly text: string;
+}
+
+function remarksOnUnless({ schema, type }: FileSchema): readonly Remark[] {
+  if (isAlwaysValid(schema, type)) return [{ path: [], text: 'covers every call: no person is asked' }];
+  if (isNeverValid(schema, type)) return [{ path: [], text: 'can never be valid: every call asks' }];
+  if (!isJsonObject(schema)) return [];
+  const properties = member(schema, 'properties');
+  const required = [member(schema, 'required') ?? []].flat();
+  const optional = isJsonObject(properties) ? Object.keys(properties).filter((name) => !required.includes(name)) : [];
+  return [
+    ...(member(schema, 'type') === 'object'
+      ? []
+      : [{ path: [], text: 'has no type: object at its root: other values can pass without a yes' }]),
+    ...optional.map((name) => ({
+      path: ['properties', name],
+      text: 'is not in required: a call without it can pass without a yes',
+    })),
+  ];
+}
+
+function remarksOnArguments({ schema, type }: FileSchema): readonly Remark[] {
+  return isNeverValid(schema, type) ? [{ path: [], text: 'can never be valid: every call is refused' }] : [];
+}
+
+function remarksOnBounds(root: Json): readonly Remark[] {
+  return allSchemas(root).flatMap(({ path, schema }): readonly Remark[] => {
+    const bounds = excludedBounds(schema);
+    if (bounds !== undefined) {
+      return [{ path: [...path, bounds.most], text: `excludes ${bounds.least}: no ${bounds.type} is valid here` }];
+    }
+    const values = isJsonObject(schema) ? member(schema, 'enum') : undefined;
+    const isEmpty = path.length > 0 && Array.isArray(values) && values.length === 0;
+    return isEmpty ? [{ path: [...path, 'enum'], text: 'is empty: no value is valid here' }] : [];
+  });
+}
+
+function placed({ lineOf }: PlacedMapping, path: Path, text: string): Placed {
+  return { line: lineOf(path), clause: `${nameOf(path)} ${text}` };
+}

@@ -1,0 +1,52 @@
+/** The parts of a call that another parser could read otherwise. The service behind the guard parses it again, in any language. */
+
+import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { folded, isUnfolded } from '../core/lookalikes.ts';
+import type { ArgumentPath } from './argument-path.ts';
+
+/** The path to the first number that some readers round; `undefined` if there is none. */
+export function roundedPart(value: SentJson): ArgumentPath | undefined {
+  return firstPart(value, (part) => (isRounded(part) ? [] : undefined));
+}
+
+/** The path to the first member of which some readers take another one for the same; `undefined` if there is none. */
+export function ambiguousPart(value: SentJson): ArgumentPath | undefined {
+  return firstPart(value, (part) => {
+    const name = isSentObject(part) ? ambiguousAmong(Object.keys(part)) : undefined;
+    return name === undefined ? undefined : [name];
+  });
+}
+
+/** @param found the rest of the path, from a part of the value */
+function firstPart(value: SentJson, found: (part: SentJson) => ArgumentPath | undefined): ArgumentPath | undefined {
+  const own = found(value);
+  if (own !== undefined) return own;
+  const isList = Array.isArray(value);
+  if (!isList && !isSentObject(value)) return undefined;
+  for (const [name, part] of Object.entries<SentJson>(value)) {
+    const rest = firstPart(part, found);
+    if (rest !== undefined) return [isList ? Number(name) : name, ...rest];
+  }
+  return undefined;
+}
+
+/** Whether some readers find another number: as a double it is another one, or it is a whole number from 2^53. */
+function isRounded(value: SentJson): boolean {
+  if (!(value instanceof SentNumber)) return false;
+  const double = Number(value.text);
+  return !isHeldByDouble(value.text) || (Number.isInteger(double) && !Number.isSafeInteger(double));
+}
+
+/** Names that differ only in letter case, or behind a NUL. */
+function ambiguousAmong(names: readonly string[]): string | undefined {
+  const unfolded = names.find(isUnfolded);
+  if (unfolded !== undefined) return unfolded;
+  const byFolded = new Map<string, string>();
+  for (const name of names) {
+    const key = folded(name);
+    const earlier = byFolded.get(key);
+    if (earlier !== undefined) return earlier;
+    byFolded.set(key, name);
+  }
+  return undefined;
+}

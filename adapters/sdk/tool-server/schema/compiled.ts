@@ -1,0 +1,205 @@
+/**
+ * Compiles a schema with ajv, and its patterns with RE2JS, a port of RE2: its time is linear in the text (docs/decisions/0038-schemas-in-the-guards-file.md).
+ * A validation that could take long runs under a time limit. The estimate of its time comes from the weight of the schema and the
+ * size of the value.
+ */
+
+import { createContext, Script } from 'node:vm';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { RE2JS } from 're2js';
+import {
+  isJsonObject,
+  isObject,
+  isTextList,
+  type Json,
+  type JsonObject,
+  member,
+} from '../../../../domain/tokens/strict-json.ts';
+import { isMultiple } from './decimal.ts';
+import type { SchemaFault } from './faults.ts';
+import { allSchemas, weightOf } from './places.ts';
+import type { BrokenRule, SchemaRules } from './rules.ts';
+
+/** The time limit of a validation, in milliseconds. */
+export const LIMIT_MS = 100;
+/** A validation with a higher estimate runs under the limit, which takes some 0.1 ms by itself. In nanoseconds. */
+const MAX_UNLIMITED = 20_000_000;
+/** The most that a keyword takes for a part of a value, or an instruction of a pattern for a character; in nanoseconds. */
+const KEYWORD_COST = 250;
+const INSTRUCTION_COST = 40;
+
+/** The faults of the patterns of a schema that `schemaFaults` accepts. */
+export function patternFaults(root: Json): readonly SchemaFault[] {
+  return allSchemas(root).flatMap(({ path, schema }) =>
+    patternsOf(schema).flatMap(({ text, at }) => {
+      const problem = problemOfPattern(text);
+      return problem === undefined ? [] : [{ path: [...path, ...at], problem }];
+    }),
+  );
+}
+
+function patternsOf(schema: Json): readonly { readonly text: string; readonly at: readonly string[] }[] {
+  if (!isJsonObject(schema)) return [];
+  const pattern = member(schema, 'pattern');
+  const byPattern = member(schema, 'patternProperties');
+  const names = isJsonObject(byPattern) ? Object.keys(byPattern) : [];
+  return [
+    ...(typeof pattern === 'string' ? [{ text: pattern, at: ['pattern'] }] : []),
+    ...names.map((text) => ({ text, at: ['patternProperties', text] })),
+  ];
+}
+
+function problemOfPattern(text: string): string | undefined {
+  try {
+    new RegExp(text, 'u');
+  } catch {
+    return 'must be a regular expression of ECMA-262';
+  }
+  try {
+    compilePattern(text);
+  } catch {
+    return 'must be a pattern that RE2 knows too, which needs time in proportion to the text: without lookaround, back references, and counts over 1000';
+  }
+  return undefined;
+}
+
+function compilePattern(text: string): RE2JS {
+  return RE2JS.compile(RE2JS.translateRegExp(text));
+}
+
+/** @param root a schema without faults */
+export function compileSchema(root: Json): SchemaRules {
+  const nanoseconds = weightOf(root, costOf);
+  let validate = validator(root);
+  const hasPatterns = allSchemas(root).some(({ schema }) => patternsOf(schema).length > 0);
+  const names = new Set(allSchemas(root).flatMap(({ schema }) => namesIn(schema)));
+  return {
+    names,
+    decide(value) {
+      const run = () => validate(value);
+      const isValid = nanoseconds * sizeOf(value) <= MAX_UNLIMITED ? run() : inTime(run);
+      if (isValid === undefined) {
+        // A pattern that was stopped may have left its tables half written.
+        if (hasPatterns) validate = validator(root);
+        return 'late';
+      }
+      return isValid ? 'valid' : brokenRule(value, validate.errors ?? []);
+    },
+  };
+}
+
+function validator(root: Json): ValidateFunction {
+  const ajv = new Ajv2020({
+    // schemaFaults has checked the schema.
+    validateSchema: false,
+    meta: false,
+    strict: false,
+    logger: false,
+    // A member such as `constructor` is none of the value that is only on its prototype.
+    ownProperties: true,
+    code: { regExp: Object.assign((text: string) => compilePattern(text), { code: 'unused' }) },
+  });
+  // Ajv's own compares the doubles: 19.99 would be no multiple of 0.01. The other takes two texts "__proto__" for one.
+  ajv.removeKeyword('multipleOf');
+  ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    validate: (of: number, value: number) => isMultiple(value, of),
+  });
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', validate: isUnique });
+  return ajv.compile(compilable(root) as JsonObject | boolean);
+}
+
+/** All items are single values: otherwise the schema is not valid anyway (`schemaFaults`). */
+function isUnique(isNeeded: boolean, items: readonly Json[]): boolean {
+  return !isNeeded || new Set(items).size === items.length;
+}
+
+/** Ajv accepts no empty `enum`: `false` says the same. */
+function compilable(root: Json): Json {
+  const copy = structuredClone(root);
+  for (const { schema } of allSchemas(copy)) {
+    const { enum: values, allOf = [] } = isJsonObject(schema) ? schema : {};
+    if (!Array.isArray(values) || values.length > 0) continue;
+    Object.assign(schema as object, { enum: [null], allOf: [...(allOf as readonly Json[]), false] });
+  }
+  return copy;
+}
+
+function namesIn(schema: Json): readonly string[] {
+  if (!isJsonObject(schema)) return [];
+  const [required = null, byName = null] = [member(schema, 'required'), member(schema, 'dependentRequired')];
+  const mappings = [member(schema, 'properties'), member(schema, 'dependentSchemas'), byName];
+  const lists = [required, ...(isJsonObject(byName) ? Object.values(byName) : [])];
+  return [
+    ...mappings.flatMap((mapping) => (isJsonObject(mapping) ? Object.keys(mapping) : [])),
+    ...lists.flatMap((list) => (isTextList(list) ? list : [])),
+  ];
+}
+
+/** In nanoseconds, for a value of one unit. */
+function costOf(schema: Json): number {
+  const values = isJsonObject(schema) ? schema : {};
+  const listed = Object.entries(values).reduce((sum, [name, value = null]) => sum + 1 + countOf(name, value), 1);
+  const instructions = patternsOf(schema).reduce((sum, { text }) => sum + compilePattern(text).programSize(), 0);
+  return listed * KEYWORD_COST + instructions * INSTRUCTION_COST;
+}
+
+/** How many values or names are compared with a value. */
+function countOf(keyword: string, value: Json): number {
+  if (keyword === 'const' || keyword === 'enum') return sizeOf(value);
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+}
+
+/** Its parts, and the characters of its texts and names. */
+function sizeOf(value: Json): number {
+  if (typeof value === 'string') return 1 + value.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + sizeOf(item), 1);
+  return Object.entries(value).reduce((sum, [name, part = null]) => sum + name.length + sizeOf(part), 1);
+}
+
+const context = createContext({ run: undefined });
+const script = new Script('run()');
+
+/** @returns `undefined` if the time was up */
+function inTime(run: () => boolean): boolean | undefined {
+  context.run = run;
+  try {
+    return script.runInContext(context, { timeout: LIMIT_MS });
+  } catch (error) {
+    // The context has a class Error of its own.
+    if (isObject(error) && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+    throw error;
+  } finally {
+    context.run = undefined;
+  }
+}
+
+/** The last error is that of the whole schema. One of `if` says no more than the errors before it, of `then` or `else`. */
+function brokenRule(value: Json, errors: readonly ErrorObject[]): BrokenRule {
+  const last = errors.findLast(({ keyword }) => keyword !== 'if') ?? errors.at(-1);
+  if (last === undefined) return { keyword: '', path: [] };
+  const { keyword, instancePath, params } = last;
+  const path = pathInto(value, instancePath);
+  const named = PARAMS.map((name) => params[name]).find((name) => typeof name === 'string');
+  return { keyword, path: named === undefined ? path : [...path, named] };
+}
+
+/** In these ajv gives the name of the member that an error is about. */
+const PARAMS = ['missingProperty', 'additionalProperty', 'unevaluatedProperty', 'propertyName'] as const;
+
+/** @param pointer of a part of the value (RFC 6901) */
+function pathInto(value: Json, pointer: string): readonly (string | number)[] {
+  let part: unknown = value;
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => {
+      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+      const at = Array.isArray(part) ? Number(name) : name;
+      part = Reflect.get(Object(part), at);
+      return at;
+    });
+}

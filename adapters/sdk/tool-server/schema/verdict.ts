@@ -1,0 +1,146 @@
+/**
+ * Whether a schema can be valid at all, and whether it is always valid. Both answers are true only if that is certain: other
+ * schemas can be as useless, in ways that this file does not see.
+ */
+
+import { isJsonObject, type Json, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { referenced } from './places.ts';
+
+/** The bounds that exclude each other, and the type that they are about. */
+const BOUNDS = [
+  ['number', 'minimum', 'maximum', (least: number, most: number) => least > most],
+  ['number', 'exclusiveMinimum', 'maximum', (least: number, most: number) => least >= most],
+  ['number', 'minimum', 'exclusiveMaximum', (least: number, most: number) => least >= most],
+  ['number', 'exclusiveMinimum', 'exclusiveMaximum', (least: number, most: number) => least >= most],
+  ['string', 'minLength', 'maxLength', (least: number, most: number) => least > most],
+  ['array', 'minItems', 'maxItems', (least: number, most: number) => least > most],
+  ['object', 'minProperties', 'maxProperties', (least: number, most: number) => least > most],
+] as const;
+
+/** The first two bounds of the schema itself that exclude each other. */
+export function excludedBounds(
+  schema: Json,
+): { readonly type: string; readonly least: string; readonly most: string } | undefined {
+  if (!isJsonObject(schema)) return undefined;
+  const found = BOUNDS.find(([, least, most, isExcluded]) => {
+    const [low, high] = [member(schema, least), member(schema, most)];
+    return typeof low === 'number' && typeof high === 'number' && isExcluded(low, high);
+  });
+  return found && { type: found[0], least: found[1], most: found[2] };
+}
+
+/** @param type of the values that the schema is compared with; `undefined` for any */
+export function isNeverValid(root: Json, type?: string): boolean {
+  return never(root, root, type, []);
+}
+
+function never(root: Json, schema: Json, type: string | undefined, above: readonly Json[]): boolean {
+  if (!isJsonObject(schema)) return schema === false;
+  if (above.includes(schema)) return false;
+  const within = [...above, schema];
+  const types = typesOf(schema, type);
+  const isNever = (other: Json | undefined) => other !== undefined && never(root, other, type, within);
+  const list = (name: string): readonly Json[] => listMember(schema, name);
+  const target = member(schema, '$ref');
+  const bounds = excludedBounds(schema);
+  const values = [...(hasMember(schema, 'const') ? [member(schema, 'const') ?? null] : []), ...list('enum')];
+  const isWithValues = hasMember(schema, 'const') || hasMember(schema, 'enum');
+  return (
+    types?.length === 0 ||
+    (isWithValues && !values.some((value) => types === undefined || types.some((each) => isOfType(value, each)))) ||
+    (bounds !== undefined && types?.every((each) => each === bounds.type) === true) ||
+    (typeof target === 'string' && isNever(referenced(root, target))) ||
+    list('allOf').some(isNever) ||
+    ['anyOf', 'oneOf'].some((name) => list(name).length > 0 && list(name).every(isNever)) ||
+    (hasMember(schema, 'not') && always(root, member(schema, 'not') ?? null, type, within)) ||
+    (types?.every((each) => each === 'object') === true && lacksMember(root, schema, within))
+  );
+}
+
+/** Whether no value of a required member is valid. */
+function lacksMember(root: Json, schema: JsonObject, above: readonly Json[]): boolean {
+  const properties = member(schema, 'properties');
+  if (!isJsonObject(properties)) return false;
+  return listMember(schema, 'required').some((name) => {
+    const value = typeof name === 'string' ? member(properties, name) : undefined;
+    return value !== undefined && never(root, value, undefined, above);
+  });
+}
+
+/** The types that the schema leaves, with `number` for `integer`; `undefined` for all. */
+function typesOf(schema: JsonObject, type: string | undefined): readonly string[] | undefined {
+  const written = member(schema, 'type');
+  if (written === undefined) return type === undefined ? undefined : [type];
+  const types = [written].flat().map((each) => (each === 'integer' ? 'number' : String(each)));
+  return type === undefined ? types : types.filter((each) => each === type);
+}
+
+function isOfType(value: Json, type: string): boolean {
+  if (value === null) return type === 'null';
+  return type === (Array.isArray(value) ? 'array' : typeof value);
+}
+
+/** @param type of the values that the schema is compared with; `undefined` for any */
+export function isAlwaysValid(root: Json, type?: string): boolean {
+  return always(root, root, type, []);
+}
+
+function always(root: Json, schema: Json, type: string | undefined, above: readonly Json[]): boolean {
+  if (!isJsonObject(schema)) return schema === true;
+  if (above.includes(schema)) return false;
+  const within = [...above, schema];
+  const isAlways = (other: Json) => always(root, other, type, within);
+  const isAlwaysPart = (other: Json) => always(root, other, undefined, within);
+  return Object.entries(schema).every(([name, value = null]) => {
+    switch (name) {
+      case '$schema':
+      case '$defs':
+      case '$comment':
+      case 'title':
+      case 'description':
+      case 'default':
+      case 'examples':
+      case 'deprecated':
+      case 'readOnly':
+      case 'writeOnly':
+        return true;
+      case 'type':
+        return type !== undefined && [value].flat().includes(type);
+      case 'required':
+        return listMember(schema, name).length === 0;
+      case 'minProperties':
+      case 'minItems':
+      case 'minLength':
+        return value === 0;
+      case 'not':
+        return never(root, value, type, within);
+      case 'allOf':
+        return listMember(schema, name).every(isAlways);
+      case 'anyOf':
+        return listMember(schema, name).some(isAlways);
+      case 'properties':
+      case 'patternProperties':
+        return isJsonObject(value) && Object.values(value).every((other) => isAlwaysPart(other ?? null));
+      case 'additionalProperties':
+      case 'unevaluatedProperties':
+      case 'items':
+      case 'unevaluatedItems':
+        return isAlwaysPart(value);
+      case '$ref': {
+        const target = typeof value === 'string' ? referenced(root, value) : undefined;
+        return target !== undefined && isAlways(target);
+      }
+      default:
+        return false;
+    }
+  });
+}
+
+function hasMember(schema: JsonObject, name: string): boolean {
+  return member(schema, name) !== undefined;
+}
+
+function listMember(schema: JsonObject, name: string): readonly Json[] {
+  const value = member(schema, name);
+  return Array.isArray(value) ? value : [];
+}

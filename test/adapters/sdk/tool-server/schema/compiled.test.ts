@@ -1,0 +1,105 @@
+/** The verdict of a compiled schema: the refused part, its limits in time, and what validators commonly get wrong. */
+
+import { expect } from 'chai';
+import { compileSchema, LIMIT_MS } from '../../../../../adapters/sdk/tool-server/schema/compiled.ts';
+import { refusedPart } from '../../../../../adapters/sdk/tool-server/schema/refused-part.ts';
+import type { Json } from '../../../../../domain/tokens/strict-json.ts';
+
+function answerOf(schema: Json, value: Json): string {
+  const rules = compileSchema(schema);
+  const verdict = rules.decide(value);
+  return typeof verdict === 'string' ? verdict : `${refusedPart(verdict, rules.names).detail.unusable}`;
+}
+
+const many = <Item>(count: number, item: (at: number) => Item) => Array.from({ length: count }, (_, at) => item(at));
+const UNKNOWN = 'a member that the rules do not know';
+const price = { properties: { items: { items: { properties: { price: { maximum: 5 } } } } } };
+const long = 'a'.repeat(60);
+
+const answers: readonly (readonly [what: string, schema: Json, value: Json, answer: string])[] = [
+  ['a part deep inside', price, { items: [{ price: 5 }, { price: 6 }] }, 'The rule maximum refuses $.items[1].price.'],
+  ['a missing member', { required: ['a b'] }, {}, 'The rules require $["a b"].'],
+  ['a member that another requires', { dependentRequired: { a: ['b'] } }, { a: 1 }, 'The rules require $.b.'],
+  ['the whole value', { type: 'object' }, [], 'The rule type refuses $.'],
+  ['a member of the schema false', { properties: { a: false } }, { a: 1 }, 'The rules refuse $.a.'],
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema has this name, and no promise is near.
+  ['a member that then requires', { if: true, then: { required: ['b'] } }, {}, 'The rules require $.b.'],
+  [
+    'a further member',
+    { additionalProperties: false },
+    { secret: 1 },
+    `The rule additionalProperties refuses ${UNKNOWN}.`,
+  ],
+  ['a name', { propertyNames: { maxLength: 3 } }, { secret: 1 }, `The rule propertyNames refuses ${UNKNOWN}.`],
+  [
+    'a part of an unknown member',
+    { additionalProperties: { items: { const: 1 } } },
+    { secret: [2] },
+    `The rule const refuses ${UNKNOWN}.`,
+  ],
+  [
+    'a long path',
+    { properties: { [long]: { properties: { [long]: false } } } },
+    { [long]: { [long]: 1 } },
+    `The rules refuse $.${long}.`,
+  ],
+  [
+    'a missing member that every object inherits',
+    { required: ['constructor'] },
+    {},
+    'The rules require $.constructor.',
+  ],
+  [
+    'two texts of which one is a prototype',
+    { items: { type: 'string' }, uniqueItems: true },
+    ['__proto__', '__proto__'],
+    'The rule uniqueItems refuses $.',
+  ],
+  ['no amount in cents', { multipleOf: 0.01 }, 19.99, 'valid'],
+  ['an amount below a cent', { multipleOf: 0.01 }, 19.999, 'The rule multipleOf refuses $.'],
+  ['no large multiple', { multipleOf: 1e-7 }, 1e300, 'valid'],
+  ['a number as text', { properties: { a: { type: 'number' } } }, { a: '1' }, 'The rule type refuses $.a.'],
+  [
+    'every value by an empty enum',
+    { $ref: '#/properties/a', properties: { a: { enum: [] } } },
+    1,
+    'The rule enum refuses $.',
+  ],
+  ['a value by an empty enum, also null', { enum: [] }, null, 'The rules refuse $.'],
+  ['an emoji of two code units as one character', { maxLength: 1 }, '\u{1f600}', 'valid'],
+  ['text behind a line break', { pattern: '^a$' }, 'a\n', 'The rule pattern refuses $.'],
+];
+
+describe('A compiled schema', () => {
+  for (const [what, schema, value, answer] of answers) {
+    it(`refuses ${what}: ${answer.slice(0, 60)}`, () => expect(answerOf(schema, value)).to.equal(answer));
+  }
+
+  const branches = {
+    anyOf: [{ items: { $ref: '#' }, minItems: 1 }, { items: { $ref: '#' }, maxItems: 1 }, { const: 1 }],
+  };
+  const twice = (at: number) => ({ allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] });
+  const doubled = Object.fromEntries(many(26, (at) => [`d${at}`, twice(at)]));
+  const slow: readonly (readonly [what: string, schema: Json, value: Json, next: string])[] = [
+    [
+      'that applies itself twice to each part',
+      branches,
+      many(30, () => 0).reduce<Json>((inner) => [inner], 2),
+      'valid',
+    ],
+    ['whose definitions double', { $ref: '#/$defs/d0', $defs: { ...doubled, d26: true } }, 1, 'late'],
+    ['with a pattern of many states', { pattern: '(?:a|b)*a(?:a|b){18}$' }, 'ab'.repeat(400_000), 'valid'],
+  ];
+  for (const [what, schema, value, next] of slow) {
+    it(`${what} gives no verdict after ${LIMIT_MS} ms, and decides the next value`, () => {
+      const rules = compileSchema(schema);
+      expect([rules.decide(value), rules.decide(1)]).to.deep.equal(['late', next]);
+    });
+  }
+
+  it('names an item of many', () => {
+    const items = many(20_000, (at) => at);
+    expect(answerOf({ items: { maximum: 19_999 } }, items)).to.equal('valid');
+    expect(answerOf({ items: { maximum: 19_998 } }, items)).to.equal('The rule maximum refuses $[19999].');
+  });
+});

@@ -1,0 +1,69 @@
+/** Which schemas can never be valid, and which are always valid. */
+
+import { expect } from 'chai';
+import { isAlwaysValid, isNeverValid } from '../../../../../adapters/sdk/tool-server/schema/verdict.ts';
+import type { Json } from '../../../../../domain/tokens/strict-json.ts';
+
+const never: readonly Json[] = [
+  false,
+  { not: {} },
+  { not: true },
+  { enum: [] },
+  { type: 'number', minimum: 5, maximum: 4 },
+  { type: 'integer', exclusiveMinimum: 5, maximum: 5 },
+  { type: 'string', minLength: 2, maxLength: 1 },
+  { type: 'array', minItems: 2, maxItems: 1 },
+  { type: 'object', required: ['a'], properties: { a: false } },
+  { type: 'object', required: ['a'], properties: { a: { type: 'string', enum: [1] } } },
+  { type: 'string', const: 1 },
+  { allOf: [{}, false] },
+  { anyOf: [false, { enum: [] }] },
+  { $ref: '#/$defs/a', $defs: { a: false } },
+];
+const neverAtTool: readonly Json[] = [{ type: 'string' }, { type: ['array', 'null'] }, { not: { type: 'object' } }];
+const always: readonly Json[] = [
+  true,
+  {},
+  { title: 'a' },
+  { properties: { a: {} }, required: [] },
+  { additionalProperties: true, minProperties: 0 },
+  { not: false },
+  { allOf: [{}, true] },
+  { anyOf: [false, {}] },
+];
+const alwaysAtTool: readonly Json[] = [{ type: 'object' }, { type: ['object', 'null'], properties: {} }];
+const neither: readonly Json[] = [
+  { minimum: 5, maximum: 4 },
+  { type: 'object', properties: { a: false } },
+  { type: 'object', required: ['a'] },
+  { type: 'object', properties: { a: { maximum: 1 } } },
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema has this name, and no promise is near.
+  { if: {}, then: false, else: false },
+  { type: 'object', required: ['a'], properties: { a: { $ref: '#' } } },
+  { minimum: 5, maximum: 5 },
+  { oneOf: [{}, {}] },
+];
+
+describe('A schema', () => {
+  for (const [given, isNever, isAlways, atTool] of [
+    [never, true, false, true],
+    [neverAtTool, false, false, true],
+    [always, false, true, false],
+    [alwaysAtTool, false, false, false],
+    [neither, false, false, false],
+  ] as const) {
+    for (const schema of given) {
+      it(`${JSON.stringify(schema)} can never be valid: ${isNever}, at a tool: ${atTool}; is always valid: ${isAlways}`, () => {
+        expect([isNeverValid(schema), isAlwaysValid(schema), isNeverValid(schema, 'object')]).to.deep.equal([
+          isNever,
+          isAlways,
+          atTool,
+        ]);
+      });
+    }
+  }
+
+  it('that is always valid at a tool covers every call', () => {
+    for (const schema of [...always, ...alwaysAtTool]) expect(isAlwaysValid(schema, 'object')).to.equal(true);
+  });
+});
