@@ -5,6 +5,8 @@ import { isCoded } from '../../../../domain/content-coding.ts';
 
 /** Far more than the arguments of a call need. */
 export const MAX_BODY_BYTES = 1024 * 1024;
+/** The longest limit of the guard: tools that take files get them in Base64. */
+export const MAX_MAX_BODY_BYTES = 16 * MAX_BODY_BYTES;
 
 type ReadBody =
   | { readonly kind: 'read'; readonly bytes: Buffer }

@@ -11,6 +11,7 @@ import { audienceProblem } from '../../../../domain/address.ts';
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { text } from '../../arguments.ts';
 import type { ApprovalKey } from '../core/approval-key.ts';
+import { DEFAULT_MAX_HELD_BODIES, MAX_HELD_BODIES } from '../core/held-bodies.ts';
 import {
   DEFAULT_MAX_AGE_MS,
   MAX_MAX_AGE_MS,
@@ -18,6 +19,7 @@ import {
   ON_STALE,
   type StatusListOptions,
 } from '../core/options.ts';
+import { MAX_BODY_BYTES, MAX_MAX_BODY_BYTES } from '../core/read-body.ts';
 import type { CompileSchema } from '../schema/rules.ts';
 import { fieldOf, type Kind, list, mapped, named, optionally, section } from './kind.ts';
 import {
@@ -42,8 +44,6 @@ import {
 export const DEFAULT_LISTEN = '127.0.0.1:8099';
 /** Node's timers fire at once for a longer duration. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-/** Of 1 MiB each. */
-const MAX_HELD_BODIES = 10_000;
 
 interface Traits {
   /** When an optional field is required after all. */
@@ -89,8 +89,13 @@ export const FIELDS = {
     { isForProxy: true },
   ),
   maxHeldBodies: field(
-    optionally(count(1, MAX_HELD_BODIES), 100),
-    `With \`proxy\`: how many [bodies](#bodies-that-the-guard-holds) of at most 1 MiB the guard holds at a time; 1 to ${MAX_HELD_BODIES}`,
+    optionally(count(1, MAX_HELD_BODIES), DEFAULT_MAX_HELD_BODIES),
+    `With \`proxy\`: how many [bodies](#bodies-that-the-guard-holds) the guard holds at a time; 1 to ${MAX_HELD_BODIES}`,
+    { isForProxy: true },
+  ),
+  maxBodyBytes: field(
+    optionally(count(1, MAX_MAX_BODY_BYTES), MAX_BODY_BYTES),
+    `With \`proxy\`: the longest [body](#bodies-that-the-guard-holds) at \`mcp.path\`, in bytes; at most ${MAX_MAX_BODY_BYTES}, for tools that take files`,
     { isForProxy: true },
   ),
   routes: field(

@@ -5,12 +5,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import type { Release } from '../core/held-bodies.ts';
 import { hasLookalike } from '../core/lookalikes.ts';
 import { type AllowedMessage, decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
-import { MAX_BODY_BYTES } from '../core/read-body.ts';
-import type { Release } from './held-bodies.ts';
 import { inTime, inviteBody, isJsonInUtf8 } from './request-body.ts';
 
 export interface AllowedRequest {
@@ -31,14 +30,17 @@ export interface AllowedRequest {
 /**
  * Decides, and answers a refused request. The caller discards what is left of its body.
  *
- * @param hold takes a permit for the body
+ * @param limits `hold` takes a permit for the body
  * @returns `undefined` if the request is answered
  */
 export async function decideAtMcp(
   rules: McpRules,
   request: IncomingMessage,
   response: ServerResponse,
-  hold: (claims: TaskTokenClaims) => Release | undefined,
+  {
+    hold,
+    maxBodyBytes,
+  }: { readonly hold: (claims: TaskTokenClaims) => Release | undefined; readonly maxBodyBytes: number },
 ): Promise<AllowedRequest | undefined> {
   let bytes: Buffer | undefined;
   let release: Release | undefined;
@@ -47,7 +49,7 @@ export async function decideAtMcp(
     if (release === undefined) return 'overloaded';
     if (!isJsonInUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
     inviteBody(request, response);
-    const found = await inTime(request, readJsonBody(request, MAX_BODY_BYTES));
+    const found = await inTime(request, readJsonBody(request, maxBodyBytes));
     if (found.kind === 'fault') return found;
     if (hasLookalike(found.body, request.headers['mcp-name'] !== undefined)) return NO_MESSAGE;
     bytes = found.bytes;

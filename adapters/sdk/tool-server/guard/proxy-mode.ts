@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import { type ApprovedCalls, approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import { type HeldBodies, heldBodies } from '../core/held-bodies.ts';
 import { listedTools } from '../core/listed-tools.ts';
 import type { McpRules } from '../core/mcp-access.ts';
 import type { CalledTool } from '../core/mcp-message.ts';
@@ -26,7 +27,6 @@ import { describeTool, reporting, reportRefused, type UnshownCall } from './desc
 import { messageHeaders, requestHeaders, withoutCoding } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
-import { type HeldBodies, heldBodies } from './held-bodies.ts';
 import { identityHeaders } from './identity-headers.ts';
 import { type AllowedRequest, decideAtMcp } from './mcp-endpoint.ts';
 import { openOwnAnswer } from './own-answer.ts';
@@ -230,12 +230,14 @@ async function decide(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AllowedRequest | undefined> {
-  const hold = (claims: TaskTokenClaims) => held.hold(claims, configuration, response);
+  const { maxHeldBodies, maxBodyBytes } = configuration;
+  const { issuers } = toolServer;
+  const hold = (claims: TaskTokenClaims) => held.hold(claims, { maxHeldBodies, issuers }, response);
   const { method = '', rawHeaders, headers } = request;
   let found = path === undefined ? MALFORMED : find(method, path);
   if (mcp !== undefined && path === configuration.mcp?.path) {
     if (found === 'open' && isPreflight(request)) return { claims: undefined };
-    if (method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response, hold);
+    if (method === 'POST' || !hasBody(request)) return decideAtMcp(mcp, request, response, { hold, maxBodyBytes });
     // Only the message of a POST is read. A server could take another body for a message.
     found = MALFORMED;
   }

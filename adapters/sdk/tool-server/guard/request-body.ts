@@ -13,7 +13,7 @@ export function inviteBody({ headers, httpVersion }: IncomingMessage, response: 
   if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue();
 }
 
-/** Far more than 1 MiB needs. */
+/** Far more than 1 MiB needs, and 280 kB a second for 16 MiB. */
 const HELD_BODY_MS = 60_000;
 
 /** Closes the connection of a client whose body, which the guard holds, has not arrived whole in a minute. */

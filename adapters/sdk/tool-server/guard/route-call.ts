@@ -7,11 +7,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Objection } from '../core/access-request.ts';
 import type { DescribeSentCall, HttpCall } from '../core/approval-text.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import type { Release } from '../core/held-bodies.ts';
 import { type CallBody, callReader, httpApproval } from '../core/http-approval.ts';
 import { type RefusalReason, RefusedCall } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import type { CheckArguments } from './call-rules.ts';
-import type { Release } from './held-bodies.ts';
 import { hasBody, inTime, inviteBody, isUtf8 } from './request-body.ts';
 
 interface RouteCall extends Pick<AccessRequest, 'objection' | 'approval'> {

@@ -10,6 +10,7 @@ import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
 import { approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../core/claims.ts';
+import { type HeldBodies, heldBodies, type Release } from '../core/held-bodies.ts';
 import { toolsWithoutPolicy } from '../core/listed-tools.ts';
 import { decideMcp, type McpBody, type McpRules } from '../core/mcp-access.ts';
 import { readJsonBody } from '../core/mcp-message.ts';
@@ -48,6 +49,8 @@ interface McpRequest extends IncomingMessage {
 
 interface Parts extends McpRules {
   readonly maxBodyBytes: number;
+  readonly maxHeldBodies: number;
+  readonly held: HeldBodies;
 }
 
 /**
@@ -69,12 +72,14 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     toolServer,
     policies.all.flatMap(({ scope }) => scope),
   );
-  const { maxBodyBytes, toolNames } = checked;
+  const { maxBodyBytes, maxHeldBodies, toolNames } = checked;
   const warning = toolsWithoutPolicy(policies, toolNames);
   if (warning !== undefined) process.emitWarning(warning, WITHOUT_POLICY);
   const parts: Parts = {
     toolServer,
     maxBodyBytes,
+    maxHeldBodies,
+    held: heldBodies(),
     policies,
     metadata,
     sessions: sessionOwnership(),
@@ -97,16 +102,22 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
 const WITHOUT_POLICY = { type: 'MandateWarning', code: 'MANDATE_TOOL_WITHOUT_POLICY' };
 
 async function guard(parts: Parts, request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
-  const { maxBodyBytes, metadata } = parts;
+  const { maxBodyBytes, maxHeldBodies, held, metadata } = parts;
+  const { issuers } = parts.toolServer;
+  let release: Release | undefined;
   const body: McpBody = {
     parsed: request.body,
-    async read() {
+    async read(caller) {
+      release = held.hold(caller, { maxHeldBodies, issuers }, response);
+      if (release === undefined) return 'overloaded';
       const found = await readJsonBody(request, maxBodyBytes);
       if (found.kind === 'read') request.body = found.body;
       return found;
     },
   };
   const allowed = await decideMcp(parts, request, body, response);
+  // The SDK has the body now. Its answer may stream for hours.
+  release?.();
   if (allowed === undefined) return;
   const { claims, instead, call } = allowed;
   if (instead !== undefined) request.body = instead;

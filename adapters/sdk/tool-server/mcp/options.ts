@@ -12,6 +12,7 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
+import { DEFAULT_MAX_HELD_BODIES, MAX_HELD_BODIES } from '../core/held-bodies.ts';
 import { APPROVAL, checkApprovalKey } from '../core/http-approval.ts';
 import { toolServerMade } from '../core/options.ts';
 import { POLICY, type RoutePolicy } from '../core/policy.ts';
@@ -28,6 +29,8 @@ export interface McpProtectionOptions {
   readonly toolNames?: readonly string[];
   /** The longest body that the guard reads if no body parser precedes it. The default is 1048576. */
   readonly maxBodyBytes?: number;
+  /** How many such bodies the guard holds at a time, until the SDK gets them. The default is 100. */
+  readonly maxHeldBodies?: number;
   /** The time limit of `authorize` in a tool's policy, in milliseconds. The default is 5000. */
   readonly authorizeTimeoutMs?: number;
 }
@@ -43,6 +46,7 @@ const OPTIONS = optionsOf({
   methods: optional(recordOf(optionsOf(POLICY))),
   toolNames: optional(listOf(text)),
   maxBodyBytes: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more')),
+  maxHeldBodies: optional(wholeNumber(1, MAX_HELD_BODIES)),
   authorizeTimeoutMs: optional(wholeNumber(1, MAX_AUTHORIZE_TIMEOUT_MS)),
 } satisfies Checks<McpProtectionOptions>);
 
@@ -59,6 +63,7 @@ export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOpti
     methods: {},
     toolNames: [],
     maxBodyBytes: MAX_BODY_BYTES,
+    maxHeldBodies: DEFAULT_MAX_HELD_BODIES,
     authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
     ...withoutAbsent(given),
   };

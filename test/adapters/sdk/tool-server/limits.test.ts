@@ -25,6 +25,7 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
   'core/argument-check.ts': [['5 seconds by default, for a function of the tool server']],
   'core/claims.ts': [['one entry for each request object, weak']],
   'core/control-plane-keys.ts': [['one fetch for all requests', "control plane's keys"]],
+  'core/held-bodies.ts': [['one entry for each agent with a held body', 'Held bodies']],
   'core/listed-tools.ts': [['the names of the tools of the server that have no policy, until its last page']],
   'core/mcp-access.ts': [['one timer for each stream, until its token expires', 'event stream']],
   'core/status-lists.ts': [
@@ -36,7 +37,6 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
   'core/tool-server.ts': [['the policies of the tool server, weak']],
   'fastify/fastify.ts': [['the routes of the app, weak'], ['one entry for each request object, weak']],
   'guard/described-call.ts': [['the names of one object of a call']],
-  'guard/held-bodies.ts': [['one entry for each agent with a held body', 'Held bodies']],
   'guard/own-answer.ts': [['the headers of one answer']],
   'guard/patience.ts': [['one timer for each request under way', 'A body that streams']],
   'guard/proxy-mode.ts': [['2 seconds for the rest of a body', 'Rest of a body']],

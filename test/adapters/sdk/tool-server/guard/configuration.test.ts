@@ -44,6 +44,7 @@ metrics_port: 9100
 max_held_bodies: 40
 pass_headers: [Remote-User, X-WEBAUTH-USER]
 origins: ["https://app.example"]
+max_body_bytes: 4194304
 `;
 
 function faults(text: string): readonly string[] {
@@ -86,6 +87,7 @@ const refused: readonly Refused[] = [
   ['23: status_list.on_stale must be introspect or refuse', 'refuse', 'allow'],
   ['17: mcp.path must be a path that servers do not rewrite, without *, as in /mcp', 'path: /mcp', 'path: /mcp/*'],
   ['26: max_held_bodies must be a whole number from 1 to 10000', 'bodies: 40', 'bodies: 0', 'bodies: 10001'],
+  ['29: max_body_bytes must be a whole number from 1 to 16777216', 'bytes: 4194304', 'bytes: 0', 'bytes: 16777217'],
   ['1: issuer must be an absolute https URL', 'https://mandate.example', '7'],
   ['1: issuer must be one text, or a list of 1 to 64', 'https://mandate.example', '[]', SIXTY_FIVE],
   ['27: pass_headers must be a list', '[Remote-User, X-WEBAUTH-USER]', 'Remote-User'],
@@ -154,6 +156,7 @@ const related: readonly (readonly [what: string, text: string, faults: readonly 
       `22: approval_key ${ONLY_PROXY}`,
       `24: max_held_bodies ${ONLY_PROXY}`,
       `25: pass_headers ${ONLY_PROXY}`,
+      `27: max_body_bytes ${ONLY_PROXY}`,
     ],
   ],
   [
@@ -222,6 +225,7 @@ describe("The guard's file", () => {
       open: [],
       upstreamTimeoutMs: 60_000,
       maxHeldBodies: 100,
+      maxBodyBytes: 1048576,
       origins: new Set(),
       passHeaders: new Set(),
       approvalKey: key,
@@ -259,6 +263,7 @@ describe("The guard's file", () => {
         upstream: 'http://127.0.0.1:3000',
         upstreamTimeoutMs: 1000,
         maxHeldBodies: 40,
+        maxBodyBytes: 4194304,
         passHeaders: new Set(['remote-user', 'x-webauth-user']),
         origins: new Set(['https://app.example']),
         mcp: {

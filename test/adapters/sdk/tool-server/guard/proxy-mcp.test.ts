@@ -5,6 +5,7 @@
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
+import { byLength } from '../../../../support/length.ts';
 import { rawConnection } from '../../../../support/raw-http.ts';
 import { AUDIENCE, startFakeControlPlane } from '../../../../support/tool-server/control-plane.ts';
 import { matchOf } from '../../../../support/tool-server/decided-app.ts';
@@ -106,6 +107,32 @@ describe('The MCP endpoint of the proxy', () => {
     }
     expect(statuses).to.deep.equal([200, 413]);
     expect(seen).to.have.lengthOf(1);
+  });
+
+  it('accepts a file as long as max_body_bytes says, and refuses a longer body with 413, also after a reload', async () => {
+    const length = byLength({ short: 2, full: 16 }) * MIB;
+    const url = await start({ maxBodyBytes: length });
+    const headers = Object.fromEntries([bearer(), JSON_TYPE]);
+    const file = JSON.stringify(call('read_issue', { arguments: { file: 'A'.repeat(length - MIB) } }));
+    const send = async (body: string) => {
+      const answer = await fetch(`${url}/mcp`, { method: 'POST', headers, body });
+      return [answer.status, await answer.text()];
+    };
+    expect((await send(file.padEnd(length)))[0]).to.equal(200);
+    expect(seen.at(-1)?.[1].length).to.equal(length);
+    expect(JSON.parse(String((await send(file.padEnd(length + 1)))[1])).error.message).to.include(`${length} bytes`);
+    const upstream = await proxy.upstreamOf(server);
+    expect(proxy.guard.reload(proxyConfiguration(proxy.issuer, upstream, { mcp, maxBodyBytes: 100 }))).to.deep.equal(
+      [],
+    );
+    expect((await send(JSON.stringify(rpc('ping')).padEnd(101)))[0]).to.equal(413);
+    expect((await send(JSON.stringify(rpc('ping')).padEnd(100)))[0]).to.equal(200);
+    expect(decided().map(([route, , reason]) => [route, reason])).to.deep.equal([
+      ['read_issue', null],
+      [null, 'unknown_tool'],
+      [null, 'unknown_tool'],
+      ['MCP ping', null],
+    ]);
   });
 
   it('asks for the body of a client that waits only if there is a token', async () => {

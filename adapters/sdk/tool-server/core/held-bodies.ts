@@ -1,25 +1,30 @@
 /**
- * Limits the bodies that the guard holds in memory, at `mcp.path` and at routes with an approval. A body takes a permit after the
- * check of its token. It keeps the permit until the upstream has the body, or the request ends. An agent may hold no more permits
+ * Limits the bodies that are held in memory: by the adapter for MCP, and by the guard at `mcp.path` and at routes with an approval.
+ * A body takes a permit after the check of its token. It keeps the permit until the server has the body, or the request ends. An agent may hold no more permits
  * than remain free, so one agent alone gets half of them. The same holds for the agents of one control plane together, where
  * there are several: a body waits for the answer of its control plane, and one that is away must not block the others.
  */
 
 import type { ServerResponse } from 'node:http';
-import type { TaskTokenClaims } from '../core/claims.ts';
-import type { ProxyConfiguration } from './configuration.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import type { ToolServer } from './tool-server.ts';
+
+export const DEFAULT_MAX_HELD_BODIES = 100;
+export const MAX_HELD_BODIES = 10_000;
 
 export interface HeldBodies {
   /**
    * Takes a permit for the body of a request. The end of the response or of the connection releases it.
    *
-   * @param configuration the file under which the request is decided
+   * @param limits those under which the request is decided
    * @returns releases the permit earlier; `undefined` if no permit is free
    */
-  hold(claims: TaskTokenClaims, configuration: Limits, response: ServerResponse): Release | undefined;
+  hold(claims: TaskTokenClaims, limits: Limits, response: ServerResponse): Release | undefined;
 }
 
-type Limits = Pick<ProxyConfiguration, 'maxHeldBodies' | 'issuer'>;
+interface Limits extends Pick<ToolServer, 'issuers'> {
+  readonly maxHeldBodies: number;
+}
 
 export type Release = () => void;
 
@@ -35,10 +40,10 @@ export function heldBodies(): HeldBodies {
     }
   };
   return {
-    hold(claims, { maxHeldBodies, issuer }, response) {
+    hold(claims, { maxHeldBodies, issuers }, response) {
       const [agent, plane] = holdersOf(claims);
       const holders = [agent, plane];
-      const limited = typeof issuer !== 'string' && issuer.length > 1 ? holders : [agent];
+      const limited = issuers.length > 1 ? holders : [agent];
       if (limited.some((holder) => (byHolder.get(holder) ?? 0) >= maxHeldBodies - held)) return undefined;
       add(holders, 1);
       let isHeld = true;
