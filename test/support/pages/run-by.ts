@@ -6,6 +6,8 @@
 import { type Block, unmarkedCommandsOf } from './page.ts';
 
 const commands = 'test/long/docs/commands.test.ts';
+const approvals = 'test/docs/approvals.test.ts';
+const relays = 'test/docs/notify-relays.test.ts';
 
 export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'adapters/sdk/agent/README.md': commands,
@@ -13,7 +15,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'adapters/sdk/tool-server/README.md': commands,
   'docs/agents-as-files.md': commands,
   'docs/agents.md': [commands, 'test/long/docs/any-oauth-library-commands.test.ts'],
-  'docs/approvals.md': 'test/docs/approvals.test.ts',
+  'docs/approvals.md': [approvals, relays, relays, approvals, approvals],
   'docs/auditing.md': [commands, commands, 'test/long/docs/auditing.test.ts'],
   'docs/deploying.md': commands,
   'docs/examples/README.md': commands,
