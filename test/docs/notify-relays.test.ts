@@ -49,7 +49,11 @@ for (const { name, start } of [
       const command = blocksRunBy('test/docs/notify-relays.test.ts', 'docs/approvals.md').find(({ text }) =>
         text.includes(name),
       );
-      relay = await startExample(name, {}, inShell(String(command?.text), { ISSUER, DIRECTORY, ...receiver.environment }));
+      relay = await startExample(
+        name,
+        {},
+        inShell(String(command?.text), { ISSUER, DIRECTORY, ...receiver.environment }),
+      );
       writeFileSync(DIRECTORY, PEOPLE);
     });
     after(async () => {
