@@ -49,7 +49,9 @@ async function renew() {
 
 async function ask() {
   const address = holder.dataset.renewFrom || location.href;
-  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(answerMs) });
+  // At the address of a question programs find the API.
+  const headers = { accept: 'text/html' };
+  const answer = await fetch(address, { headers, redirect: 'manual', signal: AbortSignal.timeout(answerMs) });
   // The redirect to the sign-in.
   if (answer.type === 'opaqueredirect' || answer.status === 401) return 'session_over';
   return answer.ok ? answer.text() : 'none';

@@ -115,7 +115,13 @@ export function someSettled(): readonly TaskApproval[] {
   const closed = (minutes: number) => ({ decidedAt: at(minutes + 1), closedAt: at(minutes) });
   const changes: readonly Partial<TaskApproval>[] = [
     { state: 'granted', decidedAt: at(1), lines: FOUR_LINES },
-    { state: 'refused', decidedAt: at(2), title: 'Delete the issue PAY-8', lines: [] },
+    {
+      state: 'refused',
+      decidedAt: at(2),
+      title: 'Delete the issue PAY-8',
+      lines: [],
+      says: { text: 'Not “PAY-8”\u202e', salt: 'a salt' },
+    },
     { state: 'used', ...closed(3) },
     { state: 'expired', closedAt: at(20), expiresAt: at(20) },
     { state: 'expired', ...closed(30) },

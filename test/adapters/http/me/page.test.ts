@@ -329,7 +329,7 @@ describe("The person's page", () => {
     const comments = 'Issue: PAY-7: Refund of order 4711 · Comments: 12, which are deleted too';
     expect(lines).to.deep.equal([
       'Delete the issue PAY-7 Jira triage\nTo: ACME · Amount: 30 · Currency: EUR · …\nYou said yes. The agent may do this once.',
-      'Delete the issue PAY-8 Jira triage\nYou said no.',
+      'Delete the issue PAY-8 Jira triage\nYou said no.\nYou wrote: Not “PAY-8”\\u{202e}',
       `Delete the issue PAY-7 Jira triage\n${comments}\nYou said yes, and the agent has used it.`,
       `Delete the issue PAY-7 Jira triage\n${comments}\nYou did not answer in time.`,
       `Delete the issue PAY-7 Jira triage\n${comments}\nYou said yes, and the agent did not use it in time.`,
