@@ -12,7 +12,7 @@ import {
   titleOf,
   toldClient,
 } from '../../support/authorize/door.ts';
-import { databasesByLength } from '../../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
 import type { PageWithProvider } from '../../support/me/person-browser.ts';
 
@@ -121,18 +121,29 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('ends the way of a person whose database takes no writes with a link back to the client', async () => {
-      if (database.engine !== 'sqlite') return;
+    /** From now on the registration can be read, and no request can be stored. Returns what ends that. */
+    async function takeNoRequests({ settings, outside }: FreshDatabase): Promise<() => Promise<void>> {
+      if (database.engine === 'sqlite') {
+        // Another process holds the file.
+        const other = openHandle(settings['Service:Database:Path'] ?? '', { timeout: 0 });
+        other.exec('begin immediate');
+        return async () => other.close();
+      }
+      const owner = await outside?.('owner');
+      if (owner === undefined) throw new Error('there is no connection of the owner');
+      await owner.sql('revoke insert on authorizations from mandate_app');
+      return () => owner.close();
+    }
+
+    it('ends the way of a person whose database takes no requests with a link back to the client', async () => {
       const fresh = await database.fresh();
       const { mandate, stop } = await startDoor({ ...database, fresh: async () => fresh });
-      const other = openHandle(fresh.settings['Service:Database:Path'] ?? '', { timeout: 0 });
+      let end = async () => {};
       try {
         const person = doorPerson(mandate);
         const { pathname, search } = await person.signIn(authorizationRequest(await publicAgent(mandate)));
-        // Another process holds the file: the registration can be read, and the request cannot be stored.
-        other.exec('begin immediate');
+        end = await takeNoRequests(fresh);
         const page = await person.open(`${pathname}${search}`);
-        other.exec('rollback');
         expect([page.status, page.headers.get('retry-after')]).to.deep.equal([503, '5']);
         const back = linkBack(page);
         expect(`${back?.origin}${back?.pathname}`).to.equal('https://client.example/cb');
@@ -145,7 +156,7 @@ for (const database of databasesByLength) {
         });
         expect(mandate.log.lines.some((line) => line.includes('the database could not answer'))).to.equal(true);
       } finally {
-        other.close();
+        await end();
         await stop();
       }
     });
