@@ -16,6 +16,8 @@ import { onEveryDatabase } from './on-every-database.ts';
 import { anOpening, aRenewal, registeredAgent } from './storage-fixtures.ts';
 import { aWorld, redeeming, store } from './world.ts';
 
+const NOTHING_ELSE = { resource: undefined, scope: undefined, clientAssertion: undefined };
+
 onEveryDatabase('a grant that rotates', ({ storage }) => {
   const family = (name: string) => `task_grant_${sha256(name).slice(0, 43)}`;
   const nth = (name: string, rotation: string) => `${family(name)}.${sha256(`${name} ${rotation}`).slice(0, 43)}`;
@@ -85,7 +87,7 @@ onEveryDatabase('a grant that rotates', ({ storage }) => {
         sharedTime: agreeing(clock),
         digest: sha256,
       };
-      const request = { refreshToken: presented, clientId: owner.agentId } as RefreshRequest;
+      const request: RefreshRequest = { ...NOTHING_ELSE, refreshToken: presented, clientId: owner.agentId };
       const outcome = await refreshToken(service as never, request);
       return outcome.kind === 'denied' && outcome.denial.reason;
     };

@@ -309,6 +309,55 @@ for (const database of databasesByLength) {
         expect([again.status, none.length]).to.deep.equal([200, 0]);
       });
 
+      it('is open to a program that is a web page of another origin, as browsers ask', async () => {
+        const origin = 'http://127.0.0.1:6274';
+        const browser = {
+          origin,
+          referer: `${origin}/`,
+          accept: '*/*',
+          'sec-fetch-mode': 'cors',
+          'sec-fetch-site': 'cross-site',
+        };
+        const preflight = await mandate.send('/oauth2/revoke', {
+          method: 'OPTIONS',
+          headers: {
+            ...browser,
+            'access-control-request-method': 'POST',
+            'access-control-request-headers': 'content-type,mcp-protocol-version',
+          },
+        });
+        expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).to.deep.equal([204, '*']);
+        const sent = async (form: Readonly<Record<string, string>>) => {
+          const answer = await mandate.send('/oauth2/revoke', {
+            method: 'POST',
+            headers: { ...browser, 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' },
+            body: new URLSearchParams(form).toString(),
+          });
+          expect([answer.headers.get('access-control-allow-origin')]).to.deep.equal(['*']);
+          return answer;
+        };
+        const ended = ['task.revoked', 'client_revoked'];
+        const revoked = ['token.revoked', 'client_revoked'];
+        for (const [named, hint, record] of [
+          ['refresh_token', { token_type_hint: 'refresh_token' }, ended],
+          ['refresh_token', { token_type_hint: 'access_token' }, ended],
+          ['refresh_token', {}, ended],
+          ['access_token', { token_type_hint: 'access_token' }, revoked],
+          ['access_token', { token_type_hint: 'refresh_token', client_secret: '' }, revoked],
+        ] as const) {
+          const first = await redeemed(mandate, editor);
+          const form = { token: String(first.body[named]), client_id: editor.id, ...hint };
+          const [answer, lines] = await told(() => sent(form as Readonly<Record<string, string>>));
+          expect([answer.status, answer.text]).to.deep.equal([200, '']);
+          expect(fieldsOf(lines, 'event', 'reason', 'task_id', 'agent_id', 'sponsor')).to.deep.equal([
+            [...record, first.body.task_id, editor.id, 'ada'],
+          ]);
+          expect(await mandate.introspect(first)).to.include({ active: false });
+        }
+        // A script reads why it was refused.
+        expect((await sent({ token: 'x', client_id: 'none' })).body.error).to.equal('invalid_client');
+      });
+
       it('revokes nothing of another client, of an exchange or of a key, and names no agent', async () => {
         const both = await keyAgent(mandate, { public_client: true });
         const exchanged = await both.exchange();
