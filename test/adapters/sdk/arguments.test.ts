@@ -385,14 +385,16 @@ describe('A public function of the libraries', () => {
             maxBodyBytes: 0,
             maxHeldBodies: 10_001,
             authorizeTimeoutMs: 60_001,
+            list: SECRET,
           },
         ],
-        `mcpProtection: ${MADE}; tools.read_issue.scope ${SCOPES}; tools.delete_issue.authorize must be a function; tools.delete_issue.approval must be a function; tools.delete_issue.highrisk is not an option (accepted: ${POLICY_MEMBERS}, authorize, approval); methods.resources/read.authorize is not an option (accepted: ${POLICY_MEMBERS}); maxBodyBytes must be a whole number of 1 or more; maxHeldBodies must be a whole number from 1 to 10000; authorizeTimeoutMs must be a whole number from 1 to 60000.`,
+        `mcpProtection: ${MADE}; tools.read_issue.scope ${SCOPES}; tools.delete_issue.authorize must be a function; tools.delete_issue.approval must be a function; tools.delete_issue.highrisk is not an option (accepted: ${POLICY_MEMBERS}, authorize, approval); methods.resources/read.authorize is not an option (accepted: ${POLICY_MEMBERS}); maxBodyBytes must be a whole number of 1 or more; maxHeldBodies must be a whole number from 1 to 10000; authorizeTimeoutMs must be a whole number from 1 to 60000; list must be all or allowed.`,
       ],
     ],
     '@mandate/tool-server/mcp claimsOf': [[[], 'claimsOf: context must be an object.']],
     'McpProtection guard': [[[], MIDDLEWARE]],
     'McpProtection metadata': [[[], MIDDLEWARE]],
+    'McpProtection allowedLists': [[[{ fetch: SECRET }], 'allowedLists: fetch must be a function.']],
     'Span startSpan': [
       [
         [{ url: SECRET }, SECRET],

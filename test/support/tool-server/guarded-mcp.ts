@@ -75,7 +75,7 @@ export async function startGuardedMcp(
   const protection = mcpProtection(toolServer, { tools: TOOL_POLICIES, ...options });
   app.use(protection.metadata);
   const make = () => jiraServer(called, (context) => presented(claimsOf(context)));
-  const answer = sessions ? inSessions(make) : toNodeHandler(createMcpHandler(make));
+  const answer = sessions ? inSessions(make) : toNodeHandler(protection.allowedLists(createMcpHandler(make)));
   app.all('/mcp', protection.guard, (request: Request, response: Response) => {
     void answer(request, response, request.body);
   });
@@ -104,7 +104,7 @@ async function startProxiedMcp(
   toolServer: ToolServer,
   sessions: boolean,
   port: number,
-  { tools = TOOL_POLICIES, methods = {} }: GuardedMcpOptions,
+  { tools = TOOL_POLICIES, methods = {}, list = 'all' }: GuardedMcpOptions,
 ): Promise<GuardedMcp> {
   const called: string[] = [];
   const make = () => jiraServer(called, ({ http }) => http?.authInfo?.extra?.presented);
@@ -115,7 +115,7 @@ async function startProxiedMcp(
   });
   const server = createServer(app);
   const upstream = `http://127.0.0.1:${await listen(server)}`;
-  const mcp = { path: '/mcp', tools: ofFile(tools), methods };
+  const mcp = { path: '/mcp', tools: ofFile(tools), methods, list };
   const listening = { host: '127.0.0.1', port };
   const configuration = proxyConfiguration(toolServer.issuer, upstream, { routes: [], mcp, listen: listening });
   const guard = await serveGuard(toolServer, configuration);

@@ -18,7 +18,7 @@ import type { TaskTokenClaims } from './claims.ts';
 import { introspect } from './control-plane.ts';
 import type { Issuer, Issuers } from './issuers.ts';
 import type { CheckedOptions } from './options.ts';
-import type { EnforcedPolicy } from './policy.ts';
+import { actorFault, type EnforcedPolicy, missingScopes } from './policy.ts';
 import type { RefusalDetail, RefusalReason } from './refusal.ts';
 import { verifyToken } from './verify-token.ts';
 
@@ -76,13 +76,12 @@ async function judgeAsked(
   const refused = (reason: RefusalReason, detail: RefusalDetail = {}) => ({ kind: 'refused', reason, detail }) as const;
 
   // 3. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
-  const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
-  if (claims.act === undefined && requireActor) return refused('no_actor');
-  if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
+  const actor = actorFault(typeof policy === 'string' ? options : policy, claims);
+  if (actor !== undefined) return refused(actor);
 
   // 4. The route's policy.
   if (typeof policy === 'string') return refused(policy);
-  const missing = policy.scope.filter((name) => !claims.scope.includes(name));
+  const missing = missingScopes(policy, claims);
   if (missing.length > 0) return refused('insufficient_scope', { missing });
   const objection = await object?.(claims);
   if (typeof objection === 'string') return refused(objection);

@@ -4,6 +4,7 @@
  */
 
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
+import type { ListOfTools } from './allowed-list.ts';
 import type { Asked, ToolPolicies } from './tool-policies.ts';
 
 /** Gets the body of one answer. */
@@ -18,11 +19,17 @@ export type ReadList = (asked: Asked) => AnswerCopy | undefined;
 /** Longer lists are not read. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
+export interface ListedTools {
+  readonly readList: ReadList;
+  /** Reads a page that the caller has parsed. */
+  readonly readPage: (page: ListOfTools) => void;
+}
+
 /** @param warn gets one sentence for each page that has such tools */
-export function listedTools(policies: Pick<ToolPolicies, 'hasTool'>, warn: (sentence: string) => void): ReadList {
+export function listedTools(policies: Pick<ToolPolicies, 'hasTool'>, warn: (sentence: string) => void): ListedTools {
   const named = new Set<string>();
   let isKnown = false;
-  const readPage = ({ tools, nextCursor }: Page): void => {
+  const readPage = ({ tools, nextCursor }: ListOfTools): void => {
     const names = tools.map((tool) => (isObject(tool) ? tool.name : undefined));
     const unnamed = names.filter((name) => typeof name === 'string').filter((name) => !named.has(name));
     for (const name of unnamed) named.add(name);
@@ -30,7 +37,7 @@ export function listedTools(policies: Pick<ToolPolicies, 'hasTool'>, warn: (sent
     const warning = toolsWithoutPolicy(policies, unnamed);
     if (warning !== undefined) warn(warning);
   };
-  return (asked) => {
+  const readList: ReadList = (asked) => {
     if (isKnown || asked.kind !== 'method' || asked.name !== 'tools/list') return undefined;
     const chunks: Buffer[] = [];
     let length = 0;
@@ -45,6 +52,7 @@ export function listedTools(policies: Pick<ToolPolicies, 'hasTool'>, warn: (sent
       },
     };
   };
+  return { readList, readPage };
 }
 
 /** A sentence that names the tools without a policy. @returns `undefined` if there are none */
@@ -56,13 +64,8 @@ export function toolsWithoutPolicy(
   return without.length === 0 ? undefined : sentenceAbout(without);
 }
 
-interface Page {
-  readonly tools: readonly unknown[];
-  readonly nextCursor?: unknown;
-}
-
 /** @param text JSON, or server-sent events with JSON */
-function pagesIn(text: string): readonly Page[] {
+function pagesIn(text: string): readonly ListOfTools[] {
   const texts = text.trimStart().startsWith('{') ? [text] : text.split(/\r\n\r\n|\n\n|\r\r/).map(dataOf);
   return texts.flatMap((each) => {
     const message = parsed(each);

@@ -16,13 +16,13 @@ const PARAMS = byFoldedName('name', 'arguments', 'notifications');
 const NAMED = byFoldedName('uri');
 const NOTIFICATIONS = byFoldedName('resourceSubscriptions');
 
-interface Names {
+export interface Names {
   readonly byFolded: ReadonlyMap<string, string>;
   /** A longer name folds to none of these: each letter of theirs comes from at most two code units. */
   readonly longest: number;
 }
 
-function byFoldedName(...names: readonly string[]): Names {
+export function byFoldedName(...names: readonly string[]): Names {
   const longest = 2 * Math.max(...names.map((name) => name.length));
   return { byFolded: new Map(names.map((name) => [folded(name), name])), longest };
 }
@@ -43,7 +43,8 @@ export function hasLookalike(message: unknown, isNamed = false): boolean {
   );
 }
 
-function isNamedAlike(value: unknown, { byFolded, longest }: Names): boolean {
+/** Whether a member has one of the names in other letters. */
+export function isNamedAlike(value: unknown, { byFolded, longest }: Names): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.keys(value).some((name) => {
     const cut = beforeNul(name);

@@ -9,6 +9,7 @@ import { formatScope } from '../../../../domain/scope.ts';
 import { type ApprovedCall, type ApprovedCalls, type CallsOfSession, refusedResponse } from './approved-calls.ts';
 import { authorizationHeaders } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
+import type { ListsOfToken } from './list-reader.ts';
 import type { AnswerCopy, ReadList } from './listed-tools.ts';
 import { answerInside, opensUrls } from './mcp-answers.ts';
 import { approvedMessage, sentId } from './mcp-approval.ts';
@@ -26,7 +27,9 @@ export interface McpRules {
   readonly metadata: ResourceMetadata;
   readonly sessions: SessionOwnership;
   readonly approvedCalls: ApprovedCalls;
-  readonly readList?: ReadList;
+  readonly readList?: ReadList | undefined;
+  /** Given if lists have only what the token may use. */
+  readonly cutLists?: Pick<ListsOfToken, 'report' | 'onTools'> | undefined;
 }
 
 /** The body of a POST, which is JSON. */
@@ -56,6 +59,8 @@ export interface AllowedMessage {
   readonly call: ApprovedCall | undefined;
   /** Gets the answer, if that is to be read on its way to the client. */
   readonly copy: AnswerCopy | undefined;
+  /** Cuts the lists in the answer. */
+  readonly lists: ListsOfToken | undefined;
 }
 
 /** Node's timers fire at once for a longer duration. */
@@ -70,7 +75,7 @@ const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -3200
  * @returns `undefined` if the request is answered
  */
 export async function decideMcp(
-  { toolServer, policies, metadata, sessions, approvedCalls, readList }: McpRules,
+  { toolServer, policies, metadata, sessions, approvedCalls, readList, cutLists }: McpRules,
   request: IncomingMessage,
   body: McpBody,
   response: ServerResponse,
@@ -144,7 +149,8 @@ export async function decideMcp(
   const isLate = asked?.kind === 'response' && calls.isRunning();
   const instead = isLate ? refusedResponse(message) : args && approvedMessage(message, args);
   const copy = asked === undefined || asked.kind === 'fault' ? undefined : readList?.(asked);
-  return { claims, instead, calls, beginsSession, call, copy };
+  const lists = cutLists && { ...cutLists, may: policies.mayUse(claims), id: membersOf(message)?.get('id') };
+  return { claims, instead, calls, beginsSession, call, copy, lists };
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { Scope } from '../../../../domain/scope.ts';
 import { type Checks, checkArguments, flag, optional, optionsOf, withoutAbsent } from '../../arguments.ts';
 import { scopes } from '../../scope-list.ts';
+import type { TaskTokenClaims } from './claims.ts';
 import { type CheckedOptions, depth } from './options.ts';
 
 export interface RoutePolicy {
@@ -28,6 +29,20 @@ const SCOPELESS: Checks<Omit<RoutePolicy, 'scope'>> = {
 
 /** The checks of a policy. An empty scope would accept every token (specification "Tool-server contract" 3). */
 export const POLICY: Checks<RoutePolicy> = { scope: scopes, ...SCOPELESS };
+
+/** Why the policy refuses each request of a token by who acts in it. */
+export function actorFault(
+  { requireActor, maxDelegationDepth }: Server,
+  { act }: Pick<TaskTokenClaims, 'act'>,
+): 'no_actor' | 'delegation_too_deep' | undefined {
+  if (act === undefined) return requireActor ? 'no_actor' : undefined;
+  return act.depth > maxDelegationDepth ? 'delegation_too_deep' : undefined;
+}
+
+/** The scopes of the policy that a token lacks. */
+export function missingScopes({ scope }: EnforcedPolicy, claims: Pick<TaskTokenClaims, 'scope'>): readonly string[] {
+  return scope.filter((name) => !claims.scope.includes(name));
+}
 
 type Server = Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>;
 

@@ -6,7 +6,7 @@ import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type ToolApproval, toolApproval } from './mcp-approval.ts';
 import type { CalledTool, McpMessage } from './mcp-message.ts';
-import type { EnforcedPolicy, RoutePolicy } from './policy.ts';
+import { actorFault, type EnforcedPolicy, missingScopes, type RoutePolicy } from './policy.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
 export interface McpToolPolicy extends RoutePolicy {
@@ -31,6 +31,13 @@ export interface ToolPolicies {
   readonly askForApproval: boolean;
   hasTool(name: string): boolean;
   find(asked: Asked): Needed;
+  mayUse(claims: TaskTokenClaims): MayUse;
+}
+
+/** The tools and methods that have a policy, and one that the claims of a token satisfy. */
+export interface MayUse {
+  tool(name: string): boolean;
+  method(name: string): boolean;
 }
 
 /** The route's name for events, the policy, and the checks of the arguments and the approval if the tool has them. */
@@ -99,6 +106,11 @@ export function toolPolicies(
     all,
     askForApproval: descriptions.size > 0,
     hasTool: (name) => ofTools.has(name),
+    mayUse(claims) {
+      const allows = (policy: EnforcedPolicy | undefined) =>
+        policy !== undefined && actorFault(policy, claims) === undefined && missingScopes(policy, claims).length === 0;
+      return { tool: (name) => allows(ofTools.get(name)), method: (name) => allows(ofMethods.get(name)) };
+    },
     find(asked) {
       switch (asked.kind) {
         case 'tool': {

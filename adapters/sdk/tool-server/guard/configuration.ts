@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { audienceProblem } from '../../../../domain/address.ts';
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { text } from '../../arguments.ts';
+import { LIST_MODES, type ListMode } from '../core/allowed-list.ts';
 import type { ApprovalKey } from '../core/approval-key.ts';
 import { DEFAULT_MAX_HELD_BODIES, MAX_HELD_BODIES } from '../core/held-bodies.ts';
 import {
@@ -19,6 +20,7 @@ import {
   ON_STALE,
   type StatusListOptions,
 } from '../core/options.ts';
+import type { RoutePolicy } from '../core/policy.ts';
 import { MAX_BODY_BYTES, MAX_MAX_BODY_BYTES } from '../core/read-body.ts';
 import type { CompileSchema } from '../schema/rules.ts';
 import { fieldOf, type Kind, list, mapped, named, optionally, section } from './kind.ts';
@@ -29,6 +31,7 @@ import {
   count,
   defined,
   exactPath,
+  type GuardPolicy,
   issuers,
   match,
   origin,
@@ -52,6 +55,14 @@ interface Traits {
   readonly isForProxy?: true;
   /** It cannot change while the guard runs. */
   readonly isFixed?: true;
+}
+
+interface McpEndpoint {
+  readonly path: string;
+  readonly tools: Readonly<Record<string, GuardPolicy>>;
+  readonly methods: Readonly<Record<string, RoutePolicy>>;
+  /** By default `all`. */
+  readonly list?: ListMode;
 }
 
 export interface Field<Value> extends Kind<Value>, Traits {
@@ -104,16 +115,17 @@ export const FIELDS = {
   ),
   mcp: field(
     optionally(
-      section({
+      section<McpEndpoint>({
         path: exactPath,
         tools: named(defined('tool', policyOfTool)),
         methods: optionally(
           named(defined('policy', policyOfMethod), { propertyNames: { not: { const: 'tools/call' } } }),
           {},
         ),
+        list: optionally(choice(LIST_MODES)),
       }),
     ),
-    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); a tool's policy may have [`approval`](#approvals) and [`arguments`](#rules-on-arguments)",
+    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); `list`, by default `all`: with `allowed`, lists [name only what the token may use](#lists); a tool's policy may have [`approval`](#approvals) and [`arguments`](#rules-on-arguments)",
     { isForProxy: true },
   ),
   open: field(optionally(list(match), []), 'Patterns of requests that need no token. They are compared after `routes`'),

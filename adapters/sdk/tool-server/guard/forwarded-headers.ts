@@ -5,6 +5,7 @@
  */
 
 import { trimOws } from '../../../../domain/trim-ows.ts';
+import type { AnswerReader } from '../core/answer-reader.ts';
 import { headerValues } from '../core/raw-headers.ts';
 import { asVariable } from './header-name.ts';
 import type { IdentityHeaders } from './identity-headers.ts';
@@ -100,11 +101,19 @@ export function replacesRequest(raw: readonly string[]): boolean {
 /**
  * The headers of the upstream's answer for the client. Some clients wait for the body that a 204 announces.
  *
- * @param mayShorten the guard may leave out a part of the body
+ * @param reading reads the body, and may leave out a part of it, or name its type
  */
-export function responseHeaders(raw: readonly string[], status: number, mayShorten: boolean): string[] {
+export function responseHeaders(
+  raw: readonly string[],
+  status: number,
+  { mayShorten = false, contentType }: Partial<AnswerReader> = {},
+): string[] {
   // RFC 9110 §8.6.
-  return passedOn(raw, (name) => (status === 204 || mayShorten) && name === 'content-length');
+  const kept = passedOn(raw, (name) => {
+    if (name === 'content-type') return contentType !== undefined;
+    return (status === 204 || mayShorten) && name === 'content-length';
+  });
+  return contentType === undefined ? kept : [...kept, 'Content-Type', contentType];
 }
 
 /** The form of a body, and what the headers of MCP say of it. */

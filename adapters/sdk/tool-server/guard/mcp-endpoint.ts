@@ -25,6 +25,8 @@ export interface AllowedRequest {
   readonly approved?: Pick<AllowedMessage, 'calls' | 'call' | 'beginsSession'>;
   /** At `mcp.path`: gets the answer, if that is to be read on its way. */
   readonly copy?: AllowedMessage['copy'];
+  /** At `mcp.path`: cuts the lists in the answer. */
+  readonly lists?: AllowedMessage['lists'];
 }
 
 /**
@@ -57,9 +59,9 @@ export async function decideAtMcp(
   };
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
   if (allowed === undefined) return undefined;
-  const { claims, instead, copy, ...approved } = allowed;
-  if (instead === undefined) return { claims, body: bytes, release, approved, copy };
+  const { claims, instead, copy, lists, ...approved } = allowed;
+  if (instead === undefined) return { claims, body: bytes, release, approved, copy, lists };
   const body = Buffer.from(JSON.stringify(instead));
   if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
-  return { claims, body, release, approved };
+  return { claims, body, release, approved, lists };
 }

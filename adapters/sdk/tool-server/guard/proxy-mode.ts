@@ -23,6 +23,7 @@ import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 import { callRules } from './call-rules.ts';
 import type { ProxyConfiguration } from './configuration.ts';
+import { cutLists } from './cut-lists.ts';
 import { describeTool, reporting, reportRefused, type UnshownCall } from './described-call.ts';
 import { messageHeaders, requestHeaders, withoutCoding } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
@@ -108,6 +109,8 @@ function rulesOf(
   );
   const sessions = sessionsOf(toolServer, earlier);
   const running = earlier?.approvedCalls ?? approvedCalls();
+  const listed = policies && listedTools(policies, (sentence) => onError(new ToolsWithoutPolicy(sentence)));
+  const isCut = mcp?.list === 'allowed';
   return {
     toolServer,
     configuration,
@@ -123,7 +126,8 @@ function rulesOf(
       metadata,
       sessions,
       approvedCalls: running,
-      readList: listedTools(policies, (sentence) => onError(new ToolsWithoutPolicy(sentence))),
+      readList: isCut ? undefined : listed?.readList,
+      cutLists: isCut && listed ? { report: onError, onTools: listed.readPage } : undefined,
     },
     upstream:
       earlier?.configuration.upstream === origin && earlier.configuration.upstreamTimeoutMs === timeoutMs
@@ -177,20 +181,19 @@ async function answer(
   openOwnAnswer(configuration.origins, request, response);
   const allowed = await decide(rules, path, request, response);
   if (allowed === undefined) return;
-  const { claims, approved, copy, ...sent } = allowed;
+  const { claims, approved, copy, lists, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, {
     host: hostFor(request.headers.host),
     identity: identityHeaders(claims, configuration),
     passed: configuration.passHeaders,
   });
+  const readsSession = approved !== undefined && mcp?.policies.askForApproval === true;
+  const session = readsSession ? sessionReader(rules, { claims, approved, request, headers }) : undefined;
+  const reader = lists === undefined ? session : cutLists(session, lists);
+  const asked = reader === undefined ? headers : withoutCoding(headers);
   // Not awaited: an answer that streams for hours would keep what was needed to decide.
-  if (approved === undefined || mcp?.policies.askForApproval !== true) {
-    upstream.forward(request, response, { headers, copy, ...sent });
-    return;
-  }
-  const reader = sessionReader(rules, { claims, approved, request, headers });
-  upstream.forward(request, response, { headers: withoutCoding(headers), reader, copy, ...sent });
-  const { call } = approved;
+  upstream.forward(request, response, { headers: asked, reader, copy, ...sent });
+  const { call } = readsSession ? approved : {};
   if (call === undefined) return;
   // The server may go on after the client has left.
   response.once('close', () => call.lose());

@@ -7,19 +7,13 @@
 import type { IncomingMessage } from 'node:http';
 import { isCoded } from '../../../../domain/content-coding.ts';
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
+import type { AnswerReader } from '../core/answer-reader.ts';
 import { refusedToServer } from '../core/approved-calls.ts';
 import { eventSplitter } from '../core/event-splitter.ts';
 import { folded } from '../core/lookalikes.ts';
 import type { AllowedMessage } from '../core/mcp-access.ts';
 import { headerValues } from '../core/raw-headers.ts';
-
-/** Reads one answer. It returns the bytes for the client, or `undefined` to cut the answer. */
-export interface AnswerReader {
-  /** Whether it may remove a part of the answer: then the length is unknown when the answer begins. */
-  readonly mayShorten: boolean;
-  take(chunk: Buffer): Buffer | undefined;
-  end(): Buffer | undefined;
-}
+import { readEvent, writeEvent } from '../core/server-event.ts';
 
 /**
  * The most bytes of a JSON answer or of one event. Tools answer with pictures of some MiB. An approved call can begin while an
@@ -159,17 +153,9 @@ function eventReader(calls: Approved['calls'], screened: Screening): AnswerReade
 
 /** The event without the requests in its data. */
 function screenedEvent(event: Buffer, screened: Screening): Buffer {
-  const lines = event
-    .toString()
-    .replace(/^\ufeff/, '')
-    .split(/\r\n|\r|\n/);
-  const isData = (line: string) => /^data(?::|$)/.test(line);
-  const data = lines.filter(isData).map((line) => line.replace(/^data:? ?/, ''));
-  if (data.join('') === '') return event;
-  const names = lines.filter((line) => /^event(?::|$)/.test(line)).map((line) => line.replace(/^event:? ?/, ''));
-  const { isWhole, rest } = screened(data.join('\n'), /^(?:message)?$/.test(names.at(-1) ?? ''));
+  const { data, name, others } = readEvent(event.toString());
+  if (data === undefined || /^\n*$/.test(data)) return event;
+  const { isWhole, rest } = screened(data, /^(?:message)?$/.test(name));
   if (isWhole) return event;
-  if (rest === undefined) return NOTHING;
-  const others = lines.filter((line) => line !== '' && !isData(line));
-  return Buffer.from(`${[...others, `data: ${JSON.stringify(rest)}`].join('\n')}\n\n`);
+  return rest === undefined ? NOTHING : writeEvent({ data: JSON.stringify(rest), others });
 }

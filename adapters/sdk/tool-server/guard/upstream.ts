@@ -14,6 +14,7 @@ import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { isCoded } from '../../../../domain/content-coding.ts';
+import type { AnswerReader } from '../core/answer-reader.ts';
 import type { AnswerCopy } from '../core/listed-tools.ts';
 import { headerValues } from '../core/raw-headers.ts';
 import { faultCode } from './fault-code.ts';
@@ -22,7 +23,6 @@ import { responseHeaders } from './forwarded-headers.ts';
 import { closeOwnAnswer } from './own-answer.ts';
 import { type Patience, patience } from './patience.ts';
 import { hasBody, inviteBody } from './request-body.ts';
-import type { AnswerReader } from './session-answers.ts';
 import {
   answerFault,
   type Fault,
@@ -209,7 +209,7 @@ function passBack(
       return;
     }
     waiting.end();
-    answerHead(response, status, responseHeaders(rawHeaders, status, reading?.mayShorten === true));
+    answerHead(response, status, responseHeaders(rawHeaders, status, reading));
     const finish = (): void => {
       // Node also ends an answer without a length after a reset.
       if (isOver) return;
@@ -230,8 +230,14 @@ function passBack(
     }
     received.on('end', finish).on('data', (chunk: Buffer) => {
       const passed = reading === undefined ? chunk : reading.take(chunk);
-      if (passed === undefined) end(NO_ANSWER, 'EVENT_TOO_LONG');
-      else if (passed.length > 0 && !response.write(passed)) received.pause();
+      if (passed === undefined) {
+        end(NO_ANSWER, 'EVENT_TOO_LONG');
+        return;
+      }
+      if (passed.length > 0 && !response.write(passed)) received.pause();
+      if (reading?.isOver?.() !== true) return;
+      finish();
+      asked.destroy();
     });
   };
   const asked = followRequest(first, {

@@ -6,7 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
-import { anyObject, checkArguments, optionsOf } from '../../arguments.ts';
+import { anyObject, callable, checkArguments, membersOf, optionsOf } from '../../arguments.ts';
 import { approvedCalls } from '../core/approved-calls.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import { keepClaims, claimsOf as requestClaims, type TaskTokenClaims } from '../core/claims.ts';
@@ -19,11 +19,13 @@ import { resourceMetadata } from '../core/resource-metadata.ts';
 import { sessionOwnership } from '../core/session-ownership.ts';
 import { toolPolicies } from '../core/tool-policies.ts';
 import type { ToolServer } from '../core/tool-server.ts';
+import { listCutting, type McpHandler } from './list-cutting.ts';
 import { checkMcpOptions, type McpProtectionOptions } from './options.ts';
 
 export type { DescribeCall, McpCall } from '../core/approval-text.ts';
 export type { AuthorizeArguments, ToolCall } from '../core/argument-check.ts';
 export type { McpToolPolicy } from '../core/tool-policies.ts';
+export type { McpHandler } from './list-cutting.ts';
 export type { McpProtectionOptions } from './options.ts';
 
 export interface McpProtection {
@@ -33,6 +35,8 @@ export interface McpProtection {
   readonly metadata: McpMiddleware;
   /** The URL of the metadata, which follows from the audience. */
   readonly metadataUrl: string;
+  /** The same handler. With `list: 'allowed'`, its lists name only what the token may use. */
+  readonly allowedLists: (handler: McpHandler) => McpHandler;
 }
 
 export type McpMiddleware = (
@@ -72,9 +76,10 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     toolServer,
     policies.all.flatMap(({ scope }) => scope),
   );
-  const { maxBodyBytes, maxHeldBodies, toolNames } = checked;
+  const { maxBodyBytes, maxHeldBodies, toolNames, list } = checked;
   const warning = toolsWithoutPolicy(policies, toolNames);
   if (warning !== undefined) process.emitWarning(warning, WITHOUT_POLICY);
+  const cutting = list === 'allowed' ? listCutting(policies) : undefined;
   const parts: Parts = {
     toolServer,
     maxBodyBytes,
@@ -89,16 +94,23 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
   return {
     guard: (request, response, next) => {
       checkMiddleware('The middleware', request, response, next);
-      guard(parts, request, response, next).catch(next);
+      if (cutting?.isUsed() === false) next(new Error(NOT_CUT));
+      else guard(parts, request, response, next).catch(next);
     },
     metadata: (request, response, next) => {
       checkMiddleware('The middleware', request, response, next);
       if (!metadata.answer(request, response)) next();
     },
     metadataUrl: metadata.url,
+    allowedLists(handler) {
+      checkArguments('allowedLists', handler, membersOf({ fetch: callable }));
+      return cutting === undefined ? handler : cutting.cut(handler);
+    },
   };
 }
 
+const NOT_CUT =
+  "mcpProtection: with list 'allowed', the server's handler is one that allowedLists returns. None was passed to it.";
 const WITHOUT_POLICY = { type: 'MandateWarning', code: 'MANDATE_TOOL_WITHOUT_POLICY' };
 
 async function guard(parts: Parts, request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {

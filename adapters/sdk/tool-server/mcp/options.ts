@@ -5,6 +5,7 @@ import {
   callable,
   checkArguments,
   listOf,
+  oneOf,
   optional,
   optionsOf,
   recordOf,
@@ -12,6 +13,7 @@ import {
   wholeNumber,
   withoutAbsent,
 } from '../../arguments.ts';
+import { LIST_MODES, type ListMode } from '../core/allowed-list.ts';
 import { DEFAULT_MAX_HELD_BODIES, MAX_HELD_BODIES } from '../core/held-bodies.ts';
 import { APPROVAL, checkApprovalKey } from '../core/http-approval.ts';
 import { toolServerMade } from '../core/options.ts';
@@ -33,6 +35,11 @@ export interface McpProtectionOptions {
   readonly maxHeldBodies?: number;
   /** The time limit of `authorize` in a tool's policy, in milliseconds. The default is 5000. */
   readonly authorizeTimeoutMs?: number;
+  /**
+   * With `allowed`, lists name only what the token may use. The handler of the server is then one that `allowedLists` returns. The
+   * default is `all`.
+   */
+  readonly list?: ListMode;
 }
 
 /** A call waits for `authorize`, and clients time out after a minute. */
@@ -48,6 +55,7 @@ const OPTIONS = optionsOf({
   maxBodyBytes: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'of 1 or more')),
   maxHeldBodies: optional(wholeNumber(1, MAX_HELD_BODIES)),
   authorizeTimeoutMs: optional(wholeNumber(1, MAX_AUTHORIZE_TIMEOUT_MS)),
+  list: optional(oneOf(LIST_MODES)),
 } satisfies Checks<McpProtectionOptions>);
 
 /** The checked options with their defaults. @throws TypeError that lists every wrong argument of `mcpProtection` */
@@ -65,6 +73,7 @@ export function checkMcpOptions(toolServer: ToolServer, given: McpProtectionOpti
     maxBodyBytes: MAX_BODY_BYTES,
     maxHeldBodies: DEFAULT_MAX_HELD_BODIES,
     authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
+    list: LIST_MODES[0],
     ...withoutAbsent(given),
   };
 }

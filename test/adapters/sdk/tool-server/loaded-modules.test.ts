@@ -17,7 +17,7 @@ describe('The product', () => {
     ['adapters/sdk/tool-server/core/tool-server.ts', []],
     ['adapters/sdk/tool-server/express/express.ts', ['express']],
     ['adapters/sdk/tool-server/fastify/fastify.ts', ['fastify']],
-    ['adapters/sdk/tool-server/mcp/mcp.ts', ['mcp', 'options']],
+    ['adapters/sdk/tool-server/mcp/mcp.ts', ['list-cutting', 'mcp', 'options']],
   ] as const) {
     it(`${entry} loads itself, jose and the token parts of the domain, and nothing of the service`, async () => {
       const loaded = await loadedBy(entry);

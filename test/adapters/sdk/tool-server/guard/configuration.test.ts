@@ -95,6 +95,7 @@ const refused: readonly Refused[] = [
   [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"https://app.example/a"', '"https://a:b@app.example"'],
   [`28: origins[0] ${ORIGIN}`, '"https://app.example"', '"https://*.example"', 'app.example', '"https://APP.example"'],
   ['18: mcp.tools must have at least one member', '\n    search: {scope: [jira:read]}', ' {}'],
+  ['18: mcp.list must be all or allowed', '  tools:', '  list: some\n  tools:', '  list: [allowed]\n  tools:'],
   ['18: mcp.tools must be a mapping of names', '  tools:\n    search:', '  tools:\n    - search:'],
 ];
 
@@ -323,7 +324,7 @@ describe("The guard's file", () => {
     at(4, 'routes[0].scope is missing: it must be a list of at least one scope');
     at(7, 'routes[1].match must be');
     at(8, 'The name is repeated.');
-    at(9, 'mcp must be a mapping (accepted: path, tools, methods)');
+    at(9, 'mcp must be a mapping (accepted: path, tools, methods, list)');
     at(10, 'rout is not an option');
     expect(found).to.have.lengthOf(8);
   });
