@@ -1,5 +1,5 @@
 /**
- * Limits the bodies that are held in memory: by the adapter for MCP, and by the guard at `mcp.path` and at routes with an approval.
+ * Limits the bodies that are held in memory: by the adapter for MCP, and by the guard at `mcp.path` and at routes whose body decides.
  * A body takes a permit after the check of its token. It keeps the permit until the server has the body, or the request ends. An agent may hold no more permits
  * than remain free, so one agent alone gets half of them. The same holds for the agents of one control plane together, where
  * there are several: a body waits for the answer of its control plane, and one that is away must not block the others.

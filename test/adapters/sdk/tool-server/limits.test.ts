@@ -32,11 +32,11 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
     ['the interval of a poller'],
     ['one poller for each list that the control plane signed', 'Polled status lists'],
   ],
-  'core/tool-policies.ts': [['the tools of the file'], ['the tools of the file']],
+  'core/tool-policies.ts': [['the tools of the file'], ['the tools of the file'], ['the tools of the file']],
   'core/tool-server-change.ts': [['one entry for each tool server, weak']],
   'core/tool-server.ts': [['the policies of the tool server, weak']],
   'fastify/fastify.ts': [['the routes of the app, weak'], ['one entry for each request object, weak']],
-  'guard/described-call.ts': [['the names of one object of a call']],
+  'guard/misread-parts.ts': [['the names of one object of a call']],
   'guard/own-answer.ts': [['the headers of one answer']],
   'guard/patience.ts': [['one timer for each request under way', 'A body that streams']],
   'guard/proxy-mode.ts': [['2 seconds for the rest of a body', 'Rest of a body']],
@@ -46,6 +46,7 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
     ['a connection for each request under way', 'Connections to the service'],
     ['the time limit of the upstream, for an answer to a request of the server', 'Answers to requests of the server'],
   ],
+  'schema/places.ts': [['the schemas of the file'], ['the schemas of the file'], ['the schemas of the file']],
 };
 
 describe('Everything that a client can fill or make others wait for', () => {
