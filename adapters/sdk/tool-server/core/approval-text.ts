@@ -10,6 +10,7 @@ import {
   readDigest,
 } from '../../../../domain/approvals/approval-request.ts';
 import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { isBlank } from '../../../../domain/visible.ts';
 import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
 import type { TaskTokenClaims } from './claims.ts';
@@ -118,7 +119,34 @@ export async function callToApprove<Call>(
   if (text === false) return 'arguments_refused';
   if (text instanceof RefusedCall || text === 'policy_unavailable') return text;
   if (sent !== undefined && holdsRounded(sent)) return ROUNDED;
-  return text === 'not_needed' ? text : { ...text, digest };
+  if (text === 'not_needed') return text;
+  const unshown = unshownLine(text);
+  return unshown === undefined ? { ...text, digest } : new RefusedCall(unshown);
+}
+
+/** The values of lines come from the call, so a value that cannot be shown is a fault of the call. All else is one of the policy. */
+function unshownLine(text: Partial<ApprovalText> | undefined): string | undefined {
+  const lines: unknown = text?.lines;
+  if (!Array.isArray(lines)) return undefined;
+  for (const line of lines) {
+    const { label, value }: { readonly label?: unknown; readonly value?: unknown } = line ?? {};
+    if (typeof label !== 'string' || labelCheck(label, '').length > 0) continue;
+    if (value === undefined) return `The line ${label} has no value.`;
+    const problem = typeof value === 'string' ? problemOfLine({ label, value }) : undefined;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/**
+ * Why the value of a line cannot be shown, in a sentence without the value; `undefined` if it can.
+ *
+ * @param part where the value is in the call, behind a colon
+ */
+export function problemOfLine({ label, value }: ApprovalLine, part = ''): string | undefined {
+  if (isBlank(value)) return `The line ${label} is blank${part}.`;
+  if (value.length > MAX_VALUE) return `The line ${label} is longer than ${MAX_VALUE} characters${part}.`;
+  return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks${part}.`;
 }
 
 const ROUNDED = new RefusedCall('A number has more digits, or another sign, than every reader keeps.');

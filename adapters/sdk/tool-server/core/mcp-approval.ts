@@ -25,7 +25,9 @@ export function toolApproval(
   return {
     async check(claims) {
       // The approval of a call without an answer would be used up for nothing.
-      if (sentId({ id, text }) === undefined || !isObject(given) || isAmbiguous(given)) return 'arguments_refused';
+      if (sentId({ id, text }) === undefined) return 'arguments_refused';
+      if (!isObject(given)) return NO_OBJECT;
+      if (isAmbiguous(given)) return AMBIGUOUS;
       const params = text === undefined ? undefined : sentParams(text);
       if (isChanged(id) || isChanged(meta) || holdsRounded(params?.meta ?? null) || holdsRounded(params?.id ?? null))
         return CHANGED_FRAME;
@@ -40,6 +42,10 @@ export function toolApproval(
     arguments: () => read,
   };
 }
+
+const NO_OBJECT = new RefusedCall('The arguments are no object.');
+
+const AMBIGUOUS = new RefusedCall('The arguments have a member __proto__, or a number beyond all doubles.');
 
 /** The message is written anew after the yes. A client would wait for ever for an id or a progress token that it did not send. */
 const CHANGED_FRAME = new RefusedCall(

@@ -4,12 +4,17 @@
  * cannot show whole. No person is asked about them.
  */
 
-import { isLine, MAX_VALUE } from '../../../../domain/approvals/approval-request.ts';
 import { type SentJson, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
 import type { Json } from '../../../../domain/tokens/strict-json.ts';
-import { isBlank } from '../../../../domain/visible.ts';
 import type { Objection } from '../core/access-request.ts';
-import type { ApprovalText, DescribeSentCall, HttpCall, McpCall, NotNeeded } from '../core/approval-text.ts';
+import {
+  type ApprovalText,
+  type DescribeSentCall,
+  type HttpCall,
+  type McpCall,
+  type NotNeeded,
+  problemOfLine,
+} from '../core/approval-text.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { RefusedCall } from '../core/refusal.ts';
 import { shownPart } from '../schema/refused-part.ts';
@@ -67,7 +72,7 @@ function described(
   ];
   const problem =
     values.map((line) => problemOfValue(line, known)).find((found) => found !== undefined) ??
-    shown.map(problemOfLine).find((found) => found !== undefined) ??
+    shown.map((line) => problemOfLine(line, line.part)).find((found) => found !== undefined) ??
     problemOfRest(sent, known);
   if (problem !== undefined) return new RefusedCall(problem);
   return { title, lines: shown.map(({ label, value: text }) => ({ label, value: text })) };
@@ -87,12 +92,6 @@ function problemOfValue(
   return (
     alike && `The line ${label} has two names that some readers take for one: ${shownPart([...path, ...alike], known)}.`
   );
-}
-
-function problemOfLine({ label, value, part }: Line): string | undefined {
-  if (isBlank(value)) return `The line ${label} is blank${part}.`;
-  if (value.length > MAX_VALUE) return `The line ${label} is longer than ${MAX_VALUE} characters${part}.`;
-  return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks${part}.`;
 }
 
 function problemOfRest(sent: SentJson | undefined, known: ReadonlySet<string>): string | undefined {

@@ -369,6 +369,23 @@ for (const [name, start] of [
       });
     }
 
+    it('is refused with arguments_refused if the value of a line cannot be shown, and no person is asked', async () => {
+      for (const value of [undefined, ' ', 'Bob\n', 'Bob'.repeat(70)]) {
+        const approval = () => ({ title: 'Pay', lines: [{ label: 'To', value }] });
+        await started({ ...policy, approval: approval as NonNullable<HttpRoutePolicy['approval']> });
+        const answer = await call();
+        expect([answer.status, answer.json.reason]).to.deep.equal([403, 'arguments_refused']);
+        expect(answer.json.error_description).to.match(/ The line To (has|is) [^:]+\.$/);
+        expect(JSON.stringify([answer.json, events])).not.to.include('Bob');
+      }
+      expect([errors, approvals.asked, handled]).to.deep.equal([[], [], []]);
+      expect(events.at(-1)?.reason).to.equal('arguments_refused');
+      // A label is the policy's own text.
+      const approval = () => ({ title: 'Pay', lines: [{ label: '', value: '' }] });
+      await started({ ...policy, approval });
+      expect((await call()).json.reason).to.equal('policy_unavailable');
+    });
+
     it('is refused with arguments_refused if the function returns false, and no person is asked', async () => {
       await started({ ...policy, approval: async () => false as const });
       const answer = await call();

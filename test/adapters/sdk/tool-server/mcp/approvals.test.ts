@@ -216,7 +216,8 @@ describe('A call of an MCP tool that a person approves', () => {
       // JSON.stringify writes no number like this.
       body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace('"1e400"', '1e400'),
     });
-    return { status: response.status, text: await response.text() };
+    const challenge = response.headers.get('www-authenticate');
+    return { status: response.status, text: await response.text(), challenge };
   };
 
   it('is asked for with a digest over audience, tool and arguments, however their text is written', async () => {
@@ -258,20 +259,54 @@ describe('A call of an MCP tool that a person approves', () => {
     expect(bank.paid).to.deep.equal([{ args: ARGS, input: undefined }]);
   });
 
-  for (const [what, params, id] of [
-    ['a member __proto__', { name: 'pay', arguments: JSON.parse('{"to":{"__proto__":{}}}') }, 7],
-    ['an infinite number', { name: 'pay', arguments: { ...ARGS, amount: '1e400' } }, 7],
-    ['a list as arguments', { name: 'pay', arguments: ['Bob'] }, 7],
-    ['a null id', { name: 'pay', arguments: ARGS }, null],
+  for (const [what, params, id, problem] of [
+    [
+      'a member __proto__',
+      { name: 'pay', arguments: JSON.parse('{"to":{"__proto__":{}}}') },
+      7,
+      'have a member __proto__',
+    ],
+    ['an infinite number', { name: 'pay', arguments: { ...ARGS, amount: '1e400' } }, 7, 'a number beyond all doubles'],
+    ['a list as arguments', { name: 'pay', arguments: ['Bob'] }, 7, 'are no object'],
+    ['a null id', { name: 'pay', arguments: ARGS }, null, ''],
   ] as const) {
     it(`is refused without a question for a call with ${what}`, async () => {
       const { status, text } = await send(params, id);
       const answer = JSON.parse(text);
       if (id === null) expect([status, answer.reason]).to.deep.equal([403, 'arguments_refused']);
       else expect([status, answer.id, answer.result.isError]).to.deep.equal([200, id, true]);
+      expect(text).to.include(problem);
       expect([approvals.asked, bank.paid, reasons()]).to.deep.equal([[], [], ['arguments_refused']]);
     });
   }
+
+  it('is refused with a result that names the line whose value cannot be shown, and a 403 only without an id', async () => {
+    const label = 'Betrag – 金額';
+    await start({
+      ...PAY,
+      approval: ({ arguments: { to } }) => ({ title: 'Pay', lines: [{ label, value: to as string }] }),
+    });
+    for (const [to, problem] of [
+      [undefined, 'has no value'],
+      ['', 'is blank'],
+      [' \u200b', 'is blank'],
+      ['Bob\nAmount: 1', 'has control characters or line breaks'],
+      ['Bob'.repeat(70), 'is longer than 200 characters'],
+    ] as const) {
+      const { status, text, challenge } = await send({ name: 'pay', arguments: { to } });
+      const { result } = JSON.parse(text);
+      expect([status, result.isError, challenge]).to.deep.equal([200, true, null]);
+      expect(result.content[0].text).to.equal(
+        `The policy of the tool refuses these arguments. The line ${label} ${problem}.`,
+      );
+      expect(text).not.to.include('Bob');
+    }
+    const unanswered = await send({ name: 'pay', arguments: {} }, null);
+    expect([unanswered.status, JSON.parse(unanswered.text).error]).to.deep.equal([403, 'arguments_refused']);
+    expect(unanswered.challenge).to.include('arguments_refused').and.not.to.include('insufficient_scope');
+    expect([approvals.asked, bank.paid, new Set(reasons())]).to.deep.equal([[], [], new Set(['arguments_refused'])]);
+    expect(reasons()).to.have.lengthOf(6);
+  });
 
   it('gets input_required only in the revision that has it, from a client that declares URLs', async () => {
     const kindOf = async (meta: object) => {
