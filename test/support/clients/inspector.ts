@@ -89,8 +89,6 @@ export interface InspectorPage {
   result(): Promise<string>;
   /** Agrees to ask for the scopes that a tool lacks. @returns what the page says of them */
   askForScopes(): Promise<string>;
-  /** Makes it forget its tokens, which it revokes. */
-  forget(): Promise<void>;
 }
 
 export function inspectorPage(page: Page): InspectorPage {
@@ -122,13 +120,6 @@ export function inspectorPage(page: Page): InspectorPage {
       const said = await dialog.getByRole('list').innerText();
       await dialog.getByRole('button', { name: 'Authorize', exact: true }).click();
       return said;
-    },
-    async forget() {
-      await openTab('Servers');
-      await button('Settings').click();
-      await button('OAuth Settings').click();
-      await button('Clear stored OAuth state').click();
-      await page.getByText('Disconnected', { exact: true }).waitFor();
     },
   };
 }

@@ -10,7 +10,14 @@ import { doctorSettings } from '../../../composition/doctor/settings.ts';
 import { openCondition } from '../../../composition/doctor/sources.ts';
 import { type AllowedRequest, allowedRequest, keptRequest } from '../../support/authorize/allowed-request.ts';
 import { databasesByLength, type FreshDatabase } from '../../support/databases.ts';
-import { environmentOf, fieldsOf, type Mandate, type RegisteredAgent, WIKI } from '../../support/mandate.ts';
+import {
+  environmentOf,
+  fieldsOf,
+  type Mandate,
+  type RegisteredAgent,
+  WIKI,
+  withService,
+} from '../../support/mandate.ts';
 import { keyAgent, keyOf, publicAgent, startDoor, token } from './clients.ts';
 
 const SENTENCE = 'The code cannot be redeemed: the stored answer of the person differs from its record.';
@@ -88,6 +95,14 @@ for (const database of databasesByLength) {
         expect((await token(mandate, form())).status).to.equal(200);
       });
     }
+
+    it('opens one where the key of a person is not the sub: the record does not have it', async () => {
+      const { requestId, form } = await allowedRequest(mandate, editor.id, { sub: 'ada' });
+      await change("sponsor_key = 'ada@example.com'", requestId);
+      await withService(mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'email' }), async (byEmail) => {
+        expect((await token(byEmail, form())).status).to.equal(200);
+      });
+    });
 
     it('opens no task for another agent', async () => {
       const { requestId, form } = await allowedRequest(mandate, editor.id);
