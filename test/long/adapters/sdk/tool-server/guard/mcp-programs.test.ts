@@ -115,8 +115,8 @@ describe('The proxy between MCP programs of others', function () {
     rmSync(folder, { recursive: true });
   });
 
-  const start = async () =>
-    new URL(`${await proxy.start(origin, { routes: [], mcp: { path: '/mcp', tools, methods } })}/mcp`);
+  const start = async (list: 'all' | 'allowed' = 'all') =>
+    new URL(`${await proxy.start(origin, { routes: [], mcp: { path: '/mcp', tools, methods, list } })}/mcp`);
   const headers = () => Object.fromEntries([proxy.bearer()]);
   const lineOf = ([name, value]: readonly [string, string]) => `${name}: ${value}`;
 
@@ -165,6 +165,32 @@ describe('The proxy between MCP programs of others', function () {
       expect(proxy.errors[0]).to.match(/^Tools without a policy: (?!.*\b(?:echo|get-sum)\b).*\bget-tiny-image\b/);
     });
   }
+
+  for (const [name, connect] of clients) {
+    it(`shows ${name} only the tools that its token may call, and serves it as before`, async () => {
+      const client = await connect(await start('allowed'));
+      try {
+        const named = await client.tools();
+        expect(named).to.include('echo');
+        expect(Object.keys(tools).filter((tool) => tool !== 'get-sum')).to.include.members([...named]);
+        expect(await client.call('echo', { message: 'hello' })).to.deep.equal([{ type: 'text', text: 'Echo: hello' }]);
+        expect(JSON.stringify(await client.call('trigger-sampling-request', { prompt: 'x' }))).to.include('A sample.');
+        expect(await client.callLong()).to.be.within(3, 4);
+        expect(await client.resource()).to.equal(RESOURCE.uri);
+      } finally {
+        await client.close();
+      }
+      expect(proxy.errors).to.have.lengthOf(1);
+    });
+  }
+
+  it('shows the inspector only the tools that its token may call', async () => {
+    const { href } = await start('allowed');
+    const args = ['--cli', href, '--transport', 'http', '--header', lineOf(proxy.bearer()), '--method', 'tools/list'];
+    const { stdout } = await promisify(execFile)(process.execPath, [INSPECTOR, ...args], { cwd: dirname(INSPECTOR) });
+    const named = JSON.parse(stdout).tools.map(({ name }: { name: string }) => name);
+    expect(named).to.include('echo').and.not.include('get-sum').and.not.include('get-tiny-image');
+  });
 
   it('serves the inspector’s command line', async () => {
     const url = await start();
