@@ -45,7 +45,7 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
   if (typeof key === 'string') {
     faults.push({ line: mapping?.lineOf(['approval_key']) ?? 1, clause: `approval_key names a file that ${key}` });
   }
-  const schemas = mapping !== undefined && faults.length === 0 ? await schemaParts(mapping) : undefined;
+  const schemas = mapping && (await schemaParts(mapping));
   faults.push(...(schemas?.faults ?? []));
   if (mapping === undefined || typeof key === 'string' || faults.length > 0) {
     const inOrder = faults.sort((one, other) => one.line - other.line);

@@ -114,6 +114,9 @@ mcp:
       approval:
         title: Pay
         unless: {type: object, properties: {amount: {maximum: 5}}, required: [amount]}
+    listed:
+      scope: [a]
+      approval: {title: Pay, unless: {type: [object], required: [to]}}
 `);
 
   it('names each schema that can never be valid, and each unless that may cover more than meant', async () => {
@@ -156,6 +159,9 @@ mcp:
 - match: HEAD /all
   scope: [a]
   arguments: {$ref: '#/$defs/a'}
+- match: POST /all
+  scope: [a]
+  arguments: {pattern: '(?=a)b'}
 `);
     expect((await read(faulty)).lines.map((line) => line.replace('guard.yaml:', '').slice(0, 78))).to.deep.equal([
       '9: routes[0].unless is not an option (accepted: match, scope, high_risk, requi',
@@ -164,6 +170,7 @@ mcp:
       '18: routes[1].arguments must be absent: a request with GET or HEAD has no body',
       '21: routes[2].arguments.$ref must name a schema within this one, as #/$defs/am',
       '21: routes[2].arguments must be absent: a request with GET or HEAD has no body',
+      '24: routes[3].arguments.pattern must be a pattern that RE2 knows too, which ne',
     ]);
     const pattern = inFront(`routes:
 - match: POST /pay

@@ -83,7 +83,7 @@ function remarksOnUnless({ schema, type }: FileSchema): readonly Remark[] {
   const required = [member(schema, 'required') ?? []].flat();
   const optional = isJsonObject(properties) ? Object.keys(properties).filter((name) => !required.includes(name)) : [];
   return [
-    ...(member(schema, 'type') === 'object'
+    ...([member(schema, 'type')].flat().every((each) => each === 'object')
       ? []
       : [{ path: [], text: 'has no type: object at its root: other values can pass without a yes' }]),
     ...optional.map((name) => ({

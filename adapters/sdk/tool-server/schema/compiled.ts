@@ -28,7 +28,7 @@ const MAX_UNLIMITED = 20_000_000;
 const KEYWORD_COST = 250;
 const INSTRUCTION_COST = 40;
 
-/** The faults of the patterns of a schema that `schemaFaults` accepts. */
+/** The faults of the patterns of a schema. `schemaFaults` has all others. */
 export function patternFaults(root: Json): readonly SchemaFault[] {
   return allSchemas(root).flatMap(({ path, schema }) =>
     patternsOf(schema).flatMap(({ text, at }) => {
