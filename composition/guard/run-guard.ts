@@ -137,11 +137,11 @@ async function start(
         metrics.count(event);
       },
       onError: (error) => report(log, error),
-      onUnshown: ({ rules, route, issuer, taskId, problem }) =>
+      onUnshown: ({ bySchema, route, issuer, taskId, problem }) =>
         log.warn(
-          rules === undefined
-            ? 'a call was refused: no person could be shown all of it'
-            : 'a call was refused: the rules on its arguments do not allow it',
+          bySchema
+            ? 'a call was refused: the rules on its arguments do not allow it'
+            : 'a call was refused: no person could be shown all of it',
           { route, issuer, task_id: taskId, problem },
         ),
       startServer: guardServer(log),

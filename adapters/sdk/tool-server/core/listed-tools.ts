@@ -5,6 +5,7 @@
 
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import type { ListOfTools } from './allowed-list.ts';
+import { readEvent } from './server-event.ts';
 import type { Asked, ToolPolicies } from './tool-policies.ts';
 
 /** Gets the body of one answer. */
@@ -66,17 +67,14 @@ export function toolsWithoutPolicy(
 
 /** @param text JSON, or server-sent events with JSON */
 function pagesIn(text: string): readonly ListOfTools[] {
-  const texts = text.trimStart().startsWith('{') ? [text] : text.split(/\r\n\r\n|\n\n|\r\r/).map(dataOf);
+  const texts = text.trimStart().startsWith('{')
+    ? [text]
+    : text.split(/\r\n\r\n|\n\n|\r\r/).map((event) => readEvent(event).data ?? '');
   return texts.flatMap((each) => {
     const message = parsed(each);
     const result = isObject(message) ? message.result : undefined;
     return isObject(result) && Array.isArray(result.tools) ? [{ ...result, tools: result.tools }] : [];
   });
-}
-
-function dataOf(event: string): string {
-  const lines = event.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'));
-  return lines.map((line) => line.slice('data:'.length)).join('\n');
 }
 
 function parsed(text: string): unknown {

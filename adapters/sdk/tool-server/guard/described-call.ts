@@ -124,8 +124,8 @@ function isJson(text: string): boolean {
 
 /** For the log: a call that is refused before a person is asked. Its event has the reason only. */
 export interface UnshownCall {
-  /** Given if `arguments` of the file refuse it, and not the lines. */
-  readonly rules?: 'arguments';
+  /** Given if a schema of the file refuses it, or did not decide in time, and not the lines. */
+  readonly bySchema?: true;
   /** As in the event. */
   readonly route: string;
   /** The control plane of the task, if the file has a list of them. */
@@ -141,15 +141,10 @@ export function reportRefused(
   { route, claims }: { readonly route: string; readonly claims: TaskTokenClaims },
   report: (call: UnshownCall) => void,
 ): Objection {
-  const problem =
-    answer instanceof RefusedCall ? answer.detail.unusable : answer === 'policy_unavailable' ? LATE : undefined;
-  if (problem !== undefined)
-    report({ rules: 'arguments', route, issuer: claims.iss, taskId: claims.task?.id, problem });
+  const problem = problemOf(answer);
+  if (problem !== undefined) report({ bySchema: true, route, issuer: claims.iss, taskId: claims.task?.id, problem });
   return answer;
 }
-
-/** For the log: a validation did not end in time. */
-export const LATE = 'The rules of the file did not decide in time.';
 
 /** The same description. It also reports each call that it refuses. */
 export function reporting<Call extends HttpCall | McpCall>(
@@ -159,10 +154,18 @@ export function reporting<Call extends HttpCall | McpCall>(
 ): DescribeSentCall<Call> {
   return async (call, sent) => {
     const text = await describe(call, sent);
-    const problem =
-      text instanceof RefusedCall ? text.detail.unusable : text === 'policy_unavailable' ? LATE : undefined;
+    const problem = problemOf(text);
     const { iss: issuer, task } = call.claims;
-    if (problem !== undefined) report({ route, issuer, taskId: task?.id, problem });
+    if (problem !== undefined) {
+      const refused = { route, issuer, taskId: task?.id, problem };
+      report(text === 'policy_unavailable' ? { ...refused, bySchema: true } : refused);
+    }
     return text;
   };
+}
+
+/** For the log. `undefined` for an answer that refuses nothing, or has no sentence. */
+function problemOf(answer: unknown): string | undefined {
+  if (answer instanceof RefusedCall) return answer.detail.unusable;
+  return answer === 'policy_unavailable' ? 'The rules of the file did not decide in time.' : undefined;
 }

@@ -28,7 +28,7 @@ export interface CallPolicy {
 }
 
 const NO_BODY = new RefusedCall('The call has no body.');
-const MALFORMED = new RefusedCall('So has one whose arguments have rules.', 'malformed_body');
+const MALFORMED = new RefusedCall('A call whose arguments have rules must have one.', 'malformed_body');
 
 export function routeCall(
   toolServer: ToolServer,

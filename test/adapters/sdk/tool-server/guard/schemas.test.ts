@@ -215,10 +215,10 @@ describe('A schema in the guard, through the proxy', () => {
         expect([unanswered.status, unanswered.json.error]).to.deep.equal([403, 'arguments_refused']);
         expect(JSON.stringify([route, json, unanswered.json, proxy.unshown])).not.to.include('Mallory');
         expect(outcomes()).to.deep.equal(Array(3).fill(['arguments_refused', undefined]));
-        expect(proxy.unshown.map(({ rules, route: name, problem }) => [rules, name, problem])).to.deep.equal([
-          ['arguments', 'POST /orders', sentence],
-          ['arguments', 'order', sentence],
-          ['arguments', 'order', sentence],
+        expect(proxy.unshown.map(({ bySchema, route: name, problem }) => [bySchema, name, problem])).to.deep.equal([
+          [true, 'POST /orders', sentence],
+          [true, 'order', sentence],
+          [true, 'order', sentence],
         ]);
         expect([seen, approvals.asked]).to.deep.equal([[], []]);
       });
@@ -238,7 +238,8 @@ describe('A schema in the guard, through the proxy', () => {
         const answer = await atRoute('/orders', body);
         expect([answer.status, answer.reason]).to.deep.equal([status, reason]);
         expect([outcomes(), seen]).to.deep.equal([[[reason, undefined]], []]);
-        if (reason === 'malformed_body') expect(answer.text).to.match(/So has one whose arguments have rules\.$/);
+        if (reason === 'malformed_body')
+          expect(answer.text).to.match(/A call whose arguments have rules must have one\.$/);
       });
     }
 
@@ -305,8 +306,8 @@ describe('A schema in the guard, through the proxy', () => {
     expect((await atMcp('order', body)).json.reason).to.equal('policy_unavailable');
     expect([approvals.asked, seen]).to.deep.equal([[], []]);
     expect(outcomes()).to.deep.equal(Array(3).fill(['policy_unavailable', undefined]));
-    expect(new Set(proxy.unshown.map(({ problem }) => problem))).to.deep.equal(
-      new Set(['The rules of the file did not decide in time.']),
+    expect(proxy.unshown.map(({ bySchema, problem }) => [bySchema, problem])).to.deep.equal(
+      Array(3).fill([true, 'The rules of the file did not decide in time.']),
     );
     expect((await atRoute('/orders', '{"a": 1}')).status).to.equal(200);
   });
