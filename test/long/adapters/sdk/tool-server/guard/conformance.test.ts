@@ -4,8 +4,9 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { expect } from 'chai';
+import type { ProxyConfiguration } from '../../../../../../adapters/sdk/tool-server/guard/configuration.ts';
 import { mcpProtection } from '../../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { packageProgram } from '../../../../../support/package-program.ts';
 import { startBearingProxy } from '../../../../../support/tool-server/bearing-proxy.ts';
@@ -94,5 +95,28 @@ describe('The scenarios of the MCP conformance suite', function () {
     expect(await outcomeAt(await withToken(adapted.url))).to.deep.equal(alone);
     expect(denied()).to.deep.equal([]);
     expect(events).not.to.deep.equal([]);
+  });
+
+  it('pass with lists of what the token may use, except those that use what no policy allows', async () => {
+    const bare = kept(await startConformanceServer());
+    const alone = await outcomeAt(await withToken(bare.url));
+    const withLists = async (mcp: Pick<NonNullable<ProxyConfiguration['mcp']>, 'tools' | 'methods'>) => {
+      const toolServer = fixture.toolServer();
+      const of = { routes: [], mcp: { path: '/mcp', list: 'allowed', ...mcp } } as const;
+      const guard = kept(await serveGuard(toolServer, proxyConfiguration(toolServer.issuer, bare.url, of)));
+      return outcomeAt(await withToken(guard.url));
+    };
+    expect(await withLists({ tools, methods })).to.deep.equal(alone);
+    const { test_simple_text: _tool, ...otherTools } = tools;
+    const { 'prompts/get': _method, ...otherMethods } = methods;
+    const fewer = await withLists({ tools: otherTools, methods: otherMethods });
+    const differing = Object.keys(alone).filter((name) => !isDeepStrictEqual(alone[name], fewer[name]));
+    expect(differing.sort()).to.deep.equal([
+      'prompts-get-embedded-resource',
+      'prompts-get-simple',
+      'prompts-get-with-args',
+      'prompts-get-with-image',
+      'tools-call-simple-text',
+    ]);
   });
 });
