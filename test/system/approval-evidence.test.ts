@@ -137,6 +137,11 @@ for (const database of databasesByLength) {
       expect(lacking.err)
         .to.match(/^mandate: Left out: the line of record \d+, a no\. /m)
         .and.not.contain('Go on');
+      // Once the line was deleted, the record remains with its hash.
+      await mandate.sql(`delete from approvals where approval_id = '${id}'`);
+      const later = await make();
+      expect([later.code, saysIn(later.out), later.out.includes('&says=')]).to.deep.equal([0, [], true]);
+      expect(await verifyBundle(later.out)).to.include({ verified: true });
     });
   });
 }

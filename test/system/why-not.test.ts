@@ -29,7 +29,7 @@ for (const database of databasesByLength) {
       const fresh = await database.fresh();
       running = await startWithPage(
         { ...database, fresh: async () => fresh },
-        { 'Service:Me:Audience': ME, ...approvalSettings(jira) },
+        { 'Service:Me:Audience': ME, 'Service:Tasks:Retention': 'PT2M', ...approvalSettings(jira) },
       );
       mandate = running.mandate;
       agent = await mandate.agent();
@@ -166,6 +166,22 @@ for (const database of databasesByLength) {
         expect(differences).to.deep.include({ what: 'approval', id: approvalId, how: 'text' });
       });
     }
+
+    it('is deleted with its task, and the record keeps the hash', async () => {
+      const asked = await waiting();
+      const { approvalId, taskId } = asked.approval;
+      const [refused] = await mandate.recorded(() => no(asked, { reason: LINE }));
+      const lines = () => mandate.sql(`select says from approvals where approval_id = '${approvalId}'`);
+      await mandate.admin('DELETE', `/admin/tasks/${taskId}`);
+      await mandate.jobs.sweep();
+      expect(await lines()).to.deep.equal([{ says: LINE }]);
+      mandate.clock.advance(300);
+      await mandate.jobs.sweep();
+      mandate.clock.advance(-300);
+      expect(await lines()).to.deep.equal([]);
+      const kept = (await mandate.ledger()).find(({ seq }) => seq === refused?.seq);
+      expect(kept?.detail).to.match(/&says=[0-9a-f]{64}$/);
+    });
 
     it('is not told if the row got a line that the person did not write', async () => {
       const asked = await waiting();

@@ -1,6 +1,7 @@
 /** What operators see of approvals: those of a task with their words, those of all people as a list, and how many wait. */
 
 import { expect } from 'chai';
+import { sha256 } from '../../../adapters/platform/system-crypto.ts';
 import {
   accessibilityFaults,
   browse,
@@ -148,6 +149,28 @@ for (const database of databasesByLength) {
       const { text } = await viewer.open('/approvals?sponsor=grace&state=pending');
       expect(text).to.include('Not shown.').and.include(others).and.not.include('Pay 17 EUR');
       await mandate.admin('DELETE', `/admin/agents/${other.id}/tasks`);
+    });
+
+    it("shows the person's line of a no at the task and in the list, as text, and nothing of one that was changed", async () => {
+      const { mandate } = service;
+      const viewer = await service.signedIn('viewer');
+      const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub: 'judy' })).body;
+      const id = String((await asks(mandate, token, jira.request(taskId))).body.approval_id);
+      const shown = async () => {
+        const pages = [await viewer.open(`/tasks/${taskId}`), await viewer.open('/approvals?sponsor=judy')];
+        return pages.map(({ text }) => text);
+      };
+      for (const page of await shown()) expect(page).not.to.include('Why not').and.not.include('The person said:');
+      const [salt, line] = ['s'.repeat(43), 'Not to PAY-8</bdi><script>\u202e'];
+      await mandate.answer(id, 'refuse', { says: { salt, text: line, hash: sha256(`${salt}${line}`) } });
+      const words = '<bdi translate="no">Not to PAY-8&lt;/bdi&gt;&lt;script&gt;\\u{202e}</bdi>';
+      const [ofTask, list] = await shown();
+      const quoted = `<blockquote class="stated"><p>${words}</p></blockquote>`;
+      expect(ofTask).to.include(`<dt>Why not</dt><dd>${quoted}The person's words.</dd>`);
+      expect(list).to.include(`The person said: ${words}`);
+      for (const page of [ofTask, list]) expect(page).not.to.include(salt).and.not.include('\u202e');
+      await mandate.sql(`update approvals set says = 'Pay 17 EUR' where approval_id = '${id}'`);
+      for (const page of await shown()) expect(page).to.include('Not shown.').and.not.include('Pay 17 EUR');
     });
 
     it('counts on Now those that wait', async () => {

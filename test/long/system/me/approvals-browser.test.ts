@@ -10,6 +10,7 @@ import {
   accessibilityFaultsByLength,
   browse,
   closeBrowser,
+  devices,
   expectSaid,
   PROVIDERS_COOKIE,
   screenshot,
@@ -229,6 +230,71 @@ for (const database of databasesByLength) {
       });
       expect(records).to.deep.equal([]);
       expect((await ask()).state).to.equal('refused');
+      await page.context().close();
+    });
+
+    /** A browser sends no more than the field takes, so this takes the limit away. The fault of the line is at the field. */
+    async function sendTooLong(page: Page, id: string, fault: string): Promise<void> {
+      const field = page.locator(`#why-${id}`);
+      await field.evaluate((input) => input.removeAttribute('maxlength'));
+      await field.fill('x'.repeat(201));
+      await field.press('Enter');
+      await page.getByText(fault).waitFor();
+      expect(await field.inputValue()).to.equal('x'.repeat(201));
+      expect(await field.getAttribute('aria-invalid')).to.equal('true');
+      const [problem = ''] = (await field.getAttribute('aria-describedby'))?.split(' ') ?? [];
+      expect(await page.locator(`#${problem}`).innerText()).to.equal(fault);
+      expect(await field.evaluate((input) => input === input.ownerDocument.activeElement)).to.equal(true);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
+    }
+
+    it('takes a line with a no, keeps it while the page renews itself, and gives it back if it breaks the rules', async () => {
+      const { ask } = await task();
+      const { approval_uri: uri, approval_id: id } = await ask();
+      const page = await signedIn();
+      await page.getByRole('link', { name: /^Say no, and why/ }).click();
+      expect(page.url()).to.equal(uri);
+      const field = page.getByLabel('Why not? (optional)');
+      await field.fill('Not to \u202eBob');
+      // The sign-in turns old, so that the part of the page is another one.
+      mandate.clock.advance(301);
+      await page.getByRole('link', { name: 'Sign in to say yes' }).waitFor();
+      expect(await field.inputValue()).to.equal('Not to \u202eBob');
+      mandate.clock.advance(-301);
+      await page.getByRole('button', { name: /^Yes/ }).waitFor();
+      const records = await mandate.recorded(async () => {
+        const fault = 'Nothing was decided. The line may have at most 200 characters, and no control characters.';
+        await sendTooLong(page, String(id), fault);
+      });
+      expect(records).to.deep.equal([]);
+      expect(await accessibilityFaultsByLength(page)).to.deep.equal([]);
+      await shot(page, '5 why not');
+      expect((await ask()).state).to.equal('pending');
+      await field.fill('Not to \u202eBob');
+      await page.getByRole('button', { name: /^No.*Delete the issue/ }).click();
+      const settled = page.locator(`#settled-${id}`);
+      await settled.getByText('You wrote: Not to \\u{202e}Bob').waitFor();
+      expect(await accessibilityFaultsByLength(page)).to.deep.equal([]);
+      await shot(page, '6 answered');
+      expect(await ask()).to.deep.equal({ state: 'refused', person_says: 'Not to \u202eBob' });
+      await page.goto(String(uri));
+      await page.getByRole('heading', { name: 'You said no.' }).waitFor();
+      expect(await page.locator('main').innerText()).to.contain('Not to \\u{202e}Bob');
+      await page.context().close();
+    });
+
+    it('takes a line without script, in German on a desktop, and gives it back if it breaks the rules', async () => {
+      const { ask } = await task();
+      const { approval_id: id } = await ask();
+      const page = await signedIn({ ...devices.desktop, javaScriptEnabled: false, locale: 'de', colorScheme: 'dark' });
+      await page.getByRole('link', { name: /^Nein sagen und begründen/ }).click();
+      const fault = 'Es wurde nichts entschieden. Die Zeile darf höchstens 200 Zeichen haben, und keine Steuerzeichen.';
+      await sendTooLong(page, String(id), fault);
+      await shot(page, '7 why not without script');
+      await page.getByLabel('Warum nicht? (freiwillig)').fill('Falsches Konto');
+      await page.getByRole('button', { name: /^Nein/ }).click();
+      await page.locator(`#settled-${id}`).getByText('Ihre Worte: Falsches Konto').waitFor();
+      expect(await ask()).to.deep.equal({ state: 'refused', person_says: 'Falsches Konto' });
       await page.context().close();
     });
 
