@@ -5,7 +5,9 @@
  */
 
 import { createContext, Script } from 'node:vm';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import core from 'ajv/dist/core.js';
+import draft2020 from 'ajv/dist/vocabularies/draft2020.js';
 import { RE2JS } from 're2js';
 import {
   isJsonObject,
@@ -19,6 +21,7 @@ import { isMultiple } from './decimal.ts';
 import type { SchemaFault } from './faults.ts';
 import { allSchemas, weightOf } from './places.ts';
 import type { BrokenRule, SchemaRules } from './rules.ts';
+import { isSameValue } from './same-value.ts';
 
 /** The time limit of a validation, in milliseconds. */
 export const LIMIT_MS = 100;
@@ -89,7 +92,9 @@ export function compileSchema(root: Json): SchemaRules {
 }
 
 function validator(root: Json): ValidateFunction {
-  const ajv = new Ajv2020({
+  // Its class Ajv2020 counts what is evaluated, for keywords that no schema of the file has. Some of its validators then throw.
+  const ajv = new core.default({
+    next: true,
     // schemaFaults has checked the schema.
     validateSchema: false,
     meta: false,
@@ -99,6 +104,7 @@ function validator(root: Json): ValidateFunction {
     ownProperties: true,
     code: { regExp: Object.assign((text: string) => compilePattern(text), { code: 'unused' }) },
   });
+  for (const vocabulary of draft2020.default) ajv.addVocabulary(vocabulary);
   // Ajv's own compares the doubles: 19.99 would be no multiple of 0.01. The other takes two texts "__proto__" for one.
   ajv.removeKeyword('multipleOf');
   ajv.addKeyword({
@@ -108,23 +114,20 @@ function validator(root: Json): ValidateFunction {
   });
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', validate: isUnique });
-  return ajv.compile(compilable(root) as JsonObject | boolean);
+  // Ajv's own call the members `toString` and `valueOf` of a value.
+  ajv.removeKeyword('const');
+  ajv.addKeyword({ keyword: 'const', validate: isSameValue });
+  ajv.removeKeyword('enum');
+  ajv.addKeyword({
+    keyword: 'enum',
+    validate: (values: readonly Json[], value: Json) => values.some((each) => isSameValue(each, value)),
+  });
+  return ajv.compile(structuredClone(root) as JsonObject | boolean);
 }
 
 /** All items are single values: otherwise the schema is not valid anyway (`schemaFaults`). */
 function isUnique(isNeeded: boolean, items: readonly Json[]): boolean {
   return !isNeeded || new Set(items).size === items.length;
-}
-
-/** Ajv accepts no empty `enum`: `false` says the same. */
-function compilable(root: Json): Json {
-  const copy = structuredClone(root);
-  for (const { schema } of allSchemas(copy)) {
-    const { enum: values, allOf = [] } = isJsonObject(schema) ? schema : {};
-    if (!Array.isArray(values) || values.length > 0) continue;
-    Object.assign(schema as object, { enum: [null], allOf: [...(allOf as readonly Json[]), false] });
-  }
-  return copy;
 }
 
 function namesIn(schema: Json): readonly string[] {
@@ -188,7 +191,7 @@ function brokenRule(value: Json, errors: readonly ErrorObject[]): BrokenRule {
 }
 
 /** In these ajv gives the name of the member that an error is about. */
-const PARAMS = ['missingProperty', 'additionalProperty', 'unevaluatedProperty', 'propertyName'] as const;
+const PARAMS = ['missingProperty', 'additionalProperty', 'propertyName'] as const;
 
 /** @param pointer of a part of the value (RFC 6901) */
 function pathInto(value: Json, pointer: string): readonly (string | number)[] {

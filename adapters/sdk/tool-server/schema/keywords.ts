@@ -108,14 +108,13 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ['patternProperties', named('part')],
   ['additionalProperties', one('part')],
   ['propertyNames', one('part')],
-  ['unevaluatedProperties', one('part')],
   ['prefixItems', several('part')],
   ['items', one('part')],
   ['contains', one('part')],
-  ['unevaluatedItems', one('part')],
 ]);
 
 const REMARK = 'must be absent: in JSON Schema 2020-12 it is a remark, and refuses nothing';
+const UNEVALUATED = 'must be absent: validators differ about what is left';
 const ONE_SCHEMA = 'must be absent: each schema of this file is read by itself';
 
 /** Keywords that a schema of this file may not have, with the reason. */
@@ -124,6 +123,8 @@ export const REFUSED: ReadonlyMap<string, string> = new Map([
   ['contentEncoding', REMARK],
   ['contentMediaType', REMARK],
   ['contentSchema', REMARK],
+  ['unevaluatedProperties', `${UNEVALUATED}. additionalProperties refuses too`],
+  ['unevaluatedItems', `${UNEVALUATED}. items refuses too`],
   ['$id', ONE_SCHEMA],
   ['$anchor', `${ONE_SCHEMA}, and $ref has a path`],
   ['$dynamicRef', ONE_SCHEMA],

@@ -122,9 +122,7 @@ function always(root: Json, schema: Json, type: string | undefined, above: reado
       case 'patternProperties':
         return isJsonObject(value) && Object.values(value).every((other) => isAlwaysPart(other ?? null));
       case 'additionalProperties':
-      case 'unevaluatedProperties':
       case 'items':
-      case 'unevaluatedItems':
         return isAlwaysPart(value);
       case '$ref': {
         const target = typeof value === 'string' ? referenced(root, value) : undefined;

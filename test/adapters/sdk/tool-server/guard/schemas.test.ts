@@ -283,7 +283,10 @@ describe('A schema in the guard, through the proxy', () => {
 
   it('that gives no verdict in time refuses the call as policy_unavailable, in both places', async () => {
     const slow: Json = {
-      anyOf: [{ items: { $ref: '#' }, minItems: 1 }, { items: { $ref: '#' }, maxItems: 1 }, { const: 1 }],
+      allOf: [
+        { items: { $ref: '#' }, minItems: 1 },
+        { items: { $ref: '#' }, maxItems: 1 },
+      ],
     };
     const held: Json = {
       properties: { a: { $ref: '#/$defs/slow' } },

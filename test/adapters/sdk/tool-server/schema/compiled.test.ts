@@ -65,7 +65,13 @@ const answers: readonly (readonly [what: string, schema: Json, value: Json, answ
     1,
     'The rule enum refuses $.',
   ],
-  ['a value by an empty enum, also null', { enum: [] }, null, 'The rules refuse $.'],
+  ['a value by an empty enum, also null', { enum: [] }, null, 'The rule enum refuses $.'],
+  ['members that objects inherit, by const', { const: { toString: 1 } }, { toString: 2 }, 'The rule const refuses $.'],
+  ['such members by enum', { enum: [{ valueOf: 1, a: 1 }] }, { valueOf: 1, a: 2 }, 'The rule enum refuses $.'],
+  ['another constructor by const', { const: { a: 1 } }, { constructor: 1 }, 'The rule const refuses $.'],
+  ['no object with the members in another order', { const: { a: [1], b: null } }, { b: null, a: [1] }, 'valid'],
+  ['a list where an object is', { const: { 0: 1 } }, [1], 'The rule const refuses $.'],
+  ['an object where a list is', { const: [1] }, { 0: 1 }, 'The rule const refuses $.'],
   ['an emoji of two code units as one character', { maxLength: 1 }, '\u{1f600}', 'valid'],
   ['text behind a line break', { pattern: '^a$' }, 'a\n', 'The rule pattern refuses $.'],
 ];
@@ -76,7 +82,10 @@ describe('A compiled schema', () => {
   }
 
   const branches = {
-    anyOf: [{ items: { $ref: '#' }, minItems: 1 }, { items: { $ref: '#' }, maxItems: 1 }, { const: 1 }],
+    allOf: [
+      { items: { $ref: '#' }, minItems: 1 },
+      { items: { $ref: '#' }, maxItems: 1 },
+    ],
   };
   const twice = (at: number) => ({ allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] });
   const doubled = Object.fromEntries(many(26, (at) => [`d${at}`, twice(at)]));
@@ -96,6 +105,19 @@ describe('A compiled schema', () => {
       expect([rules.decide(value), rules.decide(1)]).to.deep.equal(['late', next]);
     });
   }
+
+  it('decides where the validators of the class Ajv2020 throw', () => {
+    const object = { type: 'object' };
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema has this name, and no promise is near.
+    const always = { if: true, then: object, else: { patternProperties: { '^a': { additionalProperties: true } } } };
+    const schema = {
+      ...always,
+      patternProperties: { b: { minimum: 1 } },
+      $ref: '#/$defs/x',
+      $defs: { x: { oneOf: [object] } },
+    };
+    expect(answerOf(schema, { b: 1 })).to.equal('valid');
+  });
 
   it('names an item of many', () => {
     const items = many(20_000, (at) => at);

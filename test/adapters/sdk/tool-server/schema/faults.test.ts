@@ -41,7 +41,7 @@ describe('A schema of the file', () => {
     else: false,
     contains: true,
     minContains: 0,
-    unevaluatedProperties: false,
+    additionalProperties: false,
   };
 
   it('may have every keyword that says which values are valid, and remarks', () => {
@@ -67,6 +67,12 @@ describe('A schema of the file', () => {
       '$anchor',
       '$dynamicRef',
       '$dynamicAnchor',
+    ],
+    [
+      'what ajv lets pass: unevaluatedProperties a constructor, unevaluatedItems what is beside contains',
+      { unevaluatedProperties: false, items: { unevaluatedItems: false } },
+      'unevaluatedProperties',
+      'items/unevaluatedItems',
     ],
     ['format', { properties: { a: { format: 'email' } } }, 'properties/a/format'],
     ['a $ref out of it', { $ref: 'https://a.example/schema' }, '$ref'],
