@@ -2,20 +2,24 @@
 
 import type { SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import type { Json } from '../../../../domain/tokens/strict-json.ts';
+import type { NotNeeded } from '../core/approval-text.ts';
 import { RefusedCall } from '../core/refusal.ts';
 import { refusedPart, shownPart } from '../schema/refused-part.ts';
-import type { CompileSchema, SchemaRules } from '../schema/rules.ts';
-import { ambiguousPart, roundedPart } from './misread-parts.ts';
+import type { CompileSchema, Path, SchemaRules } from '../schema/rules.ts';
+import { ambiguousPart, roundedPart, takenForOneOf } from './misread-parts.ts';
 import type { GuardPolicy } from './value-kinds.ts';
 
 /** @returns why the call is refused; `undefined` if it is not */
 export type CheckArguments = (value: Json, sent: SentJson) => RefusedCall | 'policy_unavailable' | undefined;
 
+/** @returns `undefined` if the schema does not cover the call, or other readers read it otherwise */
+export type Covers = (value: Json, sent: SentJson) => NotNeeded | 'policy_unavailable' | undefined;
+
 export interface CallRules {
   /** `undefined` without `arguments`. */
   readonly checkArguments: CheckArguments | undefined;
   /** Decides which calls need no yes; `undefined` without `unless`. */
-  readonly unless: SchemaRules | undefined;
+  readonly covers: Covers | undefined;
   /** The names of the policy's schemas and lines. Answers repeat no others. */
   readonly known: ReadonlySet<string>;
 }
@@ -34,16 +38,29 @@ export function callRules(
   const [rules, unless] = [compiled(schema), compiled(approval?.unless)];
   const ofLines = (approval?.lines ?? []).flatMap(({ path }) => path.filter((step) => typeof step === 'string'));
   const known = new Set([...(rules?.names ?? []), ...(unless?.names ?? []), ...ofLines]);
-  return { checkArguments: rules && argumentCheck(rules, known), unless, known };
+  return { checkArguments: rules && argumentCheck(rules, known), covers: unless && covering(unless), known };
 }
 
 function argumentCheck(rules: SchemaRules, known: ReadonlySet<string>): CheckArguments {
+  const namedAlike = takenForOneOf(rules.names);
   return (value, sent) => {
-    const problem = problemOfReading(sent, known);
+    const problem = problemOfReading(sent, known) ?? problemOfName(namedAlike(sent), known);
     if (problem !== undefined) return new RefusedCall(problem);
     const verdict = rules.decide(value);
     if (verdict === 'valid') return undefined;
     return verdict === 'late' ? 'policy_unavailable' : refusedPart(verdict, known);
+  };
+}
+
+function covering(rules: SchemaRules): Covers {
+  const namedAlike = takenForOneOf(rules.names);
+  return (value, sent) => {
+    if (roundedPart(sent) !== undefined || ambiguousPart(sent) !== undefined || namedAlike(sent) !== undefined) {
+      return undefined;
+    }
+    const verdict = rules.decide(value);
+    if (verdict === 'valid') return 'not_needed';
+    return verdict === 'late' ? 'policy_unavailable' : undefined;
   };
 }
 
@@ -52,4 +69,9 @@ function problemOfReading(sent: SentJson, known: ReadonlySet<string>): string | 
   if (rounded !== undefined) return `Some readers round a number: ${shownPart(rounded, known)}.`;
   const alike = ambiguousPart(sent);
   return alike && `Some readers take two names for one: ${shownPart(alike, known)}.`;
+}
+
+/** @param path with the name of the schema in place of that of the call */
+function problemOfName(path: Path | undefined, known: ReadonlySet<string>): string | undefined {
+  return path && `Some readers take another name for this one: ${shownPart(path, known)}.`;
 }

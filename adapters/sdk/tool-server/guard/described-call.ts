@@ -28,8 +28,10 @@ export const REQUEST_LABEL = 'Request';
 
 /** @param rules of the policy that has the approval */
 export function describeRequest(approval: Approval, rules: Covering): DescribeSentCall<HttpCall> {
+  // Many frameworks merge the query with the body, and the schema says nothing of it.
+  const withQuery = { ...rules, covers: undefined };
   return ({ method, target, body }, sent) => {
-    return described({ approval, rules }, body, sent, [
+    return described({ approval, rules: target.includes('?') ? withQuery : rules }, body, sent, [
       { label: REQUEST_LABEL, value: `${method} ${target}`, part: '' },
     ]);
   };
@@ -40,7 +42,7 @@ export function describeTool(approval: Approval, rules: Covering): DescribeSentC
   return ({ arguments: args }, sent) => described({ approval, rules }, args, sent, []);
 }
 
-type Covering = Pick<CallRules, 'unless' | 'known'>;
+type Covering = Pick<CallRules, 'covers' | 'known'>;
 
 interface Line {
   readonly label: string;
@@ -50,17 +52,13 @@ interface Line {
 }
 
 function described(
-  { approval: { title, lines }, rules: { unless, known } }: { readonly approval: Approval; readonly rules: Covering },
+  { approval: { title, lines }, rules: { covers, known } }: { readonly approval: Approval; readonly rules: Covering },
   value: unknown,
   sent: SentJson | undefined,
   before: readonly Line[],
 ): ApprovalText | NotNeeded | 'policy_unavailable' | RefusedCall {
-  // A call that other readers read otherwise is refused below, also if it would be covered.
-  if (unless !== undefined && sent !== undefined && problemOfRest(sent, known) === undefined) {
-    const verdict = unless.decide(value as Json);
-    if (verdict === 'valid') return 'not_needed';
-    if (verdict === 'late') return 'policy_unavailable';
-  }
+  const answer = sent === undefined ? undefined : covers?.(value as Json, sent);
+  if (answer !== undefined) return answer;
   const values = lines.map(({ label, path }) => ({ label, path, value: valueAt(sent, path) as SentJson | undefined }));
   const shown = [
     ...before,

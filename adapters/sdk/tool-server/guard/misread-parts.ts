@@ -17,6 +17,22 @@ export function ambiguousPart(value: SentJson): ArgumentPath | undefined {
   });
 }
 
+/**
+ * Of a call: the path to the first member that some readers take for one of the names, with that name; `undefined` if there is none.
+ *
+ * @param names that a schema has, anywhere
+ */
+export function takenForOneOf(names: ReadonlySet<string>): (value: SentJson) => ArgumentPath | undefined {
+  const byFolded = new Map([...names].map((name) => [folded(name), name]));
+  const meant = (name: string) => (names.has(name) ? undefined : byFolded.get(folded(name)));
+  return (value) =>
+    firstPart(value, (part) => {
+      const found = isSentObject(part) ? Object.keys(part).map(meant) : [];
+      const name = found.find((each) => each !== undefined);
+      return name === undefined ? undefined : [name];
+    });
+}
+
 /** @param found the rest of the path, from a part of the value */
 function firstPart(value: SentJson, found: (part: SentJson) => ArgumentPath | undefined): ArgumentPath | undefined {
   const own = found(value);

@@ -144,6 +144,31 @@ describe('A schema in the guard, through the proxy', () => {
       });
     }
 
+    it('asks for a request with a query, which frameworks merge with the body', async () => {
+      for (const query of ['?amount=900', '?a']) {
+        expect((await atRoute(`/payments${query}`, SAID)).reason).to.equal('approval_required');
+      }
+      expect([seen, outcomes()]).to.deep.equal([[], Array(2).fill(['approval_required', undefined])]);
+    });
+
+    it('asks for a call with a name that some parsers take for one of the schema', async () => {
+      const properties = { amount: { type: 'number', maximum: 50 }, urgent: { const: false } };
+      const unless: Json = { type: 'object', properties, required: ['amount'] };
+      const approval: Approval = { ...PAY, unless };
+      await proxy.stop();
+      await start({
+        routes: [{ match: matchOf('POST /payments'), scope, approval }],
+        mcp: { path: '/mcp', tools: { pay: { scope, approval } }, methods: {} },
+      });
+      for (const name of ['Urgent', 'u\\u0072gent\\u0000', '\uff55rgent', 'more": {"Amount']) {
+        const body = `{"amount": 1, "${name}": true${name.includes('{') ? '}' : ''}}`;
+        expect((await atRoute('/payments', body)).reason).to.equal('approval_required');
+        expect((await atMcp('pay', body)).json.result.isError).to.equal(true);
+      }
+      expect([seen, approvals.asked.length]).to.deep.equal([[], 8]);
+      expect((await atRoute('/payments', '{"amount": 1, "urgent": false}')).status).to.equal(200);
+    });
+
     it('asks for a request without a body, and refuses one that is no JSON', async () => {
       const lines: Approval = { title: 'Pay', lines: [], unless: {} };
       await proxy.stop();
@@ -169,6 +194,22 @@ describe('A schema in the guard, through the proxy', () => {
   });
 
   describe('in arguments', () => {
+    it('refuses a call with a name that some parsers take for one of the schema', async () => {
+      const rules: Json = { properties: { amount: { maximum: 500 } } };
+      await proxy.stop();
+      await start({
+        routes: [{ match: matchOf('POST /orders'), scope, arguments: rules }],
+        mcp: { path: '/mcp', tools: { order: { scope, arguments: rules } }, methods: {} },
+      });
+      for (const body of ['{"Amount": 900}', '{"amount\\u0000": 900}', '{"items": [{"AMOUNT": 900}]}']) {
+        const { reason, text } = await atRoute('/orders', body);
+        expect(reason).to.equal('arguments_refused');
+        expect(text).to.match(/Some readers take another name for this one: (?:\$\.amount|a member that .*)\.$/);
+        expect((await atMcp('order', body)).json.result.content[0].text).to.equal(text);
+      }
+      expect([seen, outcomes()]).to.deep.equal([[], Array(6).fill(['arguments_refused', undefined])]);
+    });
+
     it('lets a call pass that meets it, byte by byte, at a route and at mcp.path', async () => {
       expect((await atRoute('/orders', SAID)).status).to.equal(200);
       const { message, json } = await atMcp('order', SAID, { more: ',"inputResponses":{}' });
