@@ -26,8 +26,8 @@ export function toolApproval(
     async check(claims) {
       // The approval of a call without an answer would be used up for nothing.
       if (sentId({ id, text }) === undefined) return 'arguments_refused';
-      if (!isObject(given)) return NO_OBJECT;
-      if (isAmbiguous(given)) return AMBIGUOUS;
+      const misread = misreadArguments(given);
+      if (misread !== undefined) return misread;
       const params = text === undefined ? undefined : sentParams(text);
       if (isChanged(id) || isChanged(meta) || holdsRounded(params?.meta ?? null) || holdsRounded(params?.id ?? null))
         return CHANGED_FRAME;
@@ -46,6 +46,12 @@ export function toolApproval(
 const NO_OBJECT = new RefusedCall('The arguments are no object.');
 
 const AMBIGUOUS = new RefusedCall('The arguments have a member __proto__, or a number beyond all doubles.');
+
+/** Why arguments are refused before a policy looks at them: servers refuse them, or parsers differ about them. */
+export function misreadArguments(given: unknown): RefusedCall | undefined {
+  if (!isObject(given)) return NO_OBJECT;
+  return isAmbiguous(given) ? AMBIGUOUS : undefined;
+}
 
 /** The message is written anew after the yes. A client would wait for ever for an id or a progress token that it did not send. */
 const CHANGED_FRAME = new RefusedCall(

@@ -284,13 +284,19 @@ describe('A schema in the guard, through the proxy', () => {
       });
     }
 
-    for (const [what, args] of [
-      ['1e400', '{"amount": 1e400}'],
-      ['__proto__', '{"amount": 1, "__proto__": {}}'],
-      ['no object', '[1]'],
+    for (const [what, args, problem] of [
+      ['1e400', '{"amount": 1e400}', 'The arguments have a member __proto__, or a number beyond all doubles.'],
+      [
+        '__proto__',
+        '{"amount": 1, "__proto__": {}}',
+        'The arguments have a member __proto__, or a number beyond all doubles.',
+      ],
+      ['no object', '[1]', 'The arguments are no object.'],
+      ['null', 'null', 'The arguments are no object.'],
     ] as const) {
-      it(`refuses a call of a tool with ${what}`, async () => {
-        expect((await atMcp('order', args)).json.result.content[0].text).to.equal(REFUSES);
+      it(`refuses a call of a tool with ${what}, and says why, also for the log`, async () => {
+        expect((await atMcp('order', args)).json.result.content[0].text).to.equal(`${REFUSES} ${problem}`);
+        expect(proxy.unshown.map((call) => call.problem)).to.deep.equal([problem]);
         expect([outcomes(), seen]).to.deep.equal([[['arguments_refused', undefined]], []]);
       });
     }
