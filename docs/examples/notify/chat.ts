@@ -40,14 +40,19 @@ async function send({ approval_id, sponsor_key }: Notice): Promise<string> {
     signal: AbortSignal.timeout(ATTEMPT_MS),
   });
   await body?.cancel();
-  if (status < 200 || status > 299) throw new Error(`the chat answered ${status}`);
+  if (status < 200 || status > 299) throw new Refused(`the chat answered ${status}`);
   return 'sent';
 }
+
+class Refused extends Error {}
 
 async function deliver(notice: Notice): Promise<void> {
   const deadline = Date.now() + TRY_FOR_MS;
   for (let pause = 1000; ; pause = Math.min(2 * pause, 10_000)) {
-    const outcome = await send(notice).catch((error: Error) => error);
+    // The message of another error may have a part of the directory, or the address of the webhook, which is a secret.
+    const outcome = await send(notice).catch((error) =>
+      error instanceof Refused ? error : new Error(error.cause?.code ?? error.code ?? error.name),
+    );
     const isOver = typeof outcome === 'string' || Date.now() + pause > deadline;
     if (isOver) return console.log(`${notice.approval_id}: ${typeof outcome === 'string' ? outcome : outcome.message}`);
     await wait(pause);
