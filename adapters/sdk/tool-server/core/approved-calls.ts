@@ -26,16 +26,20 @@ export interface ApprovedCall {
   lose(): void;
 }
 
-/** How long such a call counts as running: longer than tools run. A client can begin another session before that. */
+/**
+ * How long such a call counts as running: longer than tools run. A client can begin another session before that. Of a session
+ * only the last one is kept: an agent that needs no yes for a call could leave any number.
+ */
 const LOST_MS = 60 * 60 * 1000;
 
 export function approvedCalls(): ApprovedCalls {
   const running = new Map<string, Set<ApprovedCall>>();
+  const lost = new Map<string, NodeJS.Timeout>();
   return {
     of(session, { iss, sub, act }) {
       const key = JSON.stringify([session ?? null, iss, sub, act?.sub ?? null]);
       return {
-        isRunning: () => running.has(key),
+        isRunning: () => running.has(key) || lost.has(key),
         begin(id) {
           const end = (): void => {
             const calls = running.get(key);
@@ -43,7 +47,10 @@ export function approvedCalls(): ApprovedCalls {
             if (calls?.size === 0) running.delete(key);
           };
           const lose = (): void => {
-            if (running.get(key)?.has(call)) setTimeout(end, LOST_MS).unref();
+            if (running.get(key)?.has(call) !== true) return;
+            end();
+            clearTimeout(lost.get(key));
+            lost.set(key, setTimeout(() => lost.delete(key), LOST_MS).unref());
           };
           const call: ApprovedCall = { id, end, lose };
           running.set(key, (running.get(key) ?? new Set()).add(call));
