@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { inflateSync } from 'node:zlib';
 import { expect } from 'chai';
+import { sha256 } from '../../../adapters/platform/system-crypto.ts';
 import { judgeBeside } from '../../../application/doctor/ledger.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import { doctorSettings } from '../../../composition/doctor/settings.ts';
@@ -33,6 +34,9 @@ const page = await readFile(new URL('../../../docs/auditing.md', import.meta.url
 const ME = 'https://mandate.test/me';
 /** The default of `Service:StatusLists:Ttl`, in seconds: so long a list is served as it was read. */
 const TTL = 5;
+
+/** What the person wrote with each no. */
+const LINE = { salt: 's'.repeat(43), text: 'Wrong account', hash: sha256(`${'s'.repeat(43)}Wrong account`) };
 
 /** The cells of a table, by the change in the first column. */
 function rowsOfPage(title: string): ReadonlyMap<string, string> {
@@ -110,7 +114,8 @@ for (const database of databasesByLength) {
       const { access_token: token, task_id: taskId } = (await agent.exchangeFor({ sub })).body;
       const ask = (digest: string) => asks(mandate, token, jira.request(taskId, { digest }));
       const approval = await mandate.approval(String((await ask(digestOf('delete 7'))).body.approval_id));
-      if (before !== undefined) await mandate.answer(approval.approvalId, before === 'used' ? 'approve' : 'refuse');
+      if (before === 'refused') await mandate.answer(approval.approvalId, 'refuse', { says: LINE });
+      if (before === 'used') await mandate.answer(approval.approvalId, 'approve');
       if (before === 'used') await ask(approval.digest);
       for (const statement of change(approval)) await mandate.sql(statement);
       const { sponsorKey, digest, approvalId, commitment } = await mandate.approval(approval.approvalId);
@@ -210,6 +215,8 @@ for (const database of databasesByLength) {
           () => approvalAfter(state(assignment), before),
         ]),
       ),
+      'Approval: a no, another line': () => approvalAfter(state("says = 'Go on'"), 'refused'),
+      'Approval: a no, no line': () => approvalAfter(state('says = null, says_salt = null'), 'refused'),
       ...Object.fromEntries(
         Object.entries(alteredPurposes(database.engine)).map(([name, change]) => [
           `Purpose: ${name}`,
