@@ -31,8 +31,12 @@ export function isSentObject(value: SentJson | undefined): value is SentObject {
 export function readAsSent(text: string): SentJson {
   let at = 0;
   const next = (): string => {
-    while (/\s/.test(text.charAt(at))) at += 1;
-    return text.charAt(at);
+    let found = text.charAt(at);
+    while (SPACE.has(found)) {
+      at += 1;
+      found = text.charAt(at);
+    }
+    return found;
   };
   /** The items between the brackets; the cursor is at the opening bracket. */
   const items = <Item>(end: string, item: () => Item): readonly Item[] => {
@@ -74,6 +78,8 @@ export function readAsSent(text: string): SentJson {
   return value();
 }
 
+/** RFC 8259 §2. */
+const SPACE: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r']);
 const LITERAL = /[\w.+-]+/y;
 const CONSTANTS = { null: null, true: true, false: false } as const;
 
@@ -91,11 +97,15 @@ export function writeAsSent(value: SentJson): string {
  * `0.10000000000000000555` do not: other readers find another value.
  */
 export function isHeldByDouble(number: string): boolean {
+  if (SHORT.test(number)) return true;
   const double = Number(number);
   if (!Number.isFinite(double) || Object.is(double, -0)) return false;
   const [sent, held] = [decimalOf(number), decimalOf(String(double))];
   return sent.digits === held.digits && sent.exponent === held.exponent;
 }
+
+/** A double keeps 15 digits. A list of 100,000 such numbers is compared in a fraction of the time. */
+const SHORT = /^(?:0|-?[1-9]\d{0,6})(?:\.\d{1,8})?$/;
 
 interface Decimal {
   /** Without zeros at both ends; empty for zero. With the sign. */

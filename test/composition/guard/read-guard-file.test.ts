@@ -113,7 +113,7 @@ mcp:
       scope: [a]
       approval:
         title: Pay
-        unless: {type: object, properties: {amount: {maximum: 5}}, required: [amount]}
+        unless: {type: object, properties: {amount: {type: number, maximum: 5}}, required: [amount]}
     listed:
       scope: [a]
       approval: {title: Pay, unless: {type: [object], required: [to]}}
@@ -126,7 +126,9 @@ mcp:
     expect(found.lines.map((line) => line.replace('guard.yaml:', ''))).to.deep.equal([
       '11: routes[0].approval.unless has no type: object at its root: other values can pass without a yes.',
       '13: routes[0].approval.unless.properties.amount is not in required: a call without it can pass without a yes.',
+      '13: routes[0].approval.unless.properties.amount.maximum refuses no value of another type: add type.',
       '18: routes[1].approval.unless covers every call: no person is asked.',
+      '22: routes[1].arguments.properties.amount.minimum refuses no value of another type: add type.',
       '23: routes[1].arguments.properties.amount.maximum excludes minimum: no number is valid here.',
       '27: mcp.tools.pay.approval.unless covers every call: no person is asked.',
       '27: mcp.tools.pay.arguments can never be valid: every call is refused.',

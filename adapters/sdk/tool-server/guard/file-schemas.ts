@@ -63,7 +63,7 @@ export function schemaFaultsOf(
 export function schemaRemarks(mapping: PlacedMapping): readonly Placed[] {
   return fileSchemas(mapping).flatMap((given) => {
     const found = given.member === 'unless' ? remarksOnUnless(given) : remarksOnArguments(given);
-    return [...found, ...remarksOnBounds(given.schema)].map(({ path, text }) =>
+    return [...found, ...remarksOnTypes(given.schema), ...remarksOnBounds(given.schema)].map(({ path, text }) =>
       placed(mapping, [...given.path, ...path], text),
     );
   });
@@ -106,6 +106,19 @@ function remarksOnBounds(root: Json): readonly Remark[] {
     const values = isJsonObject(schema) ? member(schema, 'enum') : undefined;
     const isEmpty = path.length > 0 && Array.isArray(values) && values.length === 0;
     return isEmpty ? [{ path: [...path, 'enum'], text: 'is empty: no value is valid here' }] : [];
+  });
+}
+
+/** Of values of another type such a keyword says nothing, and many services take the text "900" for a number. */
+const LIMITS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'maxLength', 'pattern'];
+const SAY_THE_TYPE = ['type', 'const', 'enum', '$ref', 'allOf'];
+
+function remarksOnTypes(root: Json): readonly Remark[] {
+  return allSchemas(root).flatMap(({ path, schema }): readonly Remark[] => {
+    const isOfMember = path.at(-2) === 'properties' || path.at(-1) === 'items';
+    if (!isOfMember || !isJsonObject(schema) || SAY_THE_TYPE.some((name) => Object.hasOwn(schema, name))) return [];
+    const limit = LIMITS.find((name) => Object.hasOwn(schema, name));
+    return limit === undefined ? [] : [{ path: [...path, limit], text: 'refuses no value of another type: add type' }];
   });
 }
 

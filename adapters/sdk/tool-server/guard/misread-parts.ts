@@ -37,11 +37,11 @@ export function takenForOneOf(names: ReadonlySet<string>): (value: SentJson) => 
 function firstPart(value: SentJson, found: (part: SentJson) => ArgumentPath | undefined): ArgumentPath | undefined {
   const own = found(value);
   if (own !== undefined) return own;
-  const isList = Array.isArray(value);
-  if (!isList && !isSentObject(value)) return undefined;
-  for (const [name, part] of Object.entries<SentJson>(value)) {
-    const rest = firstPart(part, found);
-    if (rest !== undefined) return [isList ? Number(name) : name, ...rest];
+  const names = isSentObject(value) ? Object.keys(value) : undefined;
+  const parts: readonly SentJson[] = Array.isArray(value) ? value : isSentObject(value) ? Object.values(value) : [];
+  for (let at = 0; at < parts.length; at += 1) {
+    const rest = firstPart(parts[at] ?? null, found);
+    if (rest !== undefined) return [names?.[at] ?? at, ...rest];
   }
   return undefined;
 }
