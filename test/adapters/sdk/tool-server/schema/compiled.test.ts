@@ -89,6 +89,13 @@ describe('A compiled schema', () => {
   };
   const twice = (at: number) => ({ allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] });
   const doubled = Object.fromEntries(many(26, (at) => [`d${at}`, twice(at)]));
+  // RE2 reads a text that repeats itself by states that it knows already.
+  let seed = 1;
+  const letter = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % 2 === 0 ? 'a' : 'b';
+  };
+  const irregular = many(800_000, letter).join('');
   const slow: readonly (readonly [what: string, schema: Json, value: Json, next: string])[] = [
     [
       'that applies itself twice to each part',
@@ -97,7 +104,7 @@ describe('A compiled schema', () => {
       'valid',
     ],
     ['whose definitions double', { $ref: '#/$defs/d0', $defs: { ...doubled, d26: true } }, 1, 'late'],
-    ['with a pattern of many states', { pattern: '(?:a|b)*a(?:a|b){18}$' }, 'ab'.repeat(400_000), 'valid'],
+    ['with a pattern of many states', { pattern: '(?:a|b)*a(?:a|b){300}$' }, irregular, 'valid'],
   ];
   for (const [what, schema, value, next] of slow) {
     it(`${what} gives no verdict after ${LIMIT_MS} ms, and decides the next value`, () => {
