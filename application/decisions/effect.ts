@@ -5,7 +5,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Approval } from '../../domain/approvals/approval.ts';
-import type { PersonSays } from '../../domain/approvals/person-says.ts';
+import type { PersonSays } from '../../domain/approvals/recorded-says.ts';
 import type { Authorization, IssuedCode, VoidReason } from '../../domain/authorization/authorization.ts';
 import type { AgentId, ApprovalId, RequestId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';

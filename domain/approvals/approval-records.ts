@@ -14,7 +14,7 @@ import {
   WORDS_CHANGED,
 } from './approval.ts';
 import { commitmentText } from './commitment.ts';
-import { isRecordedSays } from './person-says.ts';
+import { isRecordedSays } from './recorded-says.ts';
 
 /** What a record says of its approval. */
 export interface ApprovalRecord extends Partial<RecordNames> {

@@ -16,7 +16,7 @@
 
 import type { ApprovalId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
-import type { PersonSays } from './person-says.ts';
+import type { PersonSays } from './recorded-says.ts';
 
 export const approvalStates = ['pending', 'granted', 'refused', 'used', 'expired', 'withdrawn'] as const;
 export type ApprovalState = (typeof approvalStates)[number];

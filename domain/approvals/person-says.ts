@@ -3,20 +3,14 @@
  * has only a hash of the line.
  */
 
-import { isHashOfText, type SealedText } from '../ledger/sealed-text.ts';
+import type { SealedText } from '../ledger/sealed-text.ts';
 import { isBlank } from '../visible.ts';
+import type { PersonSays } from './recorded-says.ts';
 
 /** UTF-16 code units, as the `maxlength` of a form: a reason, and no letter. */
 export const MAX_SAYS = 200;
 export const SAYS_SENTENCE = `Must be at most ${MAX_SAYS} characters without control characters.`;
 const CONTROL = /\p{Cc}/u;
-
-/** Kept beside the ledger until the approval is deleted with its task. */
-export interface PersonSays {
-  readonly text: string;
-  /** Random characters. */
-  readonly salt: string;
-}
 
 export type SealedSays = PersonSays & SealedText;
 
@@ -28,14 +22,4 @@ export function parseSays(given: string): string | undefined {
   const text = given.trim();
   if (text.length > MAX_SAYS || CONTROL.test(text) || !text.isWellFormed()) return undefined;
   return isBlank(text) ? '' : text;
-}
-
-/** Whether the stored line is the one whose hash the record of the refusal has. Both may be missing. */
-export function isRecordedSays(
-  digest: (text: string) => string,
-  says: PersonSays | undefined,
-  hash: string | undefined,
-): boolean {
-  if (says === undefined || hash === undefined) return says === hash;
-  return isHashOfText(digest, { salt: says.salt, hash }, says.text);
 }

@@ -9,7 +9,7 @@
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
 import { commitmentText } from '../approvals/commitment.ts';
-import { isRecordedSays, type PersonSays } from '../approvals/person-says.ts';
+import { isRecordedSays, type PersonSays } from '../approvals/recorded-says.ts';
 import type { TaskId } from '../identifiers.ts';
 import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
 import { type Checkpoint, toHex } from '../ledger/checkpoint.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { SaltedWords } from '../approvals/approval.ts';
-import type { PersonSays } from '../approvals/person-says.ts';
+import type { PersonSays } from '../approvals/recorded-says.ts';
 import { type Instant, toMillisecondText } from '../instant.ts';
 import { type Checkpoint, presentCheckpoint, toHex } from '../ledger/checkpoint.ts';
 import type { Hash } from '../ledger/merkle-tree.ts';

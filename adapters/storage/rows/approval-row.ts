@@ -10,7 +10,7 @@ import {
   openStates,
 } from '../../../domain/approvals/approval.ts';
 import { type ApprovalOrigin, compareApproval } from '../../../domain/approvals/approval-records.ts';
-import type { PersonSays } from '../../../domain/approvals/person-says.ts';
+import type { PersonSays } from '../../../domain/approvals/recorded-says.ts';
 import type { AgentId, ApprovalId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Compared } from '../../../domain/ledger/compared.ts';
 import type { RowOf, tables } from '../tables.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { approvalDetail, parseApprovalDetail } from '../../../domain/approvals/approval.ts';
-import { isRecordedSays, parseSays } from '../../../domain/approvals/person-says.ts';
+import { parseSays } from '../../../domain/approvals/person-says.ts';
+import { isRecordedSays } from '../../../domain/approvals/recorded-says.ts';
 
 const hex = (text: string) => createHash('sha256').update(text).digest('hex');
 const SALT = 's'.repeat(43);
