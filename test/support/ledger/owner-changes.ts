@@ -131,7 +131,7 @@ export const CHANGES: Readonly<Record<string, readonly [Restart, ...((kept: Kept
   Nothing: ['running'],
   'A sealed record changed': ['running', alter],
   'A sealed record deleted': ['running', remove],
-  'Records inserted, an unsealed record changed': ['running', changeUnsealed, insert],
+  'Records inserted, an unsealed record changed': ['running', insert, changeUnsealed],
   'A record inserted with a number below 1': ['running', insertOutside],
   'Sealed records deleted, and marked as archived; service restarted': ['restarted', listAsArchived, deleteSealed],
   'Records of one checkpoint deleted, and marked as archived': ['running', listAsArchived, deleteSecond],
