@@ -18,8 +18,9 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
   'core/approval-text.ts': [['5 seconds for a function of the tool server', 'requests for approval']],
   'core/approvals.ts': [['the time limit of the library, for the signature', 'requests for approval']],
   'core/approved-calls.ts': [
-    ['one entry for each yes of a person, by session', 'calls that a person approved'],
-    ['an hour, for such a call', 'calls that a person approved'],
+    ['the calls under way, by session', 'calls that a person approved'],
+    ['one entry for each session whose client has left', 'calls that a person approved'],
+    ['an hour, for such a session', 'calls that a person approved'],
     ['the calls of one session', 'calls that a person approved'],
   ],
   'core/argument-check.ts': [['5 seconds by default, for a function of the tool server']],
