@@ -75,12 +75,14 @@ describe('The MCP SDKs', function () {
       let door: Door;
       let person: PersonInBrowser;
       let callback: Callback;
-      before(async () => {
+      // A way moves the service's clock ahead. After three of them Better Auth refuses the assertion of the service's own client.
+      const [begin, end] = name === 'Better Auth' ? [beforeEach, afterEach] : [before, after];
+      begin(async () => {
         door = await start();
         person = await personInBrowser(door);
         callback = await startCallback();
       });
-      after(async () => {
+      end(async () => {
         await person.close();
         await callback.close();
         await door.stop();
