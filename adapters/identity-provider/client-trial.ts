@@ -1,6 +1,6 @@
 /**
  * Tries whether the provider accepts the client of a sign-in, without a person. If sign-ins push their request, the
- * provider gets one, which nobody then uses (RFC 9126). The token endpoint gets a code that was never issued: RFC 6749
+ * provider gets one, which stays unused (RFC 9126). The token endpoint gets a code that was never issued: RFC 6749
  * §5.2 has `invalid_client` for the client, and `invalid_grant` for the code.
  */
 

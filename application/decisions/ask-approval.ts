@@ -182,7 +182,7 @@ function withdrawForWords(about: ApprovalOrigin, last: Approval, at: Instant): E
   };
 }
 
-/** A no counts without a comparison. The person's line is told only as the ledger has it. */
+/** A no counts without a comparison. The answer has the person's line only as the ledger has it. */
 function refusedAs(last: AskFacts['last']): AskVerdict {
   if (last?.row.says === undefined) return { kind: 'refused' };
   if (last.kind === 'differs') return { kind: 'refused', difference: last.difference };

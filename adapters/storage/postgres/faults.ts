@@ -167,7 +167,7 @@ const NUMBER_BEYOND: DatabaseFault = {
   meaning: 'the number of the next record is beyond 2^53 - 1',
   act: 'See docs/operating.md ("The ledger is not intact").',
 };
-/** "Object not in prerequisite state": Postgres uses it for statements of its own, too. */
+/** "Object not in prerequisite state": Postgres uses it for its built-in statements too. */
 const WRONG_STATE = '55000';
 /** As `schema.sql` raises it, in no other language. */
 const SET_BACK = /^ledger_seq was set back /;

@@ -1,6 +1,6 @@
 /**
- * When the client of an MCP server asks for more scopes. The SDKs ask after every 403 `insufficient_scope`, and give its reason
- * to nobody. So the challenge of a 403 that no scope would avoid is removed before the SDK reads the answer.
+ * When the client of an MCP server asks for more scopes. The SDKs ask after every 403 `insufficient_scope`, and drop its
+ * reason. So the challenge of a 403 that no scope would avoid is removed before the SDK reads the answer.
  */
 
 import type { CheckedAgentOptions } from '../options.ts';

@@ -1,5 +1,5 @@
 /**
- * Names the tools without a policy to the author of the server: every call of one is refused. The library is told the names.
+ * Names the tools without a policy to the author of the server: every call of one is refused. The author gives the library the names.
  * The guard reads them on the way in the first list that a client gets. A list of several pages is read to its last page.
  */
 
@@ -56,7 +56,7 @@ export function listedTools(policies: Pick<ToolPolicies, 'hasTool'>, warn: (sent
   return { readList, readPage };
 }
 
-/** A sentence that names the tools without a policy. @returns `undefined` if there are none */
+/** A sentence that names the tools without a policy. @returns `undefined` if each tool has a policy */
 export function toolsWithoutPolicy(
   { hasTool }: Pick<ToolPolicies, 'hasTool'>,
   names: readonly string[],

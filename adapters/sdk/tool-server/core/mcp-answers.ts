@@ -56,7 +56,7 @@ const URL_ELICITATION_REQUIRED = -32042;
 
 /**
  * A client that opens URLs shows the address to the person, and repeats the call. Since 2026-07-28 it is asked once, and
- * says so by `inputResponses`. In 2025-11-25 it is told by an error. Every other answer is a result that a model reads.
+ * says so by `inputResponses`. In 2025-11-25 an error says so. Every other answer is a result that a model reads.
  */
 function answerOf(
   refusal: Refusal,

@@ -4,12 +4,12 @@ import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../.
 import { folded, isUnfolded } from '../core/lookalikes.ts';
 import type { ArgumentPath } from './argument-path.ts';
 
-/** The path to the first number that some readers round; `undefined` if there is none. */
+/** The path to the first number that some readers round, or `undefined`. */
 export function roundedPart(value: SentJson): ArgumentPath | undefined {
   return firstPart(value, (part) => (isRounded(part) ? [] : undefined));
 }
 
-/** The path to the first member of which some readers take another one for the same; `undefined` if there is none. */
+/** The path to the first member that some readers take for another one, or `undefined`. */
 export function ambiguousPart(value: SentJson): ArgumentPath | undefined {
   return firstPart(value, (part) => {
     const name = isSentObject(part) ? ambiguousAmong(Object.keys(part)) : undefined;
@@ -18,7 +18,7 @@ export function ambiguousPart(value: SentJson): ArgumentPath | undefined {
 }
 
 /**
- * Of a call: the path to the first member that some readers take for one of the names, with that name; `undefined` if there is none.
+ * Of a call: the path to the first member that some readers take for one of the names, with that name, or `undefined`.
  *
  * @param names that a schema has, anywhere
  */

@@ -100,7 +100,7 @@ function validator(root: Json): ValidateFunction {
     meta: false,
     strict: false,
     logger: false,
-    // A member such as `constructor` is none of the value that is only on its prototype.
+    // A member such as `constructor` that only the prototype has is no member of the value.
     ownProperties: true,
     code: { regExp: Object.assign((text: string) => compilePattern(text), { code: 'unused' }) },
   });
@@ -172,7 +172,7 @@ function inTime(run: () => boolean): boolean | undefined {
   try {
     return script.runInContext(context, { timeout: LIMIT_MS });
   } catch (error) {
-    // The context has a class Error of its own.
+    // The context has another class Error.
     if (isObject(error) && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
     throw error;
   } finally {
