@@ -4,17 +4,12 @@ import { isLoopback } from '../../../../domain/address.ts';
 import type { PlacedDocuments, PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { isJsonObject, type Json, member } from '../../../../domain/tokens/strict-json.ts';
 import { DEFAULT_LISTEN, FIELDS, FILE, type Field } from './configuration.ts';
-import { fileSchemas } from './file-schemas.ts';
-import { fieldOf, nameOf, type Path } from './kind.ts';
-
-interface FileFault {
-  readonly line: number;
-  /** Begins with the path, and quotes no value of the file. */
-  readonly clause: string;
-}
+import { filePolicies } from './file-policies.ts';
+import { fileSchemas, type PlacedClause, placed } from './file-schemas.ts';
+import { fieldOf, type Path } from './kind.ts';
 
 /** All faults of the file, by line. */
-export function guardFileFaults({ mappings, problems }: PlacedDocuments): readonly FileFault[] {
+export function guardFileFaults({ mappings, problems }: PlacedDocuments): readonly PlacedClause[] {
   const [mapping, ...others] = mappings;
   const faults = mapping === undefined ? [] : [...fieldFaults(mapping), ...relationFaults(mapping)];
   return [
@@ -25,8 +20,8 @@ export function guardFileFaults({ mappings, problems }: PlacedDocuments): readon
 }
 
 /** The reader has reported unreadable fields already. */
-function fieldFaults({ fields, unread, lineOf }: PlacedMapping): readonly FileFault[] {
-  const faults: FileFault[] = [];
+function fieldFaults({ fields, unread, lineOf }: PlacedMapping): readonly PlacedClause[] {
+  const faults: PlacedClause[] = [];
   FILE.check(Object.fromEntries([...fields].map(([name, { value }]) => [name, value])), [], (path, clause) => {
     if (!unread.has(String(path[0]))) faults.push({ line: lineOf(path), clause });
   });
@@ -38,16 +33,18 @@ export const PROXY_ONLY = Object.entries<Field<unknown>>(FIELDS)
   .map(([member]) => fieldOf(member));
 
 /** `guardSchema` of test/adapters/sdk/tool-server/guard/guard-file.ts says the same in JSON Schema. */
-function relationFaults(mapping: PlacedMapping): readonly FileFault[] {
-  const { fields, unread, line, lineOf } = mapping;
+function relationFaults(mapping: PlacedMapping): readonly PlacedClause[] {
+  const { fields, unread, line } = mapping;
   const has = (name: string) => fields.has(name) || unread.has(name);
   const value = (name: string) => fields.get(name)?.value;
   const mode = value('mode');
   const listen = value('listen') ?? DEFAULT_LISTEN;
-  const approvals = approvalPaths(value('routes'), value('mcp'));
+  const approvals = filePolicies(mapping).flatMap(({ path, policy }) =>
+    member(policy, 'approval') === undefined ? [] : [[...path, 'approval']],
+  );
   const rules = fileSchemas(mapping).filter(({ member: name }) => name === 'arguments');
-  const faults: FileFault[] = [];
-  const at = (path: Path, clause: string) => faults.push({ line: lineOf(path), clause: `${nameOf(path)} ${clause}` });
+  const faults: PlacedClause[] = [];
+  const at = (path: Path, clause: string) => faults.push(placed(mapping, path, clause));
 
   if (mode === 'proxy' && !has('upstream')) at(['upstream'], 'must be given in the mode proxy');
   if (isOwn(value('upstream'), listen)) {
@@ -85,23 +82,6 @@ function isOwn(upstream: Json | undefined, listen: Json): boolean {
   if (own === undefined || !isLoopback(hostname) || protocol === 'https:' || own.port !== port) return false;
   const isEverywhere = own.hostname === '0.0.0.0' || own.hostname === '[::]';
   return isEverywhere || own.hostname === hostname || [own.hostname, hostname].includes('localhost');
-}
-
-function approvalPaths(routes: Json | undefined, mcp: Json | undefined): readonly Path[] {
-  const listed = Array.isArray(routes) ? routes : [];
-  const ofRoutes = listed.flatMap((route: Json, at): Path[] =>
-    hasApproval(route) ? [['routes', at, 'approval']] : [],
-  );
-  const tools = isJsonObject(mcp) ? member(mcp, 'tools') : undefined;
-  const byName = isJsonObject(tools) ? Object.entries(tools) : [];
-  const ofTools = byName.flatMap(([name, tool]): Path[] =>
-    hasApproval(tool) ? [['mcp', 'tools', name, 'approval']] : [],
-  );
-  return [...ofRoutes, ...ofTools];
-}
-
-function hasApproval(policy: Json | undefined): boolean {
-  return isJsonObject(policy) && member(policy, 'approval') !== undefined;
 }
 
 function isEmptyList(value: Json | undefined): boolean {

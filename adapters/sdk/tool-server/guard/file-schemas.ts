@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject, member, textMember } from '..
 import type { SchemaFault } from '../schema/faults.ts';
 import { allSchemas } from '../schema/places.ts';
 import { excludedBounds, isAlwaysValid, isNeverValid } from '../schema/verdict.ts';
+import { filePolicies } from './file-policies.ts';
 import { nameOf, type Path } from './kind.ts';
 
 interface FileSchema {
@@ -18,32 +19,25 @@ interface FileSchema {
 }
 
 /** In the order of the file's sections. */
-export function fileSchemas({ fields }: Pick<PlacedMapping, 'fields'>): readonly FileSchema[] {
-  const [routes, mcp] = [fields.get('routes')?.value, fields.get('mcp')?.value];
-  const tools = isJsonObject(mcp) ? member(mcp, 'tools') : undefined;
-  return [
-    ...(Array.isArray(routes) ? routes.flatMap((route: Json, at) => ofPolicy(['routes', at], route, undefined)) : []),
-    ...(isJsonObject(tools)
-      ? Object.entries(tools).flatMap(([name, tool]) => ofPolicy(['mcp', 'tools', name], tool ?? null, 'object'))
-      : []),
-  ];
+export function fileSchemas(mapping: Pick<PlacedMapping, 'fields'>): readonly FileSchema[] {
+  return filePolicies(mapping).flatMap(({ of, path, policy }) => {
+    const approval = member(policy, 'approval');
+    const type = of === 'tool' ? 'object' : undefined;
+    const found = (holder: JsonObject, name: FileSchema['member'], place: Path): readonly FileSchema[] => {
+      const schema = member(holder, name);
+      return schema === undefined
+        ? []
+        : [{ path: [...place, name], schema, member: name, type, match: textMember(policy, 'match') }];
+    };
+    return [
+      ...(isJsonObject(approval) ? found(approval, 'unless', [...path, 'approval']) : []),
+      ...found(policy, 'arguments', path),
+    ];
+  });
 }
 
-function ofPolicy(path: Path, policy: Json, type: FileSchema['type']): readonly FileSchema[] {
-  if (!isJsonObject(policy)) return [];
-  const match = textMember(policy, 'match');
-  const approval = member(policy, 'approval');
-  const found = (holder: JsonObject, name: FileSchema['member'], place: Path): readonly FileSchema[] => {
-    const schema = member(holder, name);
-    return schema === undefined ? [] : [{ path: place, schema, member: name, type, match }];
-  };
-  return [
-    ...(isJsonObject(approval) ? found(approval, 'unless', [...path, 'approval', 'unless']) : []),
-    ...found(policy, 'arguments', [...path, 'arguments']),
-  ];
-}
-
-interface Placed {
+/** A fault of the file, or a remark on it. */
+export interface PlacedClause {
   readonly line: number;
   /** Begins with the path, and quotes no value of the file. */
   readonly clause: string;
@@ -53,14 +47,14 @@ interface Placed {
 export function schemaFaultsOf(
   mapping: PlacedMapping,
   faultsOf: (schema: Json) => readonly SchemaFault[],
-): readonly Placed[] {
+): readonly PlacedClause[] {
   return fileSchemas(mapping).flatMap(({ path, schema }) =>
     faultsOf(schema).map((fault) => placed(mapping, [...path, ...fault.path], fault.problem)),
   );
 }
 
 /** @param mapping the document of a file without faults */
-export function schemaRemarks(mapping: PlacedMapping): readonly Placed[] {
+export function schemaRemarks(mapping: PlacedMapping): readonly PlacedClause[] {
   return fileSchemas(mapping).flatMap((given) => {
     const found = given.member === 'unless' ? remarksOnUnless(given) : remarksOnArguments(given);
     return [...found, ...remarksOnTypes(given.schema), ...remarksOnBounds(given.schema)].map(({ path, text }) =>
@@ -122,6 +116,6 @@ function remarksOnTypes(root: Json): readonly Remark[] {
   });
 }
 
-function placed({ lineOf }: PlacedMapping, path: Path, text: string): Placed {
+export function placed({ lineOf }: PlacedMapping, path: Path, text: string): PlacedClause {
   return { line: lineOf(path), clause: `${nameOf(path)} ${text}` };
 }
