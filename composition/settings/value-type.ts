@@ -9,6 +9,7 @@ import { readConnectionString } from '../../adapters/storage/postgres/connection
 import { isWellKnown, OF_METADATA } from '../../domain/address.ts';
 import { APPROVAL_KEY_RULES, checkJwkSet } from '../../domain/agents/key-set.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
+import { hasControl } from '../../domain/control-characters.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import {
   COSIGNATURE,
@@ -37,7 +38,6 @@ export interface ValueType<Value> {
 
 /** Longer than any real name, path or address, but shorter than a file that was pasted into the wrong variable. */
 const MAX_TEXT = 2048;
-const CONTROL = /\p{Cc}/u;
 
 const read = <Value>(value: Value): Reading<Value> => ({ kind: 'read', value });
 const wrong = (problem: string): Reading<never> => ({ kind: 'wrong', problem });
@@ -57,7 +57,7 @@ export function text(
   const max = limits.max ?? MAX_TEXT;
   return shown(limits.accepts ?? `text of at most ${max} characters`, (given) => {
     if (given.length > max) return wrong(`is longer than ${max} characters`);
-    if (!given.isWellFormed() || CONTROL.test(given)) return wrong('holds a control character or malformed Unicode');
+    if (!given.isWellFormed() || hasControl(given)) return wrong('holds a control character or malformed Unicode');
     if (given !== given.trim()) return wrong('begins or ends with white space');
     if (limits.whitespace === false && /\s/.test(given)) return wrong('holds white space');
     return read(given);

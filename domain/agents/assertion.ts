@@ -3,6 +3,7 @@
  * supplement "Client assertions"). The order of the checks is the order of the supplement's list of reasons.
  */
 
+import { hasControl } from '../control-characters.ts';
 import type { DenialReason } from '../denial.ts';
 import { MAX_INSTANCE_LENGTH } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
@@ -20,8 +21,6 @@ const MAX_LIFETIME_SECONDS = 300;
 export const RESTORE_REFUSES_SECONDS = CLOCK_SKEW_SECONDS + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS;
 const MAX_JTI_LENGTH = 256;
 const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
-/** Databases and screens do not reproduce control characters faithfully, so a `jti` must not hold one. */
-const CONTROL = /\p{Cc}/u;
 
 interface AssertionUse {
   readonly jti: string;
@@ -72,7 +71,7 @@ export function judgeAssertion(claims: Claims, expected: ExpectedAssertion): Ass
   if (expiry > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS) return refused('actor_lifetime_too_long');
   if (Math.max(issuedAt ?? now, notBefore ?? now) > now + CLOCK_SKEW_SECONDS) return refused('actor_not_yet_valid');
 
-  if (jti === undefined || jti.length < 1 || jti.length > MAX_JTI_LENGTH || CONTROL.test(jti)) {
+  if (jti === undefined || jti.length < 1 || jti.length > MAX_JTI_LENGTH || hasControl(jti)) {
     return refused('actor_missing_jti');
   }
   const instance = member(claims.json, 'instance') ?? undefined;

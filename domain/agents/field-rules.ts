@@ -6,6 +6,7 @@
  */
 
 import { audienceProblem, jwksUriProblem } from '../address.ts';
+import { hasControlOrSeparator } from '../control-characters.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
 import { namesAgent } from '../identifiers.ts';
 import { isScopeToken } from '../scope.ts';
@@ -27,14 +28,12 @@ const MAX_MAY_ACT_NAMES = 16;
 /** One agent is a few programs, each with a few addresses. */
 const MAX_REDIRECT_URIS = 16;
 const MAX_CLIENT_NAMES = 16;
-/** Control characters and line breaks: screens, logs and databases do not show them as sent. */
-const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /** An error response names at most this many items of a list, so that a bad list cannot make it huge. */
 const MAX_NAMED_ITEMS = 10;
 
 export function displayNameProblems(text: string): readonly string[] {
   const usable =
-    !isBlank(text) && text.length <= MAX_DISPLAY_NAME_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
+    !isBlank(text) && text.length <= MAX_DISPLAY_NAME_LENGTH && text.isWellFormed() && !hasControlOrSeparator(text);
   return usable
     ? []
     : [`Must be 1 to ${MAX_DISPLAY_NAME_LENGTH} characters, not all of them blank and none a control character.`];
@@ -114,7 +113,7 @@ function clientNameProblem(name: string): string | undefined {
 }
 
 function isMayActText(text: string): boolean {
-  return text !== '' && text.length <= MAX_MAY_ACT_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
+  return text !== '' && text.length <= MAX_MAY_ACT_LENGTH && text.isWellFormed() && !hasControlOrSeparator(text);
 }
 
 function itemProblems<Item>(items: readonly Item[], problem: (item: Item) => string | undefined): readonly string[] {

@@ -3,6 +3,7 @@
  * and signs the description. The agent only carries the call.
  */
 
+import { hasControlOrSeparator } from '../control-characters.ts';
 import { parseTaskId, type TaskId } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../instant.ts';
 import { decodeCanonical } from '../tokens/canonical-base64url.ts';
@@ -102,10 +103,7 @@ function readLine(value: Json): ApprovalLine | undefined {
   return text !== undefined && isLine(text, MAX_VALUE) ? { label, value: text } : undefined;
 }
 
-/** Control characters, and the line and paragraph separators. */
-const NOT_IN_LINE = /[\p{Cc}\u2028\u2029]/u;
-
 /** 1 to `max` characters of one line, of which a reader sees at least one. */
 export function isLine(text: string, max: number): boolean {
-  return text.length <= max && !isBlank(text) && !NOT_IN_LINE.test(text);
+  return text.length <= max && !isBlank(text) && !hasControlOrSeparator(text);
 }

@@ -3,6 +3,7 @@
  * has only a hash of the line.
  */
 
+import { hasControl } from '../control-characters.ts';
 import type { SealedText } from '../ledger/sealed-text.ts';
 import { isBlank } from '../visible.ts';
 import type { PersonSays } from './recorded-says.ts';
@@ -10,7 +11,6 @@ import type { PersonSays } from './recorded-says.ts';
 /** UTF-16 code units, as the `maxlength` of a form: a reason, and no letter. */
 export const MAX_SAYS = 200;
 export const SAYS_SENTENCE = `Must be at most ${MAX_SAYS} characters without control characters.`;
-const CONTROL = /\p{Cc}/u;
 
 export type SealedSays = PersonSays & SealedText;
 
@@ -20,6 +20,6 @@ export type SealedSays = PersonSays & SealedText;
  */
 export function parseSays(given: string): string | undefined {
   const text = given.trim();
-  if (text.length > MAX_SAYS || CONTROL.test(text) || !text.isWellFormed()) return undefined;
+  if (text.length > MAX_SAYS || hasControl(text) || !text.isWellFormed()) return undefined;
   return isBlank(text) ? '' : text;
 }

@@ -3,16 +3,11 @@
  * specification "POST /backchannel-logout"). The order of the checks is the order of the supplement's list of reasons.
  */
 
+import { hasControl } from '../control-characters.ts';
 import type { Instant } from '../instant.ts';
 import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
-import {
-  CONTROL,
-  type ExpectedSignal,
-  judgeSignalClaims,
-  MAX_SIGNAL_IDENTIFIER,
-  type SignalUse,
-} from './signal-claims.ts';
+import { type ExpectedSignal, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
 /** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
 export const logoutDenialReasons = [
@@ -95,5 +90,5 @@ function carriesLogoutEvent(claims: JsonObject): boolean {
 function readIdentifier(claims: JsonObject, name: 'sub' | 'sid'): { readonly text: string } | 'malformed' | undefined {
   const value = member(claims, name);
   if (value === undefined || value === '' || (name === 'sid' && value === null)) return undefined;
-  return typeof value === 'string' && !CONTROL.test(value) ? { text: value } : 'malformed';
+  return typeof value === 'string' && !hasControl(value) ? { text: value } : 'malformed';
 }

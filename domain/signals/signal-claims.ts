@@ -3,13 +3,12 @@
  * "Reasons", in the order of that list).
  */
 
+import { hasControl } from '../control-characters.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import type { Claims } from '../tokens/claims.ts';
 import { CLOCK_SKEW_SECONDS } from '../tokens/compact-jws.ts';
 
 export const MAX_SIGNAL_IDENTIFIER = 256;
-/** Databases and screens do not reproduce control characters faithfully, so no identifier may hold one. */
-export const CONTROL = /\p{Cc}/u;
 
 export interface ExpectedSignal {
   /** The issuer to which the verifying keys belong. */
@@ -55,7 +54,7 @@ export function judgeSignalClaims(claims: Claims, expected: ExpectedSignal): Sig
   if (starts > now + CLOCK_SKEW_SECONDS) return refused('not_yet_valid');
   const oldestAccepted = expected.maxAgeSeconds + CLOCK_SKEW_SECONDS;
   if (toSeconds(expected.latest) - issuedAt > oldestAccepted) return refused('too_old');
-  if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
+  if (jti === undefined || jti === '' || hasControl(jti)) return refused('missing_jti');
   // RFC 8417 §2.2 recommends that an event token has no exp. If present, it limits the token as it does any other
   // token.
   if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('expired');

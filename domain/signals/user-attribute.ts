@@ -3,6 +3,7 @@
  * Clients write names in any case (RFC 7643 §2.1), with or without the schema's URN as a prefix (RFC 7644 §3.10).
  */
 
+import { hasControl } from '../control-characters.ts';
 import type { Json } from '../tokens/strict-json.ts';
 
 export type ScimErrorCode = 'invalidValue' | 'invalidSyntax' | 'invalidFilter';
@@ -28,7 +29,6 @@ export type PersonAttribute = Exclude<UserAttribute, 'active'>;
 
 /** The longest sponsor key: either attribute may have to hold one. */
 export const MAX_NAME_LENGTH = 256;
-const CONTROL = /\p{Cc}/u;
 
 /** A stored attribute and its new value. `undefined` removes the `externalId`. */
 export type Assignment =
@@ -107,7 +107,7 @@ export function isName(value: Json): value is string {
     value.length <= MAX_NAME_LENGTH &&
     value.isWellFormed() &&
     /\S/.test(value) &&
-    !CONTROL.test(value)
+    !hasControl(value)
   );
 }
 

@@ -5,6 +5,7 @@
  * themselves.
  */
 
+import { hasControl } from '../control-characters.ts';
 import type { DenialReason } from '../denial.ts';
 import { namesAgent, parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
@@ -16,7 +17,6 @@ import { machineMark } from './machine-token.ts';
 
 const MAX_SUB_LENGTH = 256;
 const MAX_SID_LENGTH = 256;
-const CONTROL = /\p{Cc}/u;
 
 /**
  * Whether a token may be an access token. A provider signs other kinds of token with the same keys. So `typ` must name
@@ -150,7 +150,7 @@ type SubVerdict =
 function judgeSub(claims: JsonObject): SubVerdict {
   const sub = member(claims, 'sub');
   if (sub === undefined) return { fault: 'subject_missing_subject' };
-  if (typeof sub !== 'string' || sub.length < 1 || sub.length > MAX_SUB_LENGTH || CONTROL.test(sub)) {
+  if (typeof sub !== 'string' || sub.length < 1 || sub.length > MAX_SUB_LENGTH || hasControl(sub)) {
     return { fault: 'subject_sub_malformed' };
   }
   if (namesAgent(sub)) return { fault: 'subject_is_agent' };
@@ -158,7 +158,7 @@ function judgeSub(claims: JsonObject): SubVerdict {
 }
 
 function isUsableSession(value: unknown): value is string {
-  return typeof value === 'string' && value.length >= 1 && value.length <= MAX_SID_LENGTH && !CONTROL.test(value);
+  return typeof value === 'string' && value.length >= 1 && value.length <= MAX_SID_LENGTH && !hasControl(value);
 }
 
 /**

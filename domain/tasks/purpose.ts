@@ -1,12 +1,12 @@
 /** The purpose that an agent states for a task (`Service:Tasks:Purpose`): words of the agent, which no check covers. */
 
+import { hasControl } from '../control-characters.ts';
 import type { Difference, RecordOfRow } from '../ledger/compared.ts';
 import { isHashOfText } from '../ledger/sealed-text.ts';
 import type { Task } from './task.ts';
 
 /** Long enough for two sentences, which a person reads on a phone. */
 const MAX_PURPOSE = 300;
-const CONTROL = /\p{Cc}/u;
 
 /** `Service:Tasks:Purpose`. */
 export type PurposeMode = 'off' | 'accept' | 'require';
@@ -23,7 +23,7 @@ export interface StatedPurpose {
  * lone surrogate could not be stored.
  */
 export function purposeProblem(text: string): string | undefined {
-  if (text !== '' && text.length <= MAX_PURPOSE && !CONTROL.test(text) && text.isWellFormed()) return undefined;
+  if (text !== '' && text.length <= MAX_PURPOSE && !hasControl(text) && text.isWellFormed()) return undefined;
   return `must be 1 to ${MAX_PURPOSE} characters without control characters`;
 }
 

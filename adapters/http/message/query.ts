@@ -1,6 +1,7 @@
 /** Reads the query of a request, and the parameters that pages and records share. */
 
 import type { Response } from 'express';
+import { hasControl } from '../../../domain/control-characters.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { queryParameters } from './head.ts';
 import { answerInvalid } from './problem-details.ts';
@@ -68,11 +69,10 @@ export function readPage<Cursor>(query: QueryReader, parseCursor: (text: string)
 
 /** The maximum length of a person's `sub`, and of a sponsor key. */
 const MAX_SUBJECT_LENGTH = 256;
-const CONTROL = /\p{Cc}/u;
 export const SUBJECT_SENTENCE = `Must be 1 to ${MAX_SUBJECT_LENGTH} characters.`;
 
 export function parseSubject(text: string): string | undefined {
-  return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && !CONTROL.test(text) ? text : undefined;
+  return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && !hasControl(text) ? text : undefined;
 }
 
 /** The length limit and characters of a `resource`. */

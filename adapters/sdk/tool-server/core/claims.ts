@@ -3,6 +3,7 @@
  * claims", "Tool-server contract" 2).
  */
 
+import { hasControl } from '../../../../domain/control-characters.ts';
 import { namesAgent } from '../../../../domain/identifiers.ts';
 import { parseScope, type Scope } from '../../../../domain/scope.ts';
 import { type Actor, readActorChain } from '../../../../domain/tasks/actor-chain.ts';
@@ -44,7 +45,6 @@ type ClaimsVerdict =
 
 /** The maximum length of a text that the control plane issues. */
 const MAX_TEXT_LENGTH = 256;
-const CONTROL = /\p{Cc}/u;
 
 export function judgeClaims(
   { issuer: iss, expiry: exp, issuedAt: iat, notBefore, json: claims }: Claims,
@@ -93,7 +93,7 @@ function readTask(claims: JsonObject): TaskTokenClaims['task'] {
 
 function usableText(object: JsonObject, name: string): string | undefined {
   const value = textMember(object, name);
-  const usable = value !== undefined && value.trim() !== '' && value.length <= MAX_TEXT_LENGTH && !CONTROL.test(value);
+  const usable = value !== undefined && value.trim() !== '' && value.length <= MAX_TEXT_LENGTH && !hasControl(value);
   return usable ? value : undefined;
 }
 

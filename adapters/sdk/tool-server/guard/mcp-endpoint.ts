@@ -10,7 +10,7 @@ import { hasLookalike } from '../core/lookalikes.ts';
 import { type AllowedMessage, decideMcp, type McpRules } from '../core/mcp-access.ts';
 import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
-import { inTime, inviteBody, isJsonInUtf8 } from './request-body.ts';
+import { closingIfLate, inviteBody, isJsonInUtf8 } from './request-body.ts';
 
 export interface AllowedRequest {
   /** `undefined` for a request that needs no token. */
@@ -51,7 +51,7 @@ export async function decideAtMcp(
     if (release === undefined) return 'overloaded';
     if (!isJsonInUtf8(request)) return unsupportedBody('The body must be JSON in UTF-8.');
     inviteBody(request, response);
-    const found = await inTime(request, readJsonBody(request, maxBodyBytes));
+    const found = await closingIfLate(request, readJsonBody(request, maxBodyBytes));
     if (found.kind === 'fault') return found;
     if (hasLookalike(found.body, request.headers['mcp-name'] !== undefined)) return NO_MESSAGE;
     bytes = found.bytes;

@@ -17,7 +17,10 @@ export function inviteBody({ headers, httpVersion }: IncomingMessage, response: 
 const HELD_BODY_MS = 60_000;
 
 /** Closes the connection of a client whose body, which the guard holds, has not arrived whole in a minute. */
-export async function inTime<Read>({ socket }: Pick<IncomingMessage, 'socket'>, read: Promise<Read>): Promise<Read> {
+export async function closingIfLate<Read>(
+  { socket }: Pick<IncomingMessage, 'socket'>,
+  read: Promise<Read>,
+): Promise<Read> {
   const timer = setTimeout(() => socket.destroy(), HELD_BODY_MS);
   try {
     return await read;

@@ -12,7 +12,7 @@ import { type CallBody, callReader, httpApproval } from '../core/http-approval.t
 import { type RefusalReason, RefusedCall } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import type { CheckArguments } from './call-rules.ts';
-import { hasBody, inTime, inviteBody, isUtf8 } from './request-body.ts';
+import { closingIfLate, hasBody, inviteBody, isUtf8 } from './request-body.ts';
 
 interface RouteCall extends Pick<AccessRequest, 'objection' | 'approval'> {
   /** What was read; `undefined` without a body. */
@@ -53,7 +53,7 @@ export function routeCall(
       if (release === undefined) return 'overloaded';
     }
     inviteBody(request, response);
-    return inTime(request, reader.read());
+    return closingIfLate(request, reader.read());
   };
   const objection = async (claims: TaskTokenClaims): Promise<Objection> => {
     const body = await read(claims);
@@ -66,7 +66,7 @@ export function routeCall(
     ...(approval && {
       async approval(claims) {
         const body = await read(claims);
-        return typeof body === 'string' ? body : inTime(request, approval.check(claims));
+        return typeof body === 'string' ? body : closingIfLate(request, approval.check(claims));
       },
     }),
     bytes: () => (hasBody(request) ? reader.body()?.bytes : undefined),

@@ -80,7 +80,7 @@ export function compileSchema(root: Json): SchemaRules {
     names,
     decide(value) {
       const run = () => validate(value);
-      const isValid = nanoseconds * sizeOf(value) <= MAX_UNLIMITED ? run() : inTime(run);
+      const isValid = nanoseconds * sizeOf(value) <= MAX_UNLIMITED ? run() : withinLimit(run);
       if (isValid === undefined) {
         // A pattern that was stopped may have left its tables half written.
         if (hasPatterns) validate = validator(root);
@@ -167,7 +167,7 @@ const context = createContext({ run: undefined });
 const script = new Script('run()');
 
 /** @returns `undefined` if the time was up */
-function inTime(run: () => boolean): boolean | undefined {
+function withinLimit(run: () => boolean): boolean | undefined {
   context.run = run;
   try {
     return script.runInContext(context, { timeout: LIMIT_MS });
