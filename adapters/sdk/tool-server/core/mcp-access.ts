@@ -14,7 +14,7 @@ import type { AnswerCopy, ReadList } from './listed-tools.ts';
 import { answerInside, opensUrls } from './mcp-answers.ts';
 import { approvedMessage, sentId } from './mcp-approval.ts';
 import { HEADERS_DIFFER, headersDiffer, messageOfHeaders } from './mcp-headers.ts';
-import { membersOf, type ProtocolFault, readMessage } from './mcp-message.ts';
+import { membersOf, type ProtocolFault, readMessage, sentParts } from './mcp-message.ts';
 import { answerRefusal, type Refusal, type RefusalReason } from './refusal.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
 import { type OwnSession, presentedSession, replaceSession, type SessionOwnership } from './session-ownership.ts';
@@ -120,7 +120,7 @@ export async function decideMcp(
     if (fault?.status === 413 && body.discardsRest !== true) response.setHeader('Connection', 'close');
     if (fault !== undefined && access.reason === 'unknown_tool') answerFault(response, fault);
     else if (access.reason === 'headers_differ') {
-      answerFault(response, HEADERS_DIFFER, sentId({ id: membersOf(message)?.get('id'), text }));
+      answerFault(response, HEADERS_DIFFER, sentId({ id: membersOf(message)?.get('id'), sent: sentParts(text) }));
     } else if (
       asked?.kind !== 'tool' ||
       !answerInside(response, access, { called: asked, message, headers: request.headers, session: own })

@@ -1,6 +1,6 @@
 /** The approval of a call of a tool: its description to the person, and the message that the server gets after the yes. */
 
-import { isSentObject, readAsSent, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { readAsSent, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { callToApprove, type DescribeSentCall, holdsRounded, type McpCall } from './approval-text.ts';
 import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
@@ -19,17 +19,17 @@ export interface ToolApproval {
 export function toolApproval(
   { audience }: Pick<ToolServer, 'audience'>,
   describe: DescribeSentCall<McpCall>,
-  { name: tool, id, arguments: given = {}, meta, text }: CalledTool,
+  { name: tool, id, arguments: given = {}, meta, sent }: CalledTool,
 ): ToolApproval {
   let read: Arguments | undefined;
   return {
     async check(claims) {
       // The approval of a call without an answer would be used up for nothing.
-      if (sentId({ id, text }) === undefined) return 'arguments_refused';
+      if (sentId({ id, sent }) === undefined) return 'arguments_refused';
       const misread = misreadArguments(given);
       if (misread !== undefined) return misread;
-      const params = text === undefined ? undefined : sentParams(text);
-      if (isChanged(id) || isChanged(meta) || holdsRounded(params?.meta ?? null) || holdsRounded(params?.id ?? null))
+      const parts = sent();
+      if (isChanged(id) || isChanged(meta) || holdsRounded(parts?.meta ?? null) || holdsRounded(parts?.id ?? null))
         return CHANGED_FRAME;
       // Read back from the digested text, so the tool gets exactly what the person approved.
       const written = canonicalJson(given);
@@ -37,7 +37,7 @@ export function toolApproval(
       read = args;
       const call = { audience, tool, arguments: args, claims: deepFrozen(structuredClone(claims)) };
       const digest = digestOf({ audience, tool, arguments: args });
-      return callToApprove(digest, describe, Object.freeze(call), params?.arguments ?? readAsSent(written));
+      return callToApprove(digest, describe, Object.freeze(call), parts?.arguments ?? readAsSent(written));
     },
     arguments: () => read,
   };
@@ -58,27 +58,15 @@ const CHANGED_FRAME = new RefusedCall(
   'A number of the message beside its arguments has more digits than every reader keeps.',
 );
 
-/** The id, the arguments and `_meta` as they were sent. */
-export function sentParams(text: string): {
-  readonly id: SentJson;
-  readonly arguments: SentJson;
-  readonly meta: SentJson;
-} {
-  const message = readAsSent(text);
-  const { id = null, params = null } = isSentObject(message) ? message : {};
-  const { arguments: args = {}, _meta: meta = null } = isSentObject(params) ? params : {};
-  return { id, arguments: args, meta };
-}
-
 /**
  * The id of a call as its client sent it, as JSON. `undefined` for a call that has no answer: one without an id, and one
  * whose id only a body parser has read, which may have rounded it.
  */
-export function sentId({ id, text }: Pick<CalledTool, 'id' | 'text'>): string | undefined {
+export function sentId({ id, sent }: Pick<CalledTool, 'id' | 'sent'>): string | undefined {
   if (typeof id === 'string') return JSON.stringify(id);
   if (typeof id !== 'number') return undefined;
-  const sent = text === undefined ? undefined : sentParams(text).id;
-  if (sent instanceof SentNumber) return sent.text;
+  const number = sent()?.id;
+  if (number instanceof SentNumber) return number.text;
   return isChanged(id) ? undefined : JSON.stringify(id);
 }
 

@@ -5,7 +5,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
-import { type McpMessage, membersOf, type ProtocolFault } from './mcp-message.ts';
+import { type McpMessage, membersOf, type ProtocolFault, sentParts } from './mcp-message.ts';
 import { headerValues } from './raw-headers.ts';
 
 /** The member of the parameters that `Mcp-Name` repeats. Other methods have none. */
@@ -73,5 +73,5 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (method !== 'tools/call') return { kind: 'method', name: method };
   const tool = typeof name === 'string' ? decodedName(name) : undefined;
   if (tool === undefined) return undefined;
-  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, meta: undefined, text: undefined };
+  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, meta: undefined, sent: sentParts(undefined) };
 }

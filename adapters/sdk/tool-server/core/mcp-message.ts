@@ -1,6 +1,7 @@
 /** Parses an MCP message before the server does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
 import type { IncomingMessage } from 'node:http';
+import { isSentObject, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { hasTooManyParts } from './json-parts.ts';
@@ -22,8 +23,15 @@ export interface CalledTool {
   readonly id: unknown;
   readonly arguments: unknown;
   readonly meta: unknown;
-  /** The text of the message, unless a body parser has read it. */
-  readonly text: string | undefined;
+  /** Its parts as they were sent; `undefined` if a body parser has read the message. The first use reads them. */
+  sent(): SentParts | undefined;
+}
+
+/** Parts of a message with their numbers as they were sent. */
+export interface SentParts {
+  readonly id: SentJson;
+  readonly arguments: SentJson;
+  readonly meta: SentJson;
 }
 
 export type McpMessage =
@@ -60,7 +68,7 @@ export function readMessage(body: unknown, text?: string): McpMessage | Protocol
         id: message.get('id'),
         arguments: params?.get('arguments'),
         meta: params?.get('_meta'),
-        text,
+        sent: sentParts(text),
       };
     }
     return fault('A call names its tool.', INVALID_PARAMS);
@@ -68,6 +76,21 @@ export function readMessage(body: unknown, text?: string): McpMessage | Protocol
   // A subscription to resources reveals their changes, so it counts as `resources/subscribe` under either method name.
   const tells = method === 'subscriptions/listen' && namesResources(params);
   return { kind: 'method', name: tells ? 'resources/subscribe' : method };
+}
+
+/** Reads the parts at the first use: most calls need none. @param text of the message, if it is known */
+export function sentParts(text: string | undefined): CalledTool['sent'] {
+  let parts: SentParts | undefined;
+  return () => {
+    if (text !== undefined) parts ??= partsOf(readAsSent(text));
+    return parts;
+  };
+}
+
+function partsOf(message: SentJson): SentParts {
+  const { id = null, params = null } = isSentObject(message) ? message : {};
+  const { arguments: args = {}, _meta: meta = null } = isSentObject(params) ? params : {};
+  return { id, arguments: args, meta };
 }
 
 function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {

@@ -2,12 +2,12 @@
 
 import type { Json } from '../../../../domain/tokens/strict-json.ts';
 import type { Objection } from '../core/access-request.ts';
-import { misreadArguments, sentParams } from '../core/mcp-approval.ts';
+import { misreadArguments } from '../core/mcp-approval.ts';
 import type { CalledTool } from '../core/mcp-message.ts';
 import type { CheckArguments } from './call-rules.ts';
 
 export function toolArguments(check: CheckArguments): (called: CalledTool) => Objection {
-  return ({ arguments: given = {}, text = '' }) => {
-    return misreadArguments(given) ?? check(given as Json, sentParams(text).arguments);
+  return ({ arguments: given = {}, sent }) => {
+    return misreadArguments(given) ?? check(given as Json, sent()?.arguments ?? {});
   };
 }
