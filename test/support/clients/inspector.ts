@@ -3,15 +3,17 @@
  * dependencies and not among them: it asks for a newer Node than this repository, though it runs on Node 20 too.
  */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { freePort } from '../../../scripts/free-port.ts';
 import { npm, root } from '../packed-packages.ts';
+import { type Paying, shown } from '../tool-server/paying-mcp.ts';
 
 const VERSION = '2.12.0';
 const PROGRAM = 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js';
@@ -60,6 +62,31 @@ export async function startInspector(endpoint: string, clientId?: string): Promi
       await exited;
       rmSync(home, { recursive: true });
     },
+  };
+}
+
+/** Its command line, with a token that it has from elsewhere. Each of its calls is a process of its own. */
+export async function inspectorCommand(endpoint: string, token: string, era: 'legacy' | 'modern'): Promise<Paying> {
+  const program = await installed();
+  const home = mkdtempSync(join(tmpdir(), 'mandate-inspector-'));
+  const inspect = async (...args: readonly string[]) => {
+    const all = ['--cli', endpoint, '--transport', 'http', '--header', `Authorization: Bearer ${token}`, ...args];
+    const more = ['--protocol-era', era, '--connect-timeout', `${CONNECTION_TIMEOUT_MS}`];
+    const env = { PATH: process.env.PATH, HOME: home };
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...all, ...more], { env }).catch(
+      (ended: { readonly stdout: string; readonly stderr: string }) => {
+        // It prints a result that is an error too, and then ends with a status of its own.
+        if (ended.stderr.includes('"tool_is_error"')) return ended;
+        throw new Error(`The inspector ended: ${ended.stderr}`);
+      },
+    );
+    return JSON.parse(stdout);
+  };
+  return {
+    tools: async () => (await inspect('--method', 'tools/list')).tools.map(({ name }: { name: string }) => name),
+    call: async (args, name = 'pay') =>
+      shown(await inspect('--method', 'tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args))),
+    close: async () => rmSync(home, { recursive: true }),
   };
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { packageProgram } from '../package-program.ts';
+import { type Shown, shown } from '../tool-server/paying-mcp.ts';
 
 const PROGRAM = packageProgram('mcp-remote', 'mcp-remote');
 const ADDRESS = /Please authorize this client by visiting:\n(\S+)/g;
@@ -17,8 +18,12 @@ export interface McpRemote {
   untilOpened(nth: number): Promise<URL>;
   /** Connects a client to it. It answers after the person has signed in. */
   connect(): Promise<void>;
+  /** The names in the list of tools. */
+  tools(): Promise<readonly string[]>;
   /** The text of the tool's answer, which comes after the person has signed in, if that is needed. */
-  call(tool: string): Promise<string>;
+  call(tool: string, args?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** The same, and whether the answer is an error. */
+  result(tool: string, args?: Readonly<Record<string, unknown>>): Promise<Shown>;
   /** What it wrote to its standard error. */
   said(): string;
   /** Ends the process. Its files stay for the next one. */
@@ -45,6 +50,8 @@ export function mcpRemote(endpoint: string, folder: string, more: readonly strin
     said += String(chunk);
   });
   const client = new Client({ name: 'triage', version: '1.0.0' });
+  const result: McpRemote['result'] = async (name, args = {}) =>
+    shown(await client.callTool({ name, arguments: args }, undefined, { timeout: 110_000 }));
   const opened = () => [...said.matchAll(ADDRESS)].map(([, address = '']) => new URL(address));
   return {
     opened,
@@ -61,10 +68,9 @@ export function mcpRemote(endpoint: string, folder: string, more: readonly strin
       }),
     // The types of SDK 1 do not support exactOptionalPropertyTypes.
     connect: () => client.connect(transport as Parameters<Client['connect']>[0], { timeout: 110_000 }),
-    async call(name) {
-      const { content } = await client.callTool({ name, arguments: {} }, undefined, { timeout: 110_000 });
-      return (content as readonly { readonly text?: string }[]).map(({ text }) => text ?? '').join('');
-    },
+    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    result,
+    call: async (name, args) => (await result(name, args)).text,
     close: () => client.close(),
   };
 }

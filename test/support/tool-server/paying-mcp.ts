@@ -1,4 +1,7 @@
-/** A real MCP server with one tool, `pay`, whose calls a person has to approve, and the official clients of both SDKs. */
+/**
+ * A real MCP server with the tools `pay`, whose calls a person has to approve, and `balance`; and the official clients of both
+ * SDKs.
+ */
 
 import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
@@ -11,7 +14,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { z } from 'zod';
 import type { McpAuthorization } from '../../../adapters/sdk/agent/mcp/mcp.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { type McpToolPolicy, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { type McpProtection, type McpToolPolicy, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { closeServer, listen } from '../listening.ts';
 import { inSessions } from './mcp-sessions.ts';
 
@@ -30,25 +33,38 @@ export const PAY: McpToolPolicy = {
   }),
 };
 
+export interface PayingMcpOptions {
+  readonly policy?: McpToolPolicy;
+  /** The scope that the tool `balance` needs. */
+  readonly balance?: string;
+  readonly list?: 'all' | 'allowed';
+  readonly parsed?: boolean;
+  readonly port?: number;
+}
+
 export async function startPayingMcp(
   toolServer: ToolServer,
-  { policy = PAY, parsed = false, port = 0 }: { policy?: McpToolPolicy; parsed?: boolean; port?: number } = {},
+  { policy = PAY, balance = 'jira:read', list = 'all', parsed = false, port = 0 }: PayingMcpOptions = {},
 ): Promise<PayingMcp> {
-  const { guard, metadata } = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: ['jira:read'] } } });
-  return startBank([...(parsed ? [express.json()] : []), metadata], guard, port);
+  const protection = mcpProtection(toolServer, { tools: { pay: policy, balance: { scope: [balance] } }, list });
+  return startBank([...(parsed ? [express.json()] : []), protection.metadata], protection, port);
 }
 
 /** The same server, which knows nothing of Mandate. */
 export function startUnguardedBank(): Promise<PayingMcp> {
-  return startBank([], (_, __, next) => next(), 0);
+  return startBank([], { guard: (_, __, next) => next(), allowedLists: (handler) => handler }, 0);
 }
 
-async function startBank(first: readonly RequestHandler[], guard: RequestHandler, port: number): Promise<PayingMcp> {
+async function startBank(
+  first: readonly RequestHandler[],
+  { guard, allowedLists }: Pick<McpProtection, 'guard' | 'allowedLists'>,
+  port: number,
+): Promise<PayingMcp> {
   const paid: PayingMcp['paid'] = [];
   const app = express();
   for (const each of first) app.use(each);
   const sessions = inSessions(() => payingServer(paid));
-  const answer = toNodeHandler(createMcpHandler(() => payingServer(paid)));
+  const answer = toNodeHandler(allowedLists(createMcpHandler(() => payingServer(paid))));
   app.all('/mcp', guard, (request: Request, response: Response) => void answer(request, response, request.body));
   app.all(
     ['/sessions', '/mcp/sessions'],
@@ -67,20 +83,26 @@ function payingServer(paid: PayingMcp['paid']): McpServer {
     paid.push({ args, input: mcpReq.inputResponses });
     return { content: [{ type: 'text', text: `Paid ${args.amount} to ${args.to}` }] };
   });
+  server.registerTool('balance', {}, () => ({ content: [{ type: 'text', text: '100' }] }));
   return server;
 }
 
 export interface Paying {
+  /** The names of the list. */
+  tools(): Promise<readonly string[]>;
   /** @param name by default `pay` */
-  call(
-    args: Readonly<Record<string, unknown>>,
-    name?: string,
-  ): Promise<{ readonly text: string; readonly isError: boolean }>;
+  call(args: Readonly<Record<string, unknown>>, name?: string): Promise<Shown>;
   close(): Promise<void>;
 }
 
 type Result = Readonly<Record<string, unknown>>;
-const read = ({ content, isError }: Result) => ({
+export interface Shown {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** What a program shows of a tool's result. */
+export const shown = ({ content, isError }: Result): Shown => ({
   text: (content as readonly { readonly text?: string }[]).map(({ text }) => text ?? '').join(''),
   isError: isError === true,
 });
@@ -94,12 +116,12 @@ export type OpenPage = (url: string) => Promise<'accept' | 'decline'>;
 /** In revision 2025-11-25 the program opens the pages that the error names, and then repeats the call. */
 async function opening(send: () => Promise<Result>, open: OpenPage | undefined) {
   try {
-    return read(await send());
+    return shown(await send());
   } catch (error) {
     const isAsked = error instanceof UrlElicitationRequiredError || error instanceof UrlElicitationRequiredError1;
     if (!isAsked || open === undefined) throw error;
     for (const { url } of error.elicitations) await open(url);
-    return read(await send());
+    return shown(await send());
   }
 }
 
@@ -122,7 +144,8 @@ export async function client2(
       : { authProvider: authorization, fetch: authorization.fetch };
   await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), options));
   const call = async (args: Result, name = 'pay') => opening(() => client.callTool({ name, arguments: args }), open);
-  return { call, close: () => client.close() };
+  const tools = async () => (await client.listTools()).tools.map(({ name }) => name);
+  return { tools, call, close: () => client.close() };
 }
 
 export async function client1(endpoint: string, authorization: Authorization, open?: OpenPage): Promise<Paying> {
@@ -144,5 +167,6 @@ export async function client1(endpoint: string, authorization: Authorization, op
   const transport = new Transport1(new URL(endpoint), options as ConstructorParameters<typeof Transport1>[1]);
   await client.connect(transport as unknown as Parameters<Client1['connect']>[0]);
   const call = async (args: Result, name = 'pay') => opening(() => client.callTool({ name, arguments: args }), open);
-  return { call, close: () => client.close() };
+  const tools = async () => (await client.listTools()).tools.map(({ name }) => name);
+  return { tools, call, close: () => client.close() };
 }

@@ -12,6 +12,7 @@ import { freePort } from '../../../scripts/free-port.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf } from '../../support/mandate.ts';
+import { answerAtPage } from '../../support/me/asked-person.ts';
 import {
   type PageWithProvider,
   type PersonBrowser,
@@ -91,23 +92,8 @@ for (const database of databasesByLength) {
       return client;
     }
 
-    /** Opens the address as a browser does: it leads to the provider unless the person is signed in. */
-    async function answers(uri: string, decision: 'approve' | 'refuse', title: string): Promise<void> {
-      const { mandate } = running;
-      const path = uri.slice(mandate.issuer.length);
-      let page = await mandate.get(path, { cookie: person.cookies(), accept: 'text/html' });
-      if (page.status !== 200) {
-        expect(page.text).not.to.include(title);
-        const signedIn = await person.signIn(`/me/sign-in?to=${path.split('/').at(-1)}`);
-        expect(signedIn.headers.get('location')).to.equal(path);
-        page = await mandate.get(path, { cookie: person.cookies(), accept: 'text/html' });
-      }
-      expect(page.text).to.include(title);
-      const field = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(page.text)?.[1] ?? '';
-      const form = { form_token: field('form_token'), commitment: field('commitment'), decision };
-      const headers = { cookie: person.cookies(), origin: mandate.issuer, accept: 'text/html' };
-      expect((await mandate.post(`${path}/answer`, form, headers)).status).to.equal(303);
-    }
+    const answers = (uri: string, decision: 'approve' | 'refuse', title: string) =>
+      answerAtPage(running.mandate, person, uri, title, { decision });
     const recorded = async (act: () => Promise<unknown>) =>
       fieldsOf(await running.mandate.recorded(act), 'event', 'sponsor').filter(([event]) =>
         `${event}`.startsWith('approval.'),
