@@ -68,6 +68,11 @@ const MAX_CONCURRENCY = 100_000;
 const MAX_QUEUE = 1_000_000;
 /** Each of them may be shown on one page. */
 const MAX_PENDING = 1000;
+/** Each end of a task looks at its children. */
+const MAX_CHILDREN = 1000;
+/** The depth 1 is a task without a parent; a registration has at most 5 (specification "Agent registration"). */
+const MIN_CHAIN = 2;
+const MAX_CHAIN = 5;
 /** Almost three a second. */
 const MAX_QUESTIONS = 10_000;
 /** Each creation counts all users: counting this many takes tenths of a second. */
@@ -487,6 +492,27 @@ export const catalogue = {
   'Service:Approvals:Notify:BearerToken': optional(
     bearerToken({ min: 1 }),
     'The bearer token for that address. Refused without `Url`.',
+  ),
+
+  'Service:Delegation:Enabled': defaulted(
+    'false',
+    boolean(),
+    'Whether an agent may hand part of its task to another agent (a sub-task), which the registration of both must allow. Offers and take-ups are exchanges at the token endpoint. If it becomes `false`, running sub-tasks are not renewed, and still end with their parent.',
+  ),
+  'Service:Delegation:MaxDepth': defaulted(
+    '2',
+    integer({ min: MIN_CHAIN, max: MAX_CHAIN }),
+    'The maximum number of agents in a chain, with the agent of the first task. At every agent of the chain `max_delegation_depth` must allow its length too.',
+  ),
+  'Service:Delegation:MaxChildrenPerTask': defaulted(
+    '20',
+    integer({ min: 1, max: MAX_CHILDREN }),
+    'How many running sub-tasks one task may have directly below it. An offer that was not taken up does not count.',
+  ),
+  'Service:Delegation:OfferTtl': defaulted(
+    'PT1M',
+    duration({ min: 'PT10S', max: 'PT5M' }),
+    'How long the other agent may take up an offer; at most until the task ends.',
   ),
 
   'Service:Tasks:SweepInterval': defaulted(

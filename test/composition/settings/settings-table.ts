@@ -21,6 +21,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   "The person's own surface": ['Service:Me'],
   'Tasks that a person starts': ['Service:Authorize'],
   Approvals: ['Service:Approvals'],
+  'Sub-agents': ['Service:Delegation'],
   'The ledger': ['Service:Audit'],
   'Rate limits and overload': ['Service:RateLimit', 'Service:Overload'],
   Metrics: ['Service:Metrics'],

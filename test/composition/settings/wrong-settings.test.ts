@@ -99,6 +99,22 @@ describe('Wrong settings', () => {
     }
   });
 
+  it('of sub-agents are refused beyond their limits', () => {
+    const beyond = {
+      Enabled: ['yes', '1'],
+      MaxDepth: ['1', '6', '2.5'],
+      MaxChildrenPerTask: ['0', '1001', '1.5'],
+      OfferTtl: ['PT9S', 'PT5M1S'],
+    };
+    for (const [name, texts] of Object.entries(beyond)) {
+      for (const text of texts) {
+        const errors = errorsWith({ [`Service:Delegation:${name}`]: text });
+        expect(errors, `${name}=${text}`).to.have.lengthOf(1);
+        expect(errors[0]).to.match(new RegExp(`^Service:Delegation:${name}: `));
+      }
+    }
+  });
+
   it('of the page are refused beyond their limits', () => {
     for (const [key, text] of [
       ['Service:Me:SessionTtl', 'PT59S'],
