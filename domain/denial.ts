@@ -216,6 +216,7 @@ export type DenialReason = keyof typeof catalogue;
 export type ConflictReason =
   | 'agent_already_exists'
   | 'agent_has_tasks'
+  | 'agent_named_by_others'
   | 'may_act_name_taken'
   | 'client_id_document_taken'
   | 'sponsor_block_not_owned'

@@ -68,6 +68,7 @@ export function readAgent(agent: JsonObject): Registration | undefined {
     publicClient: field(agent, 'publicClient') === true,
     clientIdDocument: text(agent, 'clientIdDocument'),
     clientNames: texts(agent, 'clientNames'),
+    delegatesTo: texts(agent, 'delegatesTo')?.flatMap((id) => parseAgentId(id) ?? []),
     enabled,
   };
 }

@@ -130,6 +130,24 @@ export const rowFacts = {
     isThere,
   ),
 
+  registered_agents: {
+    keys: { agent_ids: 'text' },
+    text: ({ among, texts }) => `select a.agent_id from agents a where a.agent_id ${among(texts(':agent_ids'))}`,
+    values: (agentIds) => ({ agent_ids: JSON.stringify(agentIds) }),
+    instants: [],
+    read: (found: readonly Pick<AgentRow, 'agent_id'>[]) => found.map((row) => row.agent_id),
+  } satisfies RowFact<'registered_agents'>,
+
+  agent_named_by_others: {
+    keys: { agent_id: 'text' },
+    text: ({ among, texts }) => `select 1 as found from agents a
+      where a.delegates_to is not null and a.agent_id <> :agent_id
+        and :agent_id ${among(texts('a.delegates_to'))} limit 1`,
+    values: (agentId) => ({ agent_id: agentId }),
+    instants: [],
+    read: isThere,
+  } satisfies RowFact<'agent_named_by_others'>,
+
   blocks: rows<'blocks', BlockRow & ReadRow<typeof tables.sponsor_blocks>>(
     tables.sponsor_blocks,
     columnsOf(tables.sponsor_blocks),

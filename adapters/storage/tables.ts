@@ -67,6 +67,7 @@ export const tables = {
       public_client: 'boolean',
       client_id_document: 'key?',
       client_names: 'json?',
+      delegates_to: 'json?',
       enabled: 'boolean',
       revision: 'bigint',
       created_at: 'instant',

@@ -35,8 +35,8 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
   const verdict = await judgeDraft(service, draft);
   if (verdict.kind === 'invalid') return verdict;
 
-  // 2. The id is free, and no other agent has one of its names or its document. Storage decides this atomically: of two concurrent
-  // registrations one is refused.
+  // 2. The agents that it names are registered, its id is free, and no other agent has one of its names or its document. Storage
+  // decides this atomically: of two concurrent registrations one is refused.
   const at = service.clock.now();
   const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at, keysSince: at };
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;
@@ -51,7 +51,9 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
     // The id of the new agent is a name too, which another agent may have.
     nameRefusal: service.rules.knows.has(fieldNames.mayActNames) ? nameRefusal : undefined,
     documentRefusal: agent.clientIdDocument === undefined ? undefined : documentRefusal,
+    newDelegates: agent.delegatesTo !== undefined,
   });
+  if (typeof stored !== 'string') return stored;
   return stored === 'registered' ? { kind: 'registered', agent } : { kind: stored };
 }
 

@@ -1,4 +1,4 @@
-/** Removes an agent that has no stored tasks (specification "Admin API", DELETE of an agent). */
+/** Removes an agent that has no stored tasks and that no other agent names (specification "Admin API", DELETE of an agent). */
 
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -11,12 +11,13 @@ interface AgentRemoval {
   readonly clock: Clock;
 }
 
-/** The ledger records `has_tasks` as a refusal. */
+/** The ledger records `has_tasks` and `named_by_others` as refusals. */
 export type RemoveOutcome = DeleteAgentVerdict;
 
 export async function removeAgent({ decisions, clock }: AgentRemoval, agentId: AgentId): Promise<RemoveOutcome> {
   const about = { at: clock.now(), event: 'agent.deleted', agentId } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_has_tasks' };
-  return decisions.decide(deleteAgent, { agentId, entry, refusal });
+  const namedRefusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_named_by_others' };
+  return decisions.decide(deleteAgent, { agentId, entry, refusal, namedRefusal });
 }

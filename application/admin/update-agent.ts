@@ -94,7 +94,9 @@ export async function updateAgent(
       entry,
       nameRefusal,
       documentRefusal,
+      newDelegates: !isSame(verdict.registration.delegatesTo, stored.delegatesTo),
     });
+    if (typeof outcome !== 'string') return outcome;
     if (outcome === 'replaced') return { kind: 'updated', agent };
     if (outcome !== 'changed') return { kind: outcome };
   }

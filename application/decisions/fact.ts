@@ -37,6 +37,10 @@ export interface Facts {
   agent_document_taken: Fact<{ readonly agentId: AgentId; readonly uri: string }, boolean>;
   /** Whether any task of the agent is stored, live or ended. */
   agent_has_tasks: Fact<AgentId, boolean>;
+  /** Those of these agents that are registered, in any order. */
+  registered_agents: Fact<readonly AgentId[], readonly AgentId[]>;
+  /** Whether another agent names the agent in its `delegates_to`. */
+  agent_named_by_others: Fact<AgentId, boolean>;
   /** Oldest first (`blockedAt`, then source), at most one per source. */
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
   /**

@@ -35,6 +35,8 @@ export interface Registration {
   readonly clientIdDocument: string | undefined;
   /** Names under which programs register themselves: 1 to 16. A name that ends in `*` is a prefix. */
   readonly clientNames: readonly string[] | undefined;
+  /** The agents that it may hand work to, itself if named: 1 to 100, or `undefined` for none. */
+  readonly delegatesTo: readonly AgentId[] | undefined;
   readonly enabled: boolean;
 }
 

@@ -9,6 +9,7 @@ import type { RegistrationRules } from './registration.ts';
 import { isSameRegistration } from './registration.ts';
 import {
   AUTHORIZE_FIELDS,
+  DELEGATION_FIELDS,
   fieldNames,
   MAY_ACT_FIELDS,
   type RegistrationDraft,
@@ -38,7 +39,7 @@ export const CERTAIN_RULES: RegistrationRules = {
     maxTokenTtl: MAX_SECONDS,
   },
   issuer: 'https://issuer.invalid',
-  knows: new Set([...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS]),
+  knows: new Set([...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS, ...DELEGATION_FIELDS]),
 };
 
 export function draftOf(declaration: Declaration): RegistrationDraft {
@@ -59,6 +60,7 @@ export function draftOf(declaration: Declaration): RegistrationDraft {
     publicClient: declaration.publicClient ?? false,
     clientIdDocument: unlessCleared(declaration.clientIdDocument),
     clientNames: unlessCleared(declaration.clientNames),
+    delegatesTo: unlessCleared(declaration.delegatesTo),
     enabled: declaration.enabled ?? true,
   };
 }

@@ -8,7 +8,7 @@
 import { audienceProblem, jwksUriProblem } from '../address.ts';
 import { hasControlOrSeparator } from '../control-characters.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
-import { namesAgent } from '../identifiers.ts';
+import { type AgentId, namesAgent, parseAgentId } from '../identifiers.ts';
 import { isScopeToken } from '../scope.ts';
 import { isBlank } from '../visible.ts';
 import type { AgentKeySource } from './agent.ts';
@@ -28,6 +28,7 @@ const MAX_MAY_ACT_NAMES = 16;
 /** One agent is a few programs, each with a few addresses. */
 const MAX_REDIRECT_URIS = 16;
 const MAX_CLIENT_NAMES = 16;
+const MAX_DELEGATES = 100;
 /** An error response names at most this many items of a list, so that a bad list cannot make it huge. */
 const MAX_NAMED_ITEMS = 10;
 
@@ -110,6 +111,23 @@ function clientNameProblem(name: string): string | undefined {
   return displayNameProblems(text).length === 0
     ? undefined
     : `must be 1 to ${MAX_DISPLAY_NAME_LENGTH} characters before a * at its end, not all blank and none a control character`;
+}
+
+/** `undefined` or empty: the agent hands work to no agent. Whether each is registered, `unregisteredProblems` says. */
+export function delegateProblems(ids: readonly string[] = []): readonly string[] {
+  return [
+    ...(ids.length > MAX_DELEGATES ? [`Must have at most ${MAX_DELEGATES} items.`] : []),
+    ...itemProblems(ids, (id) => (parseAgentId(id) === undefined ? 'must be an agent_id' : undefined)),
+    ...duplicateProblems(ids),
+  ];
+}
+
+/** @param isRegistered whether there is such an agent; of the agent itself it is true */
+export function unregisteredProblems(
+  delegates: readonly AgentId[],
+  isRegistered: (agentId: AgentId) => boolean,
+): readonly string[] {
+  return itemProblems(delegates, (id) => (isRegistered(id) ? undefined : 'must be the agent_id of a registered agent'));
 }
 
 function isMayActText(text: string): boolean {

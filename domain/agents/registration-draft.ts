@@ -24,12 +24,13 @@ export interface RegistrationDraft {
   readonly publicClient: boolean;
   readonly clientIdDocument: string | undefined;
   readonly clientNames: readonly string[] | undefined;
+  readonly delegatesTo: readonly string[] | undefined;
   readonly enabled: boolean;
 }
 
 /**
  * The public name of each field, in requests, error lists and the ledger; in the order of the specification's table.
- * Those of `MAY_ACT_FIELDS` and `AUTHORIZE_FIELDS` are not in that table.
+ * Those of `MAY_ACT_FIELDS`, `AUTHORIZE_FIELDS` and `DELEGATION_FIELDS` are not in that table.
  */
 export const fieldNames = {
   agentId: 'agent_id',
@@ -48,6 +49,7 @@ export const fieldNames = {
   publicClient: 'public_client',
   clientIdDocument: 'client_id_document',
   clientNames: 'client_names',
+  delegatesTo: 'delegates_to',
   enabled: 'enabled',
 } as const satisfies Record<keyof RegistrationDraft, string>;
 
@@ -64,12 +66,15 @@ export const AUTHORIZE_FIELDS = [
   'client_names',
 ] as const satisfies readonly RegistrationField[];
 
+/** Requests and answers have these fields only under `Service:Delegation:Enabled`. */
+export const DELEGATION_FIELDS = ['delegates_to'] as const satisfies readonly RegistrationField[];
+
 /** The optional fields that the settings make known. */
 export type KnownFields = ReadonlySet<RegistrationField>;
 
 /** The fields that requests may not have and answers do not show. Their stored values are kept. */
 export function unknownFields(knows: KnownFields): readonly RegistrationField[] {
-  return [...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS].filter((field) => !knows.has(field));
+  return [...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS, ...DELEGATION_FIELDS].filter((field) => !knows.has(field));
 }
 
 type FieldShape = 'text' | 'boolean' | 'texts' | 'duration' | 'integer' | 'object' | 'names';
@@ -92,6 +97,7 @@ export const fieldShapes = {
   public_client: 'boolean',
   client_id_document: 'text',
   client_names: 'texts',
+  delegates_to: 'texts',
   enabled: 'boolean',
 } as const satisfies Readonly<Record<RegistrationField, FieldShape>>;
 

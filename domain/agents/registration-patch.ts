@@ -48,6 +48,7 @@ export function mergePatch(agent: Agent, patch: RegistrationPatch): Registration
     publicClient: patch.publicClient ?? agent.publicClient,
     clientIdDocument: merged(patch.clientIdDocument, agent.clientIdDocument),
     clientNames: merged(patch.clientNames, agent.clientNames),
+    delegatesTo: merged(patch.delegatesTo, agent.delegatesTo),
     enabled: patch.enabled ?? agent.enabled,
   };
 }

@@ -17,6 +17,7 @@ import {
   allowedAudienceProblems,
   audienceProblems,
   clientNameProblems,
+  delegateProblems,
   displayNameProblems,
   judgeKeySource,
   mayActNameProblems,
@@ -58,6 +59,7 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
   }
   const { displayName, allowedScopes, allowedAudiences, maxDelegationDepth, highRiskAudiences, enabled } = draft;
   const { mayActNames, redirectUris, publicClient, clientIdDocument, clientNames } = draft;
+  const delegates = draft.delegatesTo?.flatMap((id) => parseAgentId(id) ?? []) ?? [];
   return {
     kind: 'valid',
     registration: {
@@ -75,6 +77,7 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
       publicClient,
       clientIdDocument,
       clientNames,
+      delegatesTo: delegates.length === 0 ? undefined : delegates,
       enabled,
     },
   };
@@ -96,6 +99,7 @@ function plainErrors(draft: RegistrationDraft): readonly FieldError[] {
     ...(depthFits ? [] : fieldErrors(fieldNames.maxDelegationDepth, `Must be from 1 to ${MAX_DELEGATION_DEPTH}.`)),
     ...fieldErrors(fieldNames.highRiskAudiences, ...audienceProblems(draft.highRiskAudiences)),
     ...fieldErrors(fieldNames.mayActNames, ...mayActNameProblems(draft.mayActNames)),
+    ...fieldErrors(fieldNames.delegatesTo, ...delegateProblems(draft.delegatesTo)),
   ];
 }
 
@@ -124,6 +128,7 @@ const ABSENT = {
   publicClient: false,
   clientIdDocument: undefined,
   clientNames: undefined,
+  delegatesTo: undefined,
 } as const satisfies Partial<Registration>;
 
 /** The registration as this service shows it: without the values of fields that the settings do not make known. */

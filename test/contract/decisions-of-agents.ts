@@ -123,6 +123,17 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     entry: anEntry('agent.updated'),
     documentRefusal: aRefusal('client_id_document_taken'),
   })),
+  'a registration that hands work to an agent': row(addAgent, ['idle'], ({ newcomer, idle }) => ({
+    agent: { ...newcomer, delegatesTo: [newcomer.agentId, idle.agentId] },
+    entry: anEntry('agent.registered'),
+    refusal: aRefusal('agent_already_exists'),
+    newDelegates: true,
+  })),
+  'a change of the agents that it hands work to': row(changeAgent, ['owner'], ({ owner, idle }) => ({
+    agent: { ...owner, delegatesTo: [idle.agentId], revision: 2 },
+    entry: anEntry('agent.updated'),
+    newDelegates: true,
+  })),
   'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
     agent: { ...owner, displayName: 'Another', revision: 2 },
     entry: anEntry('agent.updated'),
@@ -136,5 +147,6 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     agentId,
     entry: anEntry('agent.deleted'),
     refusal: aRefusal('agent_has_tasks'),
+    namedRefusal: aRefusal('agent_named_by_others'),
   })),
 };

@@ -59,6 +59,7 @@ export const effectsOfRegistrations = {
       publicClient: false,
       clientIdDocument: undefined,
       clientNames: undefined,
+      delegatesTo: undefined,
       enabled: false,
       revision: 2,
       updatedAt: instantFromMicros(NOON + 999_999),

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Effect } from '../../application/decisions/effect.ts';
 import type { MayActName } from '../../domain/agents/may-act-name.ts';
-import type { SponsorKey } from '../../domain/identifiers.ts';
+import type { AgentId, SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Session } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
@@ -239,6 +239,37 @@ export const facts: FactRows = {
         [{ agentId: other, uri }, false],
         [{ agentId, uri: uri.toUpperCase() }, false],
         [{ agentId, uri: `${uri}/` }, false],
+      ],
+    };
+  }),
+
+  'which of these agents are registered, compared exactly': row('registered_agents', () => {
+    const [agentId, other, unregistered] = [newAgentId(), newAgentId(), newAgentId()];
+    return {
+      given: [inserted(newAgent({ agentId })), inserted(newAgent({ agentId: other, enabled: false }))],
+      answers: [
+        [[], []],
+        [[agentId], [agentId]],
+        [[unregistered, other, `${agentId}x` as AgentId], [other]],
+      ],
+    };
+  }),
+
+  'whether another agent names the agent as one that it hands work to': row('agent_named_by_others', () => {
+    const [agentId, other, third] = [newAgentId(), newAgentId(), newAgentId()];
+    const delegatesTo = [third, agentId, other];
+    return {
+      given: [
+        inserted(newAgent({ agentId, delegatesTo })),
+        inserted(newAgent({ agentId: other, delegatesTo: undefined })),
+        inserted(newAgent({ agentId: newAgentId(), delegatesTo: [newAgentId(), `${third}x` as AgentId] })),
+      ],
+      answers: [
+        [agentId, false],
+        [other, true],
+        [third, true],
+        [`${agentId}x` as AgentId, false],
+        [third.slice(0, -1) as AgentId, false],
       ],
     };
   }),

@@ -80,6 +80,7 @@ const OF_SURFACES: Readonly<
   invalid_api_key: true,
   agent_already_exists: true,
   agent_has_tasks: true,
+  agent_named_by_others: true,
   may_act_name_taken: true,
   client_id_document_taken: true,
   sponsor_block_not_owned: true,

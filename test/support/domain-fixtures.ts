@@ -38,6 +38,7 @@ export function anAgent(changes: Partial<Agent> = {}): Agent {
     // No two stored agents may have one.
     clientIdDocument: `https://triage.example/${changes.agentId ?? 'jira-triage'}.json`,
     clientNames: ['Triage', 'Triage (*'],
+    delegatesTo: [agentIdOf('jira-triage'), agentIdOf('wiki-reader')],
     enabled: true,
     revision: 4,
     createdAt: NOON,

@@ -49,6 +49,7 @@ export function aDraft(changes: Partial<RegistrationDraft> = {}): RegistrationDr
     publicClient: true,
     clientIdDocument: 'https://triage.example/client.json',
     clientNames: ['Triage', 'Triage (*'],
+    delegatesTo: ['jira-triage', 'wiki-reader'],
     enabled: true,
     ...changes,
   };

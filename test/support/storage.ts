@@ -42,7 +42,12 @@ export function withMethods<Ports extends Extended>(storage: Ports) {
       register: (agent: Agent, entry: LedgerEntry, refusal: LedgerEntry) => decide(addAgent, { agent, entry, refusal }),
       replace: (agent: Agent, entry: LedgerEntry) => decide(changeAgent, { agent, entry }),
       remove: (agentId: AgentId, entry: LedgerEntry, refusal: LedgerEntry) =>
-        decide(deleteAgent, { agentId, entry, refusal }),
+        decide(deleteAgent, {
+          agentId,
+          entry,
+          refusal,
+          namedRefusal: { ...refusal, reason: 'agent_named_by_others' },
+        }),
     },
     tasks: {
       ...storage.tasks,

@@ -183,6 +183,7 @@ function declaredAgent(mapping: PlacedMapping): ReadAgent {
     publicClient: read('public_client', boolean),
     clientIdDocument: read('client_id_document', orCleared(text)),
     clientNames: read('client_names', orCleared(texts)),
+    delegatesTo: read('delegates_to', orCleared(texts)),
     enabled: read('enabled', boolean),
   };
   return { declaration, problems };

@@ -177,6 +177,10 @@ async function remove(surface: AdminSurface, request: OperatorRequest): Promise<
           'Tasks of this agent are still stored. Stop them, disable the agent, and delete it once they are gone.';
         return answerProblem(response, { status: 409, detail, reason: 'agent_has_tasks' });
       }
+      case 'named_by_others': {
+        const detail = 'Another agent names this one in its delegates_to. Take it out there, and delete it then.';
+        return answerProblem(response, { status: 409, detail, reason: 'agent_named_by_others' });
+      }
       case 'removed':
         response.status(204).end();
     }

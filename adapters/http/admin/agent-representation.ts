@@ -36,6 +36,7 @@ type OptionalFields = {
   readonly public_client?: boolean;
   readonly client_id_document?: string | null;
   readonly client_names?: readonly string[] | null;
+  readonly delegates_to?: readonly string[] | null;
 };
 type RequiredFields = {
   readonly agent_id: string;
@@ -81,6 +82,7 @@ const fields = {
   public_client: BOOLEAN,
   client_id_document: TEXT_OR_NULL,
   client_names: TEXTS_OR_NULL,
+  delegates_to: TEXTS_OR_NULL,
 } as const;
 const patchFields = { ...fields, enabled: BOOLEAN } as const;
 const required: readonly (keyof RequiredFields)[] = requiredFields;
@@ -145,6 +147,7 @@ export function parseRegistration(body: JsonObject, rules: Knowing): Parsed<Regi
       publicClient: candidate.public_client ?? false,
       clientIdDocument: candidate.client_id_document ?? undefined,
       clientNames: candidate.client_names ?? undefined,
+      delegatesTo: candidate.delegates_to ?? undefined,
       enabled: true,
     },
   };
@@ -173,6 +176,7 @@ export function parsePatch(body: JsonObject, rules: Knowing): Parsed<Registratio
       publicClient: candidate.public_client,
       clientIdDocument: candidate.client_id_document === null ? CLEARED : candidate.client_id_document,
       clientNames: candidate.client_names === null ? CLEARED : candidate.client_names,
+      delegatesTo: candidate.delegates_to === null ? CLEARED : candidate.delegates_to,
       enabled: candidate.enabled,
     },
   };
@@ -226,6 +230,7 @@ export function presentAgent(agent: Agent, { knows }: Knowing): Record<string, u
     public_client: agent.publicClient,
     client_id_document: agent.clientIdDocument ?? null,
     client_names: agent.clientNames ?? null,
+    ...(agent.delegatesTo && { delegates_to: agent.delegatesTo }),
     enabled: agent.enabled,
     created_at: toShortText(agent.createdAt),
     updated_at: toShortText(agent.updatedAt),

@@ -29,6 +29,8 @@ create table @schema@.agents (
   public_client boolean not null,
   client_id_document text collate "C",
   client_names json,
+  -- The agents that it may hand work to: an array of ids; null for none.
+  delegates_to json,
   enabled boolean not null,
   revision bigint not null,
   created_at timestamptz not null,

@@ -19,6 +19,8 @@ create table agents (
   public_client integer not null,
   client_id_document text,
   client_names text,
+  -- The agents that it may hand work to: a JSON array of ids; null for none.
+  delegates_to text,
   enabled integer not null,
   revision integer not null,
   created_at integer not null,

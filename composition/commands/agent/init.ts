@@ -211,6 +211,7 @@ function wrongArguments(request: InitRequest, publicJwk: Jwk | undefined): reado
       publicClient,
       clientIdDocument,
       clientNames,
+      delegatesTo: undefined,
       jwks: publicJwk && { keys: [{ ...publicJwk }] },
       enabled: true,
     },

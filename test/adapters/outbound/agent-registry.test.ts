@@ -57,6 +57,7 @@ describe('The agent registry over the admin API', () => {
       publicClient: false,
       clientIdDocument: undefined,
       clientNames: undefined,
+      delegatesTo: undefined,
       enabled: false,
     });
     const [asked] = server.received;
@@ -72,6 +73,11 @@ describe('The agent registry over the admin API', () => {
     ]);
     server.answer = agent({ may_act_names: null });
     expect((await registry.find(ID))?.mayActNames).to.equal(undefined);
+  });
+
+  it('finds the agents that it hands work to, which a service without delegation does not send', async () => {
+    server.answer = agent({ delegates_to: ['jira-triage', 'wiki-reader'] });
+    expect((await registry.find(ID))?.delegatesTo).to.deep.equal(['jira-triage', 'wiki-reader']);
   });
 
   it('finds a client of /oauth2/authorize without keys, whose fields a service without that does not send', async () => {

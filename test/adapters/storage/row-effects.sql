@@ -150,16 +150,16 @@ delete from sessions where session_hash = ?;
 
 -- insert_agent
 -- postgres
-insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, enabled, revision, created_at, updated_at, keys_since)
-  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, (may_act_names #>> '{}')::json, (redirect_uris #>> '{}')::json, public_client, client_id_document, (client_names #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, delegates_to, enabled, revision, created_at, updated_at, keys_since)
+  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, (may_act_names #>> '{}')::json, (redirect_uris #>> '{}')::json, public_client, client_id_document, (client_names #>> '{}')::json, (delegates_to #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
 -- sqlite
-insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, delegates_to, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- replace_agent
 -- postgres
-update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, may_act_names = $10, redirect_uris = $11, public_client = $12, client_id_document = $13, client_names = $14, enabled = $15, revision = $16, created_at = $17, updated_at = $18, keys_since = $19 where agent_id = $20;
+update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, may_act_names = $10, redirect_uris = $11, public_client = $12, client_id_document = $13, client_names = $14, delegates_to = $15, enabled = $16, revision = $17, created_at = $18, updated_at = $19, keys_since = $20 where agent_id = $21;
 -- sqlite
-update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, may_act_names = ?, redirect_uris = ?, public_client = ?, client_id_document = ?, client_names = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
+update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, may_act_names = ?, redirect_uris = ?, public_client = ?, client_id_document = ?, client_names = ?, delegates_to = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
 
 -- remove_agent
 -- postgres

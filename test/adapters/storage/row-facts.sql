@@ -1,8 +1,8 @@
 -- agent
 -- postgres
-select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, may_act_names::text, redirect_uris::text, public_client, client_id_document, client_names::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
+select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, may_act_names::text, redirect_uris::text, public_client, client_id_document, client_names::text, delegates_to::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
 -- sqlite
-select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
+select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, may_act_names, redirect_uris, public_client, client_id_document, client_names, delegates_to, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
 
 -- agent_revision
 -- postgres
@@ -45,6 +45,22 @@ select 1 as found from agents a where a.client_id_document = ? and a.agent_id <>
 select 1 as found from tasks t where t.agent_id = q.agent_id limit 1;
 -- sqlite
 select 1 as found from tasks t where t.agent_id = ? limit 1;
+
+-- registered_agents
+-- postgres
+select a.agent_id from agents a where a.agent_id = any (array(select json_array_elements_text(q.agent_ids::json)));
+-- sqlite
+select a.agent_id from agents a where a.agent_id in (select value from json_each(?));
+
+-- agent_named_by_others
+-- postgres
+select 1 as found from agents a
+  where a.delegates_to is not null and a.agent_id <> q.agent_id
+  and q.agent_id = any (array(select json_array_elements_text(a.delegates_to::json))) limit 1;
+-- sqlite
+select 1 as found from agents a
+  where a.delegates_to is not null and a.agent_id <> ?
+  and ? in (select value from json_each(a.delegates_to)) limit 1;
 
 -- blocks
 -- postgres

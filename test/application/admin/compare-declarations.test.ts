@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import { compareDeclarations } from '../../../application/admin/compare-declarations.ts';
 import { CERTAIN_RULES, type Declaration, draftOf } from '../../../domain/agents/declaration.ts';
 import { judgeRegistration, type RegistrationRules } from '../../../domain/agents/registration.ts';
-import { AUTHORIZE_FIELDS, MAY_ACT_FIELDS } from '../../../domain/agents/registration-draft.ts';
+import { AUTHORIZE_FIELDS, DELEGATION_FIELDS, MAY_ACT_FIELDS } from '../../../domain/agents/registration-draft.ts';
 import { anAgent } from '../../support/domain-fixtures.ts';
 import { RULES } from '../../support/registrations.ts';
 
-const ALL = [...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS];
+const OTHERS = [...AUTHORIZE_FIELDS, ...DELEGATION_FIELDS];
+const ALL = [...MAY_ACT_FIELDS, ...OTHERS];
 
 describe('compareDeclarations', () => {
   const stored = anAgent({ mayActNames: [{ sub: 'stored', clientId: undefined }] });
@@ -19,7 +20,7 @@ describe('compareDeclarations', () => {
     if (verdict.kind === 'invalid') throw new Error(JSON.stringify(verdict.errors));
     const judged = [{ declaration, registration: verdict.registration }];
     const agents = { find: async () => stored };
-    const rules: RegistrationRules = { ...RULES, knows: new Set(knowsMayActNames ? ALL : AUTHORIZE_FIELDS) };
+    const rules: RegistrationRules = { ...RULES, knows: new Set(knowsMayActNames ? ALL : OTHERS) };
     const [compared] = await compareDeclarations({ agents, agentKeys: { isUsable: async () => true }, rules }, judged);
     return [compared?.fields, compared?.stored?.mayActNames, compared?.errors.map(({ field }) => field)];
   }

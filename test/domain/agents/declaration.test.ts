@@ -28,6 +28,7 @@ const declaration: Declaration = {
   publicClient: true,
   clientIdDocument: 'https://triage.example/client.json',
   clientNames: ['Triage'],
+  delegatesTo: ['jira-triage', 'wiki-reader'],
   enabled: false,
 };
 
@@ -67,6 +68,9 @@ describe('A declaration', () => {
     [{ clientIdDocument: CLEARED }, ['client_id_document']],
     [{ clientNames: ['Triage', 'Triage*'] }, ['client_names']],
     [{ clientNames: CLEARED }, ['client_names']],
+    [{ delegatesTo: ['wiki-reader', 'jira-triage'] }, ['delegates_to']],
+    [{ delegatesTo: [] }, ['delegates_to']],
+    [{ delegatesTo: CLEARED }, ['delegates_to']],
     [{ enabled: true }, ['enabled']],
     [{ enabled: true, maxTaskTtl: 600, displayName: 'Other' }, ['display_name', 'max_task_ttl', 'enabled']],
   ];

@@ -31,6 +31,7 @@ describe('a patch of a registration', () => {
       publicClient: false,
       clientIdDocument: 'https://new.example/client.json',
       clientNames: ['New'],
+      delegatesTo: ['new'],
       enabled: false,
     };
     expect(mergePatch(remote, patch)).to.deep.equal({ ...patch, jwks: undefined });
@@ -38,6 +39,10 @@ describe('a patch of a registration', () => {
 
   it('removes the names at the provider with null', () => {
     expect(mergePatch(remote, { mayActNames: CLEARED }).mayActNames).to.equal(undefined);
+  });
+
+  it('takes away the agents that it may hand work to with null', () => {
+    expect(mergePatch(remote, { delegatesTo: CLEARED }).delegatesTo).to.equal(undefined);
   });
 
   it('removes what it is as a client of /oauth2/authorize with null, but for whether it is public', () => {

@@ -18,6 +18,7 @@ const long = 'x'.repeat(256);
 const aName = (name: Partial<MayActName>): MayActName => ({ sub: undefined, clientId: undefined, ...name });
 const OWN = aName({ sub: 'jira-triage' });
 const severalUris = (number: number) => Array.from({ length: number }, (_, nth) => `https://app.example/${nth}`);
+const severalAgents = (number: number) => Array.from({ length: number }, (_, nth) => `agent-${nth}`);
 const severalNames = (number: number) => Array.from({ length: number }, (_, nth) => aName({ sub: `${nth}` }));
 
 describe('a registration as a whole', () => {
@@ -40,6 +41,7 @@ describe('a registration as a whole', () => {
         publicClient: true,
         clientIdDocument: 'https://triage.example/client.json',
         clientNames: ['Triage', 'Triage (*'],
+        delegatesTo: ['jira-triage', 'wiki-reader'],
         enabled: false,
       },
     });
@@ -67,6 +69,8 @@ describe('a registration as a whole', () => {
     ['no document', { clientIdDocument: undefined }],
     ['no name of a program', { clientNames: undefined }],
     ['16 names of programs', { clientNames: Array.from({ length: 16 }, (_, nth) => `Client ${nth} *`) }],
+    ['an agent that hands work to itself only', { delegatesTo: ['jira-triage'] }],
+    ['100 agents that it hands work to', { delegatesTo: severalAgents(100) }],
     ['names of programs of 256 characters, and one before a *', { clientNames: [long, `${long}*`, 'é*', '**'] }],
     ['a scope of every character that a scope may have', { allowedScopes: ["!#$%&'()*+,-./:;<=>?@[]^_`{|}~aZ0"] }],
     ['1000 scopes', { allowedScopes: Array.from({ length: 1000 }, (_, index) => `s${index}`) }],
@@ -131,6 +135,14 @@ describe('a registration as a whole', () => {
     ['a blank name before a *', { clientNames: [' *'] }, 'client_names', /not all blank/],
     ['a name of a program with a line feed', { clientNames: ['a\n'] }, 'client_names', /control/],
     ['a name of a program of 257 characters', { clientNames: [`${long}x*`] }, 'client_names', /256/],
+    [
+      '101 agents to hand work to',
+      { delegatesTo: severalAgents(101) },
+      'delegates_to',
+      /^Must have at most 100 items\.$/,
+    ],
+    ['no agent_id among them', { delegatesTo: ['a', 'A'] }, 'delegates_to', /^Item 2 must be an agent_id\.$/],
+    ['an agent to hand work to twice', { delegatesTo: ['a', 'a'] }, 'delegates_to', /anything twice/],
     ['a name of a program twice', { clientNames: ['a', 'a'] }, 'client_names', /anything twice/],
     ['an empty display name', { displayName: '' }, 'display_name', /1 to 256/],
     ['a blank display name', { displayName: ' \u00a0 ' }, 'display_name', /blank/],
@@ -223,6 +235,13 @@ describe('a registration as a whole', () => {
     });
   }
 
+  it('hands work to no agent if it names none', () => {
+    for (const delegatesTo of [undefined, []]) {
+      const verdict = judgeRegistration(aDraft({ delegatesTo }), RULES);
+      expect(verdict.kind === 'valid' && verdict.registration.delegatesTo).to.equal(undefined);
+    }
+  });
+
   it('reports every problem at once', () => {
     const changes = {
       agentId: 'A',
@@ -268,9 +287,10 @@ describe('a registration as a whole', () => {
           redirectUris: [text],
           clientIdDocument: text,
           clientNames: [text],
+          delegatesTo: [text],
           jwks: { keys: [{ kty: text, kid: text, use: text, alg: text, [text]: text }] },
         });
-        expect(Object.keys(errors)).to.have.lengthOf(9);
+        expect(Object.keys(errors)).to.have.lengthOf(10);
         expect(JSON.stringify(errors)).not.to.include('53cr3t');
       }),
     );

@@ -42,6 +42,8 @@ describe('two registrations', () => {
     { clientIdDocument: undefined },
     { clientIdDocument: 'https://triage.example/other.json' },
     { clientNames: ['Other'] },
+    { delegatesTo: undefined },
+    { delegatesTo: [agentIdOf('wiki-reader'), agentIdOf('jira-triage')] },
     { keys: { kind: 'none' } },
     { enabled: false },
   ];

@@ -115,6 +115,8 @@ function read(registration: Registration, field: RegistrationField): string | re
       return registration.clientIdDocument;
     case 'client_names':
       return registration.clientNames;
+    case 'delegates_to':
+      return registration.delegatesTo;
     case 'enabled':
       return String(registration.enabled);
   }

@@ -32,6 +32,7 @@ describe('Agent files', () => {
         publicClient: undefined,
         clientIdDocument: undefined,
         clientNames: undefined,
+        delegatesTo: undefined,
         enabled: false,
       },
     ]);
