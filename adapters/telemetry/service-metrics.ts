@@ -51,7 +51,7 @@ const MISMATCHES: Definition = {
 const WITHOUT_EFFECT: Definition = {
   name: 'mandate_signals_without_effect_total',
   labelNames: ['source'],
-  help: 'Signals that were accepted, would end tasks and ended none: logout, of a session although the tasks of the person belong to none; ssf, about nobody who is known, or about a session.',
+  help: 'Signals that were accepted, would end tasks and ended none: logout, of a session although the tasks of the person belong to none; ssf, about no person who is known, or about a session.',
 };
 const APPROVALS: Definition = {
   name: 'mandate_approvals_total',

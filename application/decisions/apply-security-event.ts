@@ -18,7 +18,7 @@ export type SecurityEventVerdict =
   | SignalVerdict
   /**
    * Its events would end tasks, place no block, and name a person of whom nothing is stored, or a session. Only a lift of the
-   * same token was recorded. The caller records the rest, which names nobody.
+   * same token was recorded. The caller records the rest, which names no person.
    */
   | { readonly kind: 'nothing_ended' }
   /** The receiver's block was stated later and stays. Everything else in the token was applied. */

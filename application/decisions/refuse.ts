@@ -24,7 +24,7 @@ export interface Refusal {
   /** Set if a plain read did not find this grant of the entry's agent. */
   readonly unknownGrant?: GrantHash | undefined;
   /**
-   * Set with a reason of `misuses`: a code or grant was presented that somebody had used before, so it may be stolen. Its task
+   * Set with a reason of `misuses`: a code or grant was presented that was used before, so it may be stolen. Its task
    * ends for the same reason.
    */
   readonly misusedTask?: MisusedTask | undefined;

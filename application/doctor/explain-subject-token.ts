@@ -138,7 +138,7 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
     case 'invalid_signature':
       return failed(
         `Its signature is not that of the published key (${named}).`,
-        'See that it was copied whole, and is one for this service: some providers sign tokens for their own APIs so that nobody else can verify them.',
+        'See that it was copied whole, and is one for this service: some providers sign tokens for their own APIs so that no other service can verify them.',
       );
   }
 }
@@ -186,8 +186,8 @@ function describeClaims(service: SubjectTokenExplanation, read: Claims): readonl
       'token act',
       ['subject_already_delegated'],
       member(claims, 'act') === undefined
-        ? 'There is no act: nobody acts for the person yet.'
-        : 'act says that somebody acts for the person already.',
+        ? 'There is no act: no agent acts for the person yet.'
+        : 'act says that an agent acts for the person already.',
       'The person must present a token of their own.',
     ),
     { check: 'token cnf', ...describeBinding(service, claims) },

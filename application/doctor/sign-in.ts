@@ -212,7 +212,7 @@ function judgeDemanded({ clientId, clock }: PageClient, seen: SignInsSeen | unde
   );
 }
 
-/** @param lastAt when somebody last signed in at the page */
+/** @param lastAt when a person last signed in at the page */
 async function judgeTrial(client: PageClient, trial: ClientTrial, lastAt: Instant | undefined): Promise<Finding> {
   const { check, clientId, issuer, hasSecret, clock } = client;
   switch (trial.kind) {
@@ -242,12 +242,12 @@ async function judgeTrial(client: PageClient, trial: ClientTrial, lastAt: Instan
           );
     case 'request_refused':
       return failed(
-        `The provider refuses the pushed request of the client ${clientId}, so nobody can sign in. ${trial.problem}`,
+        `The provider refuses the pushed request of the client ${clientId}, so no person can sign in. ${trial.problem}`,
         `Compare the client at the provider: its return address, its scopes, its response type, and that it need not sign its requests (signed request object). ${registrationOf(client)}`,
       );
     case 'dpop_demanded':
       return failed(
-        `The provider demands a proof of a key (DPoP) of the client ${clientId}, and this service sends none, so nobody can sign in.`,
+        `The provider demands a proof of a key (DPoP) of the client ${clientId}, and this service sends none, so no person can sign in.`,
         NO_DPOP,
       );
     case 'no_endpoint': {
@@ -265,7 +265,7 @@ async function judgeTrial(client: PageClient, trial: ClientTrial, lastAt: Instan
         );
       }
       return failed(
-        `The provider refuses the client ${clientId}, so nobody can sign in. ${trial.problem}`,
+        `The provider refuses the client ${clientId}, so no person can sign in. ${trial.problem}`,
         [
           registrationOf(client),
           hasSecret

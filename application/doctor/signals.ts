@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<SignalSource, Readonly<Record<'check' | 'none' | 's
   ssf: {
     check: 'security events',
     none: 'In the last day each security event that ends tasks named a person who is known here.',
-    some: 'In the last day a security event that ends tasks named nobody who is known here, or a session: nothing ended.',
+    some: 'In the last day a security event that ends tasks named no person who is known here, or a session: nothing ended.',
     remedy:
       'See type and format in the records (GET /audit?event=sponsor.signal&decision=deny). A person for whom no agent acts needs nothing. Otherwise have the transmitter name the person, by the sponsor key.',
   },

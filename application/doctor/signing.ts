@@ -51,6 +51,6 @@ function judgeFiles(files: readonly KeyFile[]): Finding {
   );
   return warning(
     `Other users can access key files: ${summarizeList(described)}.`,
-    'Take the permissions away (chmod 600), and change the key if somebody may have read it: `mandate keys rotate`.',
+    'Take the permissions away (chmod 600), and change the key if another user may have read it: `mandate keys rotate`.',
   );
 }

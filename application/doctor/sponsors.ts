@@ -131,7 +131,7 @@ async function examineBlock({ sponsorKey }: Person, { storage }: PersonSources):
   const opened = await storage();
   if (opened === undefined) return skipped('The database does not answer.');
   const found = await opened.sponsors.findBlocks(sponsorKey);
-  if (found.length === 0) return ok('Nobody has blocked the person.');
+  if (found.length === 0) return ok('The person has no block.');
   const blocks = found.map(({ source, kind }) => `source ${source}, kind ${kind}`).join('; ');
   const byOperator = found.some(({ source }) => source === 'admin');
   return failed(`The person is blocked: ${blocks}.`, remedyForBlock(byOperator, found.length > 1));

@@ -236,7 +236,7 @@ async function examineLink(opened: Promise<OpenedStorage>): Promise<Finding> {
 }
 
 const VERIFY =
-  'Add sslmode=verify-full to the address in Service:Database:ConnectionString, and to the one for migrations, unless nobody else is on the network between.';
+  'Add sslmode=verify-full to the address in Service:Database:ConnectionString, and to the one for migrations, unless no other machine is on the network between.';
 
 /** Judges whether an attacker on the network could read the connection, or answer in the database's place. */
 function judgeLink(link: DatabaseLink | undefined): Finding {

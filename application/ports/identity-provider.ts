@@ -78,7 +78,7 @@ export interface SignInAttempt {
   readonly codeVerifier: string;
   /** Seconds since the person last proved who they are, at most; `undefined` if that does not matter. */
   readonly maxAge: number | undefined;
-  /** The person wants to sign in as somebody else: the provider asks who they are. */
+  /** The person wants to sign in as another person: the provider asks who they are. */
   readonly asksWho?: boolean;
   /** Asked for in addition to `openid`, for the access token: without the provider's prefix. */
   readonly scopes?: Scope;

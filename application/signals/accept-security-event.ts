@@ -95,7 +95,7 @@ async function decide(
 }
 
 const NOTHING_ENDED =
-  'a security event names nobody who is known here, or a session: nothing ended (further ones are only counted for a while)';
+  'a security event names no person who is known here, or a session: nothing ended (further ones are only counted for a while)';
 
 /** One record for each event, which is anonymous. The log has a warning only with a record: one in a window, as for denials. */
 async function sayThatNothingEnded(

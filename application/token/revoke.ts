@@ -162,7 +162,7 @@ async function spendOnly(
 
 /** @param unknownGrant the grant that the plain read did not find */
 function notOwner({ agent, assertion }: Pick<AuthenticatedClient, 'agent' | 'assertion'>, unknownGrant?: GrantHash) {
-  // A client_id alone proves nothing: nobody may fill the ledger with the name of the agent.
+  // A client_id alone proves nothing: a stranger must not fill the ledger with the name of the agent.
   if (assertion === undefined) return denied('revocation_not_owner');
   return denied('revocation_not_owner', { about: { agentId: agent.agentId }, assertion, unknownGrant });
 }

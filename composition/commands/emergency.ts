@@ -40,7 +40,7 @@ type Line = string | Promise<string | undefined>;
 interface Act {
   /** Ends with a question mark. */
   readonly question: string;
-  /** Whose live tasks the change ends. The operator reads before the question how many these are, and whether nobody has the name. */
+  /** Whose live tasks the change ends. The operator reads before the question how many these are, and whether the name is unknown. */
   readonly ends?: StopTarget | undefined;
   /**
    * Sends the change. Returns what to report, and the exit code. The operator reads each line as soon as it is there: a

@@ -146,7 +146,7 @@ export const catalogue = {
   'Service:UpstreamIdp:PushedAuthorization': defaulted(
     'auto',
     choice('auto', 'always', 'never'),
-    "Whether the sign-ins at `/me` and the console send their request to the provider first, so that the browser carries only a reference to it (RFC 9126). `auto`: if the provider's metadata has `require_pushed_authorization_requests`. `always`: also without, for a provider that demands it of some clients. With `never` nobody can sign in at a provider that demands it.",
+    "Whether the sign-ins at `/me` and the console send their request to the provider first, so that the browser carries only a reference to it (RFC 9126). `auto`: if the provider's metadata has `require_pushed_authorization_requests`. `always`: also without, for a provider that demands it of some clients. With `never` no sign-in succeeds at a provider that demands it.",
   ),
 
   'Service:UpstreamIdp:ScopeClaim': optional(
@@ -251,7 +251,7 @@ export const catalogue = {
   ),
   'Service:Operators:Roles:Viewer': optional(
     text(),
-    'The value of the claim that gives the role: tasks, agents and blocks may be read. Without a value nobody has the role; at least one of the four is required. Refused without `Audience` and `ClientId`.',
+    'The value of the claim that gives the role: tasks, agents and blocks may be read. Without a value no operator has the role; at least one of the four is required. Refused without `Audience` and `ClientId`.',
   ),
   'Service:Operators:Roles:Auditor': optional(
     text(),

@@ -24,7 +24,7 @@ export type CredentialDenialReason = 'missing_api_key' | 'invalid_api_key';
 
 /** The fields of an anonymous denial's record. None of them comes from the request. */
 export interface AnonymousDenial {
-  /** A signal is one if it names nobody who is known. */
+  /** A signal is one if it names no person who is known. */
   readonly event: DenialEvent | 'sponsor.signal';
   readonly reason:
     | DenialReason

@@ -12,7 +12,7 @@ const LONGEST = 100;
 
 /**
  * @param idToken that of the sign-in, whose signature was verified then
- * @param subject of the session. A token of another person names nobody here
+ * @param subject of the session. A token of another person has no name for this one
  * @returns `undefined` if the token has no usable name
  */
 export function shownName(idToken: string, subject: string): string | undefined {

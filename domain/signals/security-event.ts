@@ -174,7 +174,7 @@ function actionFor(sponsorKey: SponsorKey, statedAt: Instant, reasons: readonly 
  * The reasons of the `sponsor.signal` records that name the person, in order.
  *
  * @param found.outdated the account-enabled lifted no block
- * @param found.isKnown `false`: the events that end tasks ended nothing (`WITHOUT_EFFECT`), and their records name nobody
+ * @param found.isKnown `false`: the events that end tasks ended nothing (`WITHOUT_EFFECT`), and their records name no person
  */
 export function reasonsOnRecord(
   { reasons }: SecurityAction,

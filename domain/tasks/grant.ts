@@ -40,7 +40,7 @@ export interface PresentedGrant {
   readonly rotating: string | undefined;
 }
 
-/** A text that only begins like a rotating grant names no stored one: nobody was given it, so it shows no theft. */
+/** A text that only begins like a rotating grant names no stored one. No client was given it, so it shows no theft. */
 export function readGrant(token: string): PresentedGrant {
   const end = token.indexOf(BETWEEN);
   return end >= 0 && ROTATION.test(token.slice(end + 1))

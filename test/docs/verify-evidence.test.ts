@@ -54,7 +54,7 @@ describe('docs/verify-evidence.html', function () {
     expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');
     const output = await page.locator('output').innerText();
     expect(output).to.match(/^\d+ records in 1 checkpoint \(/m);
-    const amber = 'Intact, by keys that nobody vouched for';
+    const amber = 'Intact, by keys that no policy names';
     expect(output).to.include(amber);
     expect(output.replace(amber, '')).not.to.match(/intact/i);
     const colour = await page.evaluate("getComputedStyle(document.querySelector('.verdict')).backgroundColor");

@@ -145,7 +145,7 @@ for (const database of databasesByLength) {
 
     const granted = "state = 'granted', decided_at = requested_at, closed_at = null";
     const STATES = {
-      'a yes that nobody said': { said: [], set: granted },
+      'a yes that the person did not say': { said: [], set: granted },
       'a yes in place of a no': { said: ['refuse'], set: granted },
       'a yes that was used, set back': { said: ['approve', 'ask'], set: "state = 'granted', closed_at = null" },
     } as const;

@@ -105,7 +105,7 @@ describe('The emergency commands', function () {
     }
   });
 
-  it('say before the question how many tasks end, and of a person whom nobody knows who was probably meant', async () => {
+  it('say before the question how many tasks end, and of an unknown person who was probably meant', async () => {
     const agent = await mandate.agent();
     const said = async (target: StopTarget, server = mandate.url) => {
       const access = {

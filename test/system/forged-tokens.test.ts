@@ -94,7 +94,7 @@ for (const database of databasesByLength) {
             state: 'inactive',
           });
         }
-        // Even a request that is refused for another reason names nobody of a forged token.
+        // A request that is refused for another reason leaves no name of a forged token in the record either.
         const late = jira.request(id, { iat: clock.now() - 900, exp: clock.now() - 600 });
         expect((await asks(mandate, signed({ ...claims, sub: 'ceo' }), late)).body).to.deep.equal({
           state: 'inactive',
@@ -105,7 +105,7 @@ for (const database of databasesByLength) {
       expect((await asks(mandate, signed(claims), jira.request(id))).body.state).to.equal('pending');
     });
 
-    it('is revoked by nobody: the record names only the agent that asked', async () => {
+    it('is not revoked: the record names only the agent that asked', async () => {
       const claims = await claimsOfTask();
       const before = (await mismatches('revocation')) ?? -1;
       const forms = [

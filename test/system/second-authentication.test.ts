@@ -74,7 +74,7 @@ for (const database of databasesByLength) {
       });
     }
 
-    it('is not one with a credential alone, which authenticates nobody', async () => {
+    it('is not one with a credential alone, which authenticates no client', async () => {
       const { client_assertion: _1, client_assertion_type: _2, ...refresh } = agent.refreshForm('task_grant_x');
       const answer = await mandate.post('/oauth2/token', refresh, basic(agent.id).headers);
       expect([answer.status, answer.body.error]).to.deep.equal([401, 'invalid_client']);

@@ -44,7 +44,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('says that nothing ended for an event about nobody who is known, or about a session', async () => {
+    it('says that nothing ended for an event about no person who is known, or about a session', async () => {
       const { mandate } = stream;
       const { log } = mandate;
       const session = 'dMTlD|1600802906337.16|16008.16';
@@ -87,7 +87,7 @@ for (const database of databasesByLength) {
         });
         const details = ['opaque', 'iss_sub'].map((format) => JSON.stringify({ type: SESSION_REVOKED, format }));
         expect(fieldsOf(lines, 'reason', 'detail')).to.deep.equal(details.map((each) => ['ssf_nothing_ended', each]));
-        expect(counting.log.lines.filter((line) => line.includes('nobody who is known here'))).to.have.lengthOf(2);
+        expect(counting.log.lines.filter((line) => line.includes('no person who is known here'))).to.have.lengthOf(2);
         const counted = await scrape(port);
         expect(counted.value('mandate_signals_without_effect_total', { source: 'ssf' })).to.equal(4);
         expect(counted.value('mandate_signals_without_effect_total', { source: 'logout' })).to.equal(0);

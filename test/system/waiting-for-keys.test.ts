@@ -146,7 +146,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('a silent host of keys, an agent and a stranger who flood hold up nobody together', async () => {
+    it('a silent host of keys, an agent and a stranger who flood delay no other caller together', async () => {
       let asked = 0;
       provider.answerInstead(() => {
         asked += 1;
@@ -188,7 +188,7 @@ for (const database of databasesByLength) {
         ...Array(20).fill('subject_keys_unavailable'),
         ...Array(17).fill('too_many_pending'),
       ]);
-      // Nobody has authenticated the strangers, and the questions were only counted.
+      // The strangers are not authenticated, and the questions were only counted.
       const named = denied.filter(([, id, sponsor]) => id !== null || sponsor !== null);
       expect(named).to.deep.equal(Array(20).fill(['subject_keys_unavailable', flooding.id, null]));
       provider.answerInstead(undefined);

@@ -75,7 +75,7 @@ const REFUSALS: Readonly<
   ],
   ssf_no_usable_subject: [
     'invalid_request',
-    'no_usable_subject: no subject, or one that is nobody of the identity provider configured here.',
+    'no_usable_subject: no subject, or one that is no person of the identity provider configured here.',
   ],
   ssf_unsupported_subject_format: [
     'invalid_request',

@@ -16,12 +16,12 @@ export interface SigningClient {
 const CLIENTS = {
   'Service:UpstreamIdp:SponsorCheck:ClientId': {
     instead: 'Service:UpstreamIdp:SponsorCheck:BearerToken',
-    fails: 'nobody can be asked about, so exchanges are refused',
+    fails: 'the provider answers for no person, so exchanges are refused',
   },
-  'Service:Me:ClientId': { instead: 'Service:Me:ClientSecret:Path', fails: 'nobody signs in at /me' },
+  'Service:Me:ClientId': { instead: 'Service:Me:ClientSecret:Path', fails: 'no person signs in at /me' },
   'Service:Authorize:ClientId': {
     instead: 'Service:Authorize:ClientSecret:Path',
-    fails: 'nobody starts a task at /oauth2/authorize',
+    fails: 'no person starts a task at /oauth2/authorize',
   },
   'Service:Operators:ClientId': {
     instead: 'Service:Operators:ClientSecret:Path',

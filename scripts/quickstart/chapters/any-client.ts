@@ -1,4 +1,4 @@
-/** A program that nobody wrote for Mandate walks in: Ada starts its task in her browser, and stops it. */
+/** A program that was not written for Mandate asks for a task: Ada starts its task in her browser, and stops it. */
 
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { allowByScript } from '../../../test/support/clients/person.ts';

@@ -39,7 +39,7 @@ function service(
 }
 
 describe('findClient', () => {
-  it('takes the registration of an agent without a document, and asks nobody', async () => {
+  it('takes the registration of an agent without a document, and asks no host', async () => {
     const both = { ...plain, publicClient: true };
     const bareName = { ...both, keys: NONE };
     const cases = [

@@ -92,7 +92,7 @@ describe('applySecurityEvent', () => {
     expect(applySecurityEvent.asks(anEvent('account-disabled'))).to.deep.equal({ ...asked, live, isKnown: undefined });
   });
 
-  it('of nobody who is known accepts the signal, and names nobody in a record, except in that of a lift', () => {
+  it('of no person who is known accepts the signal, and names no person in a record, except in that of a lift', () => {
     const facts = { accepted: false, blocks: [], live: NO_TASKS, isKnown: false };
     const verdict = { kind: 'nothing_ended' };
     const gone = goneOf(ADA, 'ssf_sessions_revoked');

@@ -161,7 +161,7 @@ describe('The examination of a sign-in', () => {
     const refused = await examine({ trial: { kind: 'request_refused', problem: 'Its error is "invalid_scope".' } });
     expect(refused.client.status).to.equal('failed');
     expect(refused.client.sentence).to.equal(
-      'The provider refuses the pushed request of the client mandate-page, so nobody can sign in. Its error is "invalid_scope".',
+      'The provider refuses the pushed request of the client mandate-page, so no person can sign in. Its error is "invalid_scope".',
     );
     expect(refused.client.remedy).to.include('that it need not sign its requests (signed request object)');
     const demanded = await examine({ trial: { kind: 'dpop_demanded' } });
@@ -179,7 +179,7 @@ describe('The examination of a sign-in', () => {
   describe('at a provider whose answer to the trial says nothing of the client', () => {
     const trial = { kind: 'code_first' } as const;
 
-    it('is ok once somebody has signed in, and until then asks for that', async () => {
+    it('is ok once a person has signed in, and until then asks for that', async () => {
       for (const seen of [undefined, {}]) {
         const { client } = await examine({ trial, seen });
         expect([client.status, client.remedy?.startsWith('Sign in once.')]).to.deep.equal(['warning', true]);

@@ -113,7 +113,7 @@ describe('The status lists in the report of doctor', () => {
         [`${issuer}/status`, index],
         [uri, await answered?.()],
       ]);
-      const ask = async (url: string) => answers.get(url) ?? expect.fail(`nobody asks for ${url}`);
+      const ask = async (url: string) => answers.get(url) ?? expect.fail(`no answer is set for ${url}`);
       const verify = async (jws: CompactJws) => (await keys).verify(jws);
       const clock = { now: () => NOON };
       const found = await publishedListsExamination({ issuer, ttl: 5, clock, ask, verify }).examine();

@@ -61,7 +61,7 @@ describe('A provider that demands', function () {
     });
   });
 
-  it('pushed requests, while the setting is never, lets nobody in: page, log and doctor say what is demanded', async () => {
+  it('pushed requests, while the setting is never, lets no person in: page, log and doctor say what is demanded', async () => {
     await withWorld({ demands: { pushedRequests: 'of_all' }, settings: { [PUSHED]: 'never' } }, async (world) => {
       for (const area of AREAS) {
         const answer = await signIn(world, area);
@@ -112,7 +112,7 @@ describe('A provider that demands', function () {
     );
   });
 
-  it('signed requests lets nobody in: the doctor fails, and the log line of a sign-in names the demand', async () => {
+  it('signed requests lets no person in: the doctor fails, and the log line of a sign-in names the demand', async () => {
     await withWorld({ demands: { signedRequests: true } }, async (world) => {
       for (const area of AREAS) {
         expect((await signIn(world, area)).status).to.equal(503);
@@ -134,7 +134,7 @@ describe('A provider that demands', function () {
       const client = findingOf(found, 'sign-in client');
       expect([client.status, client.sentence]).to.deep.equal([
         'failed',
-        'The provider refuses the pushed request of the client mandate-page, so nobody can sign in. The answer\'s status was 400, and its error is "invalid_request".',
+        'The provider refuses the pushed request of the client mandate-page, so no person can sign in. The answer\'s status was 400, and its error is "invalid_request".',
       ]);
       const answer = await world.mandate.get('/me/sign-in', { accept: 'text/html' });
       expect([answer.status, titleOf(answer)]).to.deep.equal([503, 'Your organisation does not accept this service']);

@@ -171,7 +171,7 @@ const refused: Readonly<Record<string, readonly [Forgery, ...(readonly [string, 
   ],
   ...Object.fromEntries(
     ['granted', 'refused', 'used', 'expired', 'withdrawn'].map((event) => [
-      `an approval that is ${event} and that nobody asked for`,
+      `an approval that is ${event} and was never requested`,
       [{ record: { ...requestOf(WORDS), event: `approval.${event}` } }, 'approval_order', 8] as const,
     ]),
   ),

@@ -109,7 +109,7 @@ export const endings: readonly Ending[] = [
     reason: 'ssf_sessions_revoked',
     record: 'sponsor.signal ssf_sessions_revoked',
     prepare: async (replicas, target) => {
-      // Before its first task, a person whom nothing else names would be unknown, and the record would name nobody.
+      // Before its first task, a person whom nothing else names would be unknown, and the record would name no person.
       await provisioned(replicas, target);
       return event(replicas, 'caep/event-type/session-revoked', target.key);
     },

@@ -48,7 +48,7 @@ const expressApp = (name: string, makeApp: typeof express): Framework => ({
       app[add](path, protect(policy), (request, response) => void response.json(presented(claimsOf(request))));
     }
     app.use(refuseUnknownRoutes(toolServer));
-    app.get('/forgotten', (_, response) => void response.send('Nobody should read this.'));
+    app.get('/forgotten', (_, response) => void response.send('This must not be read.'));
     const server = createServer(app);
     return { url: `http://127.0.0.1:${await listen(server)}`, stop: () => closeServer(server) };
   },
@@ -66,7 +66,7 @@ const fastifyApp: Framework = {
       const handler = async (request: object) => presented(fastifyClaimsOf(request));
       app.route({ method, url, config: { mandate: policy }, handler });
     }
-    app.get('/forgotten', async () => 'Nobody should read this.');
+    app.get('/forgotten', async () => 'This must not be read.');
     return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() };
   },
 };

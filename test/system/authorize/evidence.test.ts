@@ -37,7 +37,7 @@ for (const database of databasesByLength) {
 
     it("has the person's answer beside the task, and is refused if the answer is missing or says something else", async () => {
       const editor = await publicAgent(mandate);
-      // A request that nobody answered, and one for another task, are no part of it.
+      // A request without an answer, and one for another task, are no part of it.
       await keptRequest(mandate, editor.id);
       await allowedRequest(mandate, editor.id);
       const allowed = await allowedRequest(mandate, editor.id, { chosen: ['jira:read'] });

@@ -118,7 +118,7 @@ for (const database of databasesByLength) {
       const again = await recordsOf(() => question.answer('refuse'));
       expect([again.answer.status, titleOf(again.answer)]).to.deep.equal([400, 'You have already allowed this']);
       expect(linkBack(again.answer)).to.equal(undefined);
-      // It leads to the stop. It asks nobody whose program goes on to begin again.
+      // It leads to the stop. It does not ask the person to begin again: their program goes on.
       expect(again.answer.text).to.contain('<a href="/me">').and.not.to.contain('You can close this page');
       expect(again.records).to.deep.equal([]);
       expect(titleOf(await person.open(path))).to.equal('You have already allowed this');

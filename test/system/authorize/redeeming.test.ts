@@ -214,7 +214,7 @@ for (const database of databasesByLength) {
       });
     }
 
-    it('that nobody issued, or of another client, is code_unknown, names no public client, and stays', async () => {
+    it('that was never issued, or of another client, is code_unknown, names no public client, and stays', async () => {
       const other = await publicAgent(mandate);
       const allowed = await allow(editor);
       const attempts: readonly (readonly [Form, agentId: string | null])[] = [
@@ -426,7 +426,7 @@ for (const database of databasesByLength) {
       expect(fieldsOf(lines, 'reason', 'agent_id', 'sponsor')).to.deep.equal([['task_ending', editor.id, 'ada']]);
     });
 
-    it('names nobody beside a credential that the service does not read', async () => {
+    it('names no client beside a credential that the service does not read', async () => {
       const allowed = await allow(editor);
       const basic = { authorization: `Basic ${btoa(`${editor.id}:`)}` };
       for (const answer of [

@@ -229,7 +229,7 @@ for (const database of databasesByLength) {
       expect(await mandate.sql('SELECT request_id FROM authorizations')).to.deep.equal([]);
     });
 
-    it('shows to nobody before the sign-in that an agent is turned off', async () => {
+    it('does not show before the sign-in that an agent is turned off', async () => {
       const off = await publicAgent(mandate);
       await mandate.admin('PATCH', `/admin/agents/${off}`, { enabled: false });
       const { answer, records } = await recordsOf(() => begin(authorizationRequest(off)));

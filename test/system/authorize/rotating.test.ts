@@ -186,7 +186,7 @@ for (const database of databasesByLength) {
         () => refresh(family),
         () => refresh('task_grant_x'),
         () => refresh('task_grant_x.y'),
-        // Its family is right. Nobody was given the rest, so it shows no theft.
+        // Its family is right. No client was given the rest, so it shows no theft.
         () => refresh(`${family}.garbage`),
         () => refresh(`${grant}.${'A'.repeat(43)}`),
         () => refresh(exchanged),

@@ -94,7 +94,7 @@ for (const database of databasesByLength) {
     const browsers = new Map<Role, OperatorsBrowser>();
 
     before(async () => {
-      // Otherwise only the first of several refusals that name nobody is recorded.
+      // Otherwise only the first of several refusals that name no operator is recorded.
       running = await startWithConsole(database, { 'Service:Audit:Aggregation:Enabled': 'false' });
       for (const role of ROLES) browsers.set(role, await signedInOperator(running, operators[role]));
     });
@@ -102,7 +102,7 @@ for (const database of databasesByLength) {
 
     const browserOf = (role: Role): OperatorsBrowser => {
       const browser = browsers.get(role);
-      if (browser === undefined) throw new Error(`nobody is signed in as ${role}`);
+      if (browser === undefined) throw new Error(`no operator is signed in as ${role}`);
       return browser;
     };
     const refusedAct = (role: Role, act: string) =>

@@ -10,7 +10,7 @@ import { CONSOLE, consoleBehindProxy, endpointsAt, type Settings } from './exami
 export function testOperators(examined: Examined): void {
   const { examine, expectFinding } = examined.withoutDatabase;
 
-  it('warns of roles that nobody has, and finds operators whose provider does not answer', async () => {
+  it('warns of roles that no operator has, and finds operators whose provider does not answer', async () => {
     const [viewer, registrar] = ['Service:Operators:Roles:Viewer', 'Service:Operators:Roles:Registrar'];
     const vacant = { [viewer]: undefined, [registrar]: undefined };
     await expectFinding(

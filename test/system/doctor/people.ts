@@ -76,7 +76,7 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     await storage.decide(append, { at: clock.now(), ...record });
     const found = await ofEvents();
     expect(found).to.include({ status: 'warning' });
-    expect(found?.sentence).to.match(/named nobody who is known here, or a session: nothing ended/);
+    expect(found?.sentence).to.match(/named no person who is known here, or a session: nothing ended/);
     const transmitter = Object.keys(examined.good).filter((key) => key.startsWith('Service:Ssf:'));
     expect(await ofEvents(Object.fromEntries(transmitter.map((key) => [key, undefined])))).to.equal(undefined);
     clock.advance(86_400 + 60);
@@ -228,7 +228,7 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     }
     const unknown = await findings({ 'Service:Authorize:ClientId': 'nobody' });
     expect(unknown[1]).to.include({ status: 'failed' });
-    expect(unknown[1]?.sentence).to.match(/^The provider refuses the client nobody, so nobody can sign in\./);
+    expect(unknown[1]?.sentence).to.match(/^The provider refuses the client nobody, so no person can sign in\./);
     const unreadable = await findings({ 'Service:Authorize:ClientSecret:Path': join(folder, 'no-such-file') });
     expect(unreadable[1]?.sentence).to.match(/^Service:Authorize:ClientSecret:Path .* does not exist/);
     const open = await findings({ 'Service:Authorize:PublicClients': 'true' });

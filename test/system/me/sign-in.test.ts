@@ -183,7 +183,7 @@ for (const database of databasesByLength) {
       const nothing = await keyed.mandate.get(unknown, { accept: 'text/html', cookie: person.cookies() });
       expect(nothing.status).to.equal(404);
       expect(nothing.text).to.include(`signed in as <bdi translate="no">${ada.name}</bdi>.`);
-      const [, to = ''] = /href="(\/me\/sign-in\?to=other)">Sign in as somebody else/.exec(nothing.text) ?? [];
+      const [, to = ''] = /href="(\/me\/sign-in\?to=other)">Sign in as another person/.exec(nothing.text) ?? [];
       const begun = await keyed.mandate.get(to);
       expect(new URL(String(begun.headers.get('location'))).searchParams.get('prompt')).to.equal('login');
       const plain = await keyed.mandate.get('/me/sign-in');

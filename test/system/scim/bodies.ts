@@ -98,7 +98,7 @@ export function testBodies(directory: Directory): void {
         const put = await client.send('PUT', `/Users/${id}`, { externalId: 'y' });
         expect(put.body).to.include({ userName: name, externalId: 'y', active: false });
         const cleared = await client.send('PUT', `/Users/${id}`, { userName: name });
-        expect(cleared.body, 'it names nobody here').not.to.have.property('externalId');
+        expect(cleared.body, 'it is absent').not.to.have.property('externalId');
         expectError(await client.send('POST', '/Users', { userName: 'two words' }), 400, 'invalidValue');
       });
       expect(fieldsOf(lines, 'reason', 'sponsor')).to.deep.equal([['scim_deactivated', name]]);

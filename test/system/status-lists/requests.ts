@@ -93,7 +93,7 @@ export function testRequests(service: ServiceWithLists, database: TestDatabase):
         expect(answer.headers.get('cache-control'), id).to.equal('no-store');
       }
     });
-    // Public paths refuse nobody, so nothing is recorded.
+    // Public paths need no credential, so nothing is recorded.
     expect(lines).to.deep.equal([]);
   });
 

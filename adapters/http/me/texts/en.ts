@@ -32,7 +32,7 @@ export const en = {
   /** Where nothing of that id is the person's. */
   maybeAnothers: (person: Html) =>
     html`You are signed in as ${person}. What you look for may belong to another account of yours.`,
-  signInAsAnother: 'Sign in as somebody else',
+  signInAsAnother: 'Sign in as another person',
   signOut: 'Sign out',
   /** The sign-out at the identity provider too. The title is also on the button. */
   everywhere: {

@@ -1,4 +1,4 @@
-/** Writes with a session of the page: they need its form token and its origin; and nobody else's cookie opens them. */
+/** Writes with a session of the page: they need its form token and its origin. No other session's cookie opens them. */
 
 import { createServer } from 'node:http';
 import { expect } from 'chai';

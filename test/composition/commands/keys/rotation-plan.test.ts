@@ -90,8 +90,8 @@ describe('The plan of a key rotation', () => {
         .steps[1]?.conditions?.slice(1)
         .map((line) => line.replace(/^.* client /, ''));
     const lines = {
-      poll: 'mandate (Service:UpstreamIdp:SponsorCheck:ClientId): until then nobody can be asked about, so exchanges are refused.',
-      me: 'mandate-me (Service:Me:ClientId): until then nobody signs in at /me.',
+      poll: 'mandate (Service:UpstreamIdp:SponsorCheck:ClientId): until then the provider answers for no person, so exchanges are refused.',
+      me: 'mandate-me (Service:Me:ClientId): until then no person signs in at /me.',
       console: 'mandate-console (Service:Operators:ClientId): until then no operator signs in at the console.',
     };
     expect(named({ ...poll, ...me, ...console })).to.deep.equal([lines.poll, lines.me, lines.console]);

@@ -179,7 +179,7 @@ for (const database of databasesByLength) {
       expect(await page.locator('main').innerHTML()).to.equal(html.replaceAll(String(id), unknown));
       await page.goto(address);
       // The provider knows Grace, and asks all the same.
-      await page.getByRole('link', { name: 'Sign in as somebody else' }).click();
+      await page.getByRole('link', { name: 'Sign in as another person' }).click();
       await signIn(page, ada);
       expect(page.url()).to.equal(uri);
       await page.getByRole('button', { name: /^Yes/ }).waitFor();

@@ -71,7 +71,7 @@ describe("The person's page, if it cannot be served", () => {
     ['storage_unavailable', 503, 'The service cannot reach its database'],
     ['fault', 500, 'Something went wrong'],
   ] as const) {
-    it(`is a page that says whether anything took effect, for a program problem details, and refuses nobody: ${trouble}`, async () => {
+    it(`is a page that says whether anything took effect, for a program problem details, and records no refusal: ${trouble}`, async () => {
       const { me } = service.surfaces;
       const refused: string[] = [];
       const refuse = async (reason: string) => void refused.push(reason);

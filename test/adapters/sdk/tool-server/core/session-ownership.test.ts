@@ -61,7 +61,7 @@ describe('The session of an MCP client', () => {
     }
   });
 
-  it('keeps whether its client opens URLs, which nobody can add', async () => {
+  it('keeps whether its client opens URLs, which another client cannot add', async () => {
     const write = (response: http.ServerResponse) => response.writeHead(200, { 'mcp-session-id': ID });
     const [opening, other] = [
       await given(write, ada, sessions, undefined, true),
