@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ExamplePlace, type ExampleServer, startExample } from '../support/example-process.ts';
 import { startLoopback } from '../support/loopback.ts';
 import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
@@ -33,9 +34,9 @@ function inShell(command: string, given: Readonly<Record<string, string>>): Exam
   return { folder: process.cwd(), program: 'bash', argumentsFor: () => ['-c', text] };
 }
 
-for (const { name, start } of [
-  { name: 'notify/email.ts', start: startSmtpReceiver },
-  { name: 'notify/chat.ts', start: startChatReceiver },
+for (const { name, start, refusal, away } of [
+  { name: 'notify/email.ts', start: startSmtpReceiver, refusal: 'EENVELOPE', away: 'ESOCKET' },
+  { name: 'notify/chat.ts', start: startChatReceiver, refusal: 'the chat answered 500', away: 'ECONNREFUSED' },
 ]) {
   describe(`docs/examples/${name}`, function () {
     this.timeout(60_000);
@@ -105,6 +106,64 @@ for (const { name, start } of [
       expect(await notify('grace', 'G')).to.equal(202);
       expect(await receiver.next(), 'in front of both others').to.contain(idOf('G'));
       expect(await receiver.next(), 'at the second attempt').to.contain(idOf('R'));
+    });
+  });
+
+  describe(`docs/examples/${name}, whose receiver fails for as long as it tries`, function () {
+    this.timeout(60_000);
+    const folder = mkdtempSync(join(tmpdir(), 'mandate-relay-'));
+    const DIRECTORY = join(folder, 'people.json');
+    const closing: (() => Promise<unknown>)[] = [];
+    let receiver: MessageReceiver;
+    before(async () => {
+      writeFileSync(DIRECTORY, PEOPLE);
+      receiver = await start();
+    });
+    after(async () => {
+      for (const close of closing.toReversed()) await close();
+      rmSync(folder, { recursive: true });
+    });
+
+    /** @param more variables of the relay */
+    async function relayWith(more: Readonly<Record<string, string>>) {
+      const relay = await startExample(name, { ISSUER: `${ISSUER}/`, DIRECTORY, ...receiver.environment, ...more });
+      closing.push(relay.stop);
+      const notify = async (last: string) => {
+        const body = JSON.stringify({ approval_id: idOf(last), sponsor_key: 'ada' });
+        return (await fetch(relay.url, { method: 'POST', body })).status;
+      };
+      return { notify, lines: relay.lines };
+    }
+
+    it('gives up, says so in its log without the address of person or receiver, and serves the next notice', async () => {
+      const { notify, lines } = await relayWith({ TRY_FOR_SECONDS: '1.5' });
+      receiver.treatments.push('refuse', 'refuse');
+      expect(await notify('R')).to.equal(202);
+      await eventually(() => lines.length === 1);
+      expect(receiver.treatments, 'two attempts').to.deep.equal([]);
+      expect(await notify('T')).to.equal(202);
+      expect(await receiver.next(), 'of an issuer with a slash')
+        .to.contain(`${ISSUER}/me/approvals/${idOf('T')}`)
+        .and.not.contain('//me');
+      await receiver.close();
+      expect(await notify('A')).to.equal(202);
+      await eventually(() => lines.length === 3);
+      expect(lines).to.deep.equal([
+        `${idOf('R')}: given up: ${refusal}`,
+        `${idOf('T')}: sent`,
+        `${idOf('A')}: given up: ${away}`,
+      ]);
+    });
+
+    it('answers 503 with 1,000 messages under way', async () => {
+      const gone = await start();
+      await gone.close();
+      const { notify } = await relayWith(gone.environment);
+      for (let sent = 0; sent < 1000; sent += 50) {
+        const answers = await Promise.all(Array.from({ length: 50 }, () => notify('B')));
+        expect(new Set(answers)).to.deep.equal(new Set([202]));
+      }
+      expect(await notify('B')).to.equal(503);
     });
   });
 }

@@ -9,14 +9,16 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 
-const { ISSUER = '', DIRECTORY = '', SMTP_URL = '', PORT = '0', NOTIFY_TOKEN, MAIL_FROM } = process.env;
+const { DIRECTORY = '', SMTP_URL = '', PORT = '0', TRY_FOR_SECONDS = '60', NOTIFY_TOKEN, MAIL_FROM } = process.env;
+const ISSUER = (process.env.ISSUER ?? '').replace(/\/$/, '');
 
 const MAX_BODY = 4096;
 /** More notices than this are refused: Mandate keeps them, and sends them again. */
 const MAX_HELD = 1000;
-const TRY_FOR_MS = 60_000;
+const TRY_FOR_MS = 1000 * Number(TRY_FOR_SECONDS);
 const ATTEMPT_MS = 10_000;
 let held = 0;
+if (!(TRY_FOR_MS >= 0)) throw new RangeError('TRY_FOR_SECONDS must be a number of seconds.');
 
 interface Notice {
   readonly approval_id: string;
@@ -45,7 +47,8 @@ async function deliver(notice: Notice): Promise<void> {
     // The message of an error may have the address of the person, its code has not.
     const outcome = await send(notice).catch(({ code, name }) => new Error(code ?? name));
     const isOver = typeof outcome === 'string' || Date.now() + pause > deadline;
-    if (isOver) return console.log(`${notice.approval_id}: ${typeof outcome === 'string' ? outcome : outcome.message}`);
+    const said = typeof outcome === 'string' ? outcome : `given up: ${outcome.message}`;
+    if (isOver) return console.log(`${notice.approval_id}: ${said}`);
     await wait(pause);
   }
 }
