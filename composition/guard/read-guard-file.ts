@@ -66,7 +66,8 @@ export async function readGuardFile(file: string): Promise<GuardFile> {
 /** The validator takes memory, and time at the start: only a file with a schema loads it. */
 async function schemaParts(mapping: PlacedMapping) {
   if (fileSchemas(mapping).length === 0) return undefined;
-  const { compileSchema, patternFaults } = await import('../../adapters/sdk/tool-server/schema/compiled.ts');
+  const { compileSchema } = await import('../../adapters/sdk/tool-server/schema/compiled.ts');
+  const { patternFaults } = await import('../../adapters/sdk/tool-server/schema/patterns.ts');
   return { compileSchema, faults: schemaFaultsOf(mapping, patternFaults) };
 }
 

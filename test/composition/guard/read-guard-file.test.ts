@@ -103,6 +103,8 @@ describe("The reading of the guard's file", () => {
       amount:
         minimum: 5
         maximum: 4
+- {match: POST /lists, scope: [a], arguments: {type: [array, object], minItems: 1}}
+- {match: POST /objects, scope: [a], arguments: {allOf: [{type: object}]}}
 mcp:
   path: /mcp
   tools:
@@ -119,7 +121,7 @@ mcp:
       approval: {title: Pay, unless: {type: [object], required: [to]}}
 `);
 
-  it('names each schema that can never be valid, and each unless that may cover more than meant', async () => {
+  it('names each schema that can never be valid, and each one that may cover more than meant', async () => {
     const key = await makeSigningKey('ES256');
     writeFileSync(join(folder, 'key.pem'), key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
     const found = await read(schemas);
@@ -128,13 +130,14 @@ mcp:
       '13: routes[0].approval.unless.properties.amount is not in required: a call without it can pass without a yes.',
       '13: routes[0].approval.unless.properties.amount.maximum refuses no value of another type: add type.',
       '18: routes[1].approval.unless covers every call: no person is asked.',
+      '19: routes[1].arguments has no type: object at its root: a list passes, whatever its items are.',
       '22: routes[1].arguments.properties.amount.minimum refuses no value of another type: add type.',
       '23: routes[1].arguments.properties.amount.maximum excludes minimum: no number is valid here.',
-      '27: mcp.tools.pay.approval.unless covers every call: no person is asked.',
-      '27: mcp.tools.pay.arguments can never be valid: every call is refused.',
-      '28: mcp.tools.none.approval.unless can never be valid: every call asks.',
-      '28: mcp.tools.none.arguments can never be valid: every call is refused.',
-      '29: mcp.tools.nothing.arguments.properties.to.enum is empty: no value is valid here.',
+      '29: mcp.tools.pay.approval.unless covers every call: no person is asked.',
+      '29: mcp.tools.pay.arguments can never be valid: every call is refused.',
+      '30: mcp.tools.none.approval.unless can never be valid: every call asks.',
+      '30: mcp.tools.none.arguments can never be valid: every call is refused.',
+      '31: mcp.tools.nothing.arguments.properties.to.enum is empty: no value is valid here.',
     ]);
     expect(found).to.have.nested.property('configuration.compileSchema').that.is.a('function');
   });

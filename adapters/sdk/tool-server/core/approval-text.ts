@@ -9,10 +9,11 @@ import {
   MAX_VALUE,
   readDigest,
 } from '../../../../domain/approvals/approval-request.ts';
-import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { isHeldByDouble, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
 import { isBlank } from '../../../../domain/visible.ts';
 import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
+import { firstPart, type PartPath, PLAIN_NAME, shownPart } from './call-parts.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type RefusalReason, RefusedCall } from './refusal.ts';
 
@@ -118,7 +119,8 @@ export async function callToApprove<Call>(
   const text = await withTimeout(DESCRIBE_TIMEOUT_MS, described(describe, call, sent), late);
   if (text === false) return 'arguments_refused';
   if (text instanceof RefusedCall || text === 'policy_unavailable') return text;
-  if (sent !== undefined && holdsRounded(sent)) return ROUNDED;
+  const rounded = sent === undefined ? undefined : roundedPart(sent);
+  if (rounded !== undefined) return new RefusedCall(problemOfRounded(rounded));
   if (text === 'not_needed') return text;
   const unshown = unshownLine(text);
   return unshown === undefined ? { ...text, digest } : new RefusedCall(unshown);
@@ -149,13 +151,15 @@ export function problemOfLine({ label, value }: ApprovalLine, part = ''): string
   return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks${part}.`;
 }
 
-const ROUNDED = new RefusedCall('A number has more digits, or another sign, than every reader keeps.');
+/** The function of the policy does not say which names it knows. One that is an ordinary name of a program is repeated. */
+function problemOfRounded(path: PartPath): string {
+  const ordinary = path.map(String).filter((step) => PLAIN_NAME.test(step));
+  return `A number has more digits, or another sign, than every reader keeps: ${shownPart(path, new Set(ordinary))}.`;
+}
 
-/** Whether a number of the value is another one as a double. */
-export function holdsRounded(value: SentJson): boolean {
-  if (value instanceof SentNumber) return !isHeldByDouble(value.text);
-  if (Array.isArray(value)) return value.some(holdsRounded);
-  return isSentObject(value) && Object.values(value).some(holdsRounded);
+/** The path to the first number that is another one as a double, or `undefined`. */
+export function roundedPart(value: SentJson): PartPath | undefined {
+  return firstPart(value, (part) => (part instanceof SentNumber && !isHeldByDouble(part.text) ? [] : undefined));
 }
 
 async function described<Call>(

@@ -1,8 +1,8 @@
 /** The approval of a call of a tool: its description to the person, and the message that the server gets after the yes. */
 
-import { readAsSent, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { readAsSent, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
-import { callToApprove, type DescribeSentCall, holdsRounded, type McpCall } from './approval-text.ts';
+import { callToApprove, type DescribeSentCall, type McpCall, roundedPart } from './approval-text.ts';
 import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
 import { type CalledTool, membersOf } from './mcp-message.ts';
 import { RefusedCall } from './refusal.ts';
@@ -29,8 +29,8 @@ export function toolApproval(
       const misread = misreadArguments(given);
       if (misread !== undefined) return misread;
       const parts = sent();
-      if (isChanged(id) || isChanged(meta) || holdsRounded(parts?.meta ?? null) || holdsRounded(parts?.id ?? null))
-        return CHANGED_FRAME;
+      const frame: SentJson = [parts?.id ?? null, parts?.meta ?? null];
+      if (isChanged(id) || isChanged(meta) || roundedPart(frame) !== undefined) return CHANGED_FRAME;
       // Read back from the digested text, so the tool gets exactly what the person approved.
       const written = canonicalJson(given);
       const args = deepFrozen(JSON.parse(written));

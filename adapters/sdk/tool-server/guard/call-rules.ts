@@ -3,8 +3,9 @@
 import type { SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import type { Json } from '../../../../domain/tokens/strict-json.ts';
 import type { NotNeeded } from '../core/approval-text.ts';
+import { shownPart } from '../core/call-parts.ts';
 import { RefusedCall } from '../core/refusal.ts';
-import { refusedPart, shownPart } from '../schema/refused-part.ts';
+import { refusedPart } from '../schema/refused-part.ts';
 import type { CompileSchema, Path, SchemaRules } from '../schema/rules.ts';
 import { ambiguousPart, roundedPart, takenForOneOf } from './misread-parts.ts';
 import type { GuardPolicy } from './value-kinds.ts';
@@ -44,11 +45,14 @@ export function callRules(
 function argumentCheck(rules: SchemaRules, known: ReadonlySet<string>): CheckArguments {
   const namedAlike = takenForOneOf(rules.names);
   return (value, sent) => {
-    const problem = problemOfReading(sent, known) ?? problemOfName(namedAlike(sent), known);
+    const alike = namedAlike(sent);
+    const problem = problemOfReading(sent, known) ?? (alike && problemOfName(alike, known));
     if (problem !== undefined) return new RefusedCall(problem);
     const verdict = rules.decide(value);
     if (verdict === 'valid') return undefined;
-    return verdict === 'late' ? 'policy_unavailable' : refusedPart(verdict, known);
+    if (verdict === 'late') return 'policy_unavailable';
+    if ('taken' in verdict) return new RefusedCall(problemOfName(verdict.taken, known));
+    return refusedPart(verdict, known);
   };
 }
 
@@ -71,7 +75,7 @@ function problemOfReading(sent: SentJson, known: ReadonlySet<string>): string | 
   return alike && `Some readers take two names for one: ${shownPart(alike, known)}.`;
 }
 
-/** @param path with the name of the schema in place of that of the call */
-function problemOfName(path: Path | undefined, known: ReadonlySet<string>): string | undefined {
-  return path && `Some readers take another name for this one: ${shownPart(path, known)}.`;
+/** @param path with the name of the schema, if it has one, in place of that of the call */
+function problemOfName(path: Path, known: ReadonlySet<string>): string {
+  return `Some readers take another name for this one: ${shownPart(path, known)}.`;
 }

@@ -15,9 +15,9 @@ import {
   type NotNeeded,
   problemOfLine,
 } from '../core/approval-text.ts';
+import { shownPart } from '../core/call-parts.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import { RefusedCall } from '../core/refusal.ts';
-import { shownPart } from '../schema/refused-part.ts';
 import { type ArgumentPath, valueAt } from './argument-path.ts';
 import type { CallRules } from './call-rules.ts';
 import { ambiguousPart, roundedPart } from './misread-parts.ts';

@@ -88,7 +88,11 @@ function remarksOnUnless({ schema, type }: FileSchema): readonly Remark[] {
 }
 
 function remarksOnArguments({ schema, type }: FileSchema): readonly Remark[] {
-  return isNeverValid(schema, type) ? [{ path: [], text: 'can never be valid: every call is refused' }] : [];
+  if (isNeverValid(schema, type)) return [{ path: [], text: 'can never be valid: every call is refused' }];
+  const saysNoType = type === undefined && isJsonObject(schema) && member(schema, 'type') === undefined;
+  return saysNoType && !isNeverValid(schema, 'array')
+    ? [{ path: [], text: 'has no type: object at its root: a list passes, whatever its items are' }]
+    : [];
 }
 
 function remarksOnBounds(root: Json): readonly Remark[] {

@@ -1,6 +1,7 @@
 /** The parts of a call that another parser could read otherwise. The service behind the guard parses it again, in any language. */
 
 import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { firstPart } from '../core/call-parts.ts';
 import { folded, isUnfolded } from '../core/lookalikes.ts';
 import type { ArgumentPath } from './argument-path.ts';
 
@@ -31,19 +32,6 @@ export function takenForOneOf(names: ReadonlySet<string>): (value: SentJson) => 
       const name = found.find((each) => each !== undefined);
       return name === undefined ? undefined : [name];
     });
-}
-
-/** @param found the rest of the path, from a part of the value */
-function firstPart(value: SentJson, found: (part: SentJson) => ArgumentPath | undefined): ArgumentPath | undefined {
-  const own = found(value);
-  if (own !== undefined) return own;
-  const names = isSentObject(value) ? Object.keys(value) : undefined;
-  const parts: readonly SentJson[] = Array.isArray(value) ? value : isSentObject(value) ? Object.values(value) : [];
-  for (let at = 0; at < parts.length; at += 1) {
-    const rest = firstPart(parts[at] ?? null, found);
-    if (rest !== undefined) return [names?.[at] ?? at, ...rest];
-  }
-  return undefined;
 }
 
 /** Whether some readers find another number: as a double it is another one, or it is a whole number from 2^53. */

@@ -1,5 +1,5 @@
 /**
- * Compiles a schema with ajv, and its patterns with RE2JS, a port of RE2: its time is linear in the text (docs/decisions/0038-schemas-in-the-guards-file.md).
+ * Compiles a schema with ajv, and its patterns with RE2JS (patterns.ts, docs/decisions/0038-schemas-in-the-guards-file.md).
  * A validation that could take long runs under a time limit. The estimate of its time comes from the weight of the schema and the
  * size of the value.
  */
@@ -8,7 +8,6 @@ import { createContext, Script } from 'node:vm';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import core from 'ajv/dist/core.js';
 import draft2020 from 'ajv/dist/vocabularies/draft2020.js';
-import { RE2JS } from 're2js';
 import {
   isJsonObject,
   isObject,
@@ -18,9 +17,9 @@ import {
   member,
 } from '../../../../domain/tokens/strict-json.ts';
 import { isMultiple } from './decimal.ts';
-import type { SchemaFault } from './faults.ts';
+import { compilePattern, patternsOf, takenForMatch } from './patterns.ts';
 import { allSchemas, weightOf } from './places.ts';
-import type { BrokenRule, SchemaRules } from './rules.ts';
+import type { BrokenRule, Path, SchemaRules } from './rules.ts';
 import { isSameValue } from './same-value.ts';
 
 /** The time limit of a validation, in milliseconds. */
@@ -30,68 +29,63 @@ const MAX_UNLIMITED = 20_000_000;
 /** The most that a keyword takes for a part of a value, or an instruction of a pattern for a character; in nanoseconds. */
 const KEYWORD_COST = 250;
 const INSTRUCTION_COST = 40;
-
-/** The faults of the patterns of a schema. `schemaFaults` has all others. */
-export function patternFaults(root: Json): readonly SchemaFault[] {
-  return allSchemas(root).flatMap(({ path, schema }) =>
-    patternsOf(schema).flatMap(({ text, at }) => {
-      const problem = problemOfPattern(text);
-      return problem === undefined ? [] : [{ path: [...path, ...at], problem }];
-    }),
-  );
-}
-
-function patternsOf(schema: Json): readonly { readonly text: string; readonly at: readonly string[] }[] {
-  if (!isJsonObject(schema)) return [];
-  const pattern = member(schema, 'pattern');
-  const byPattern = member(schema, 'patternProperties');
-  const names = isJsonObject(byPattern) ? Object.keys(byPattern) : [];
-  return [
-    ...(typeof pattern === 'string' ? [{ text: pattern, at: ['pattern'] }] : []),
-    ...names.map((text) => ({ text, at: ['patternProperties', text] })),
-  ];
-}
-
-function problemOfPattern(text: string): string | undefined {
-  try {
-    new RegExp(text, 'u');
-  } catch {
-    return 'must be a regular expression of ECMA-262';
-  }
-  try {
-    compilePattern(text);
-  } catch {
-    return 'must be a pattern that RE2 knows too, which needs time in proportion to the text: without lookaround, back references, and counts over 1000';
-  }
-  return undefined;
-}
-
-function compilePattern(text: string): RE2JS {
-  return RE2JS.compile(RE2JS.translateRegExp(text));
-}
+/** A name is compared with a pattern by the rule itself, and as other readers take it (`takenForMatch`). */
+const NAME_MATCHES = 4;
 
 /** @param root a schema without faults */
 export function compileSchema(root: Json): SchemaRules {
   const nanoseconds = weightOf(root, costOf);
-  let validate = validator(root);
-  const hasPatterns = allSchemas(root).some(({ schema }) => patternsOf(schema).length > 0);
   const names = new Set(allSchemas(root).flatMap(({ schema }) => namesIn(schema)));
+  /** The pointer of the object, and the name in it. */
+  let taken: readonly [pointer: string, name: string] | undefined;
+  const compile = () =>
+    validator(root, names, (...found) => {
+      taken ??= found;
+    });
+  let validate = compile();
+  const hasPatterns = allSchemas(root).some(({ schema }) => patternsOf(schema).length > 0);
   return {
     names,
     decide(value) {
+      taken = undefined;
       const run = () => validate(value);
       const isValid = nanoseconds * sizeOf(value) <= MAX_UNLIMITED ? run() : withinLimit(run);
       if (isValid === undefined) {
         // A pattern that was stopped may have left its tables half written.
-        if (hasPatterns) validate = validator(root);
+        if (hasPatterns) validate = compile();
         return 'late';
       }
+      if (taken !== undefined) return { taken: [...pathInto(value, taken[0]), taken[1]] };
       return isValid ? 'valid' : brokenRule(value, validate.errors ?? []);
     },
   };
 }
 
-function validator(root: Json): ValidateFunction {
+/** Beside each `patternProperties` of the compiled schema. The file cannot have it. */
+const TAKEN_FOR_MATCH = 'takenForMatch';
+
+/**
+ * The schema with `TAKEN_FOR_MATCH`. Where a schema applies depends on the value, so the validation itself looks at the names: those of
+ * a part to which no pattern applies are free.
+ */
+function withTakenNames(root: Json): JsonObject | boolean {
+  const copy = structuredClone(root) as JsonObject | boolean;
+  for (const { schema } of allSchemas(copy)) {
+    const byPattern = isJsonObject(schema) ? member(schema, 'patternProperties') : undefined;
+    if (isJsonObject(byPattern)) Object.assign(schema as object, { [TAKEN_FOR_MATCH]: Object.keys(byPattern) });
+  }
+  return copy;
+}
+
+/**
+ * @param names of the schema: no reader takes them for others
+ * @param onTaken gets the pointer of an object and the name of its member, for each `TakenName`
+ */
+function validator(
+  root: Json,
+  names: ReadonlySet<string>,
+  onTaken: (pointer: string, name: string) => void,
+): ValidateFunction {
   // Its class Ajv2020 counts what is evaluated, for keywords that no schema of the file has. Some of its validators then throw.
   const ajv = new core.default({
     next: true,
@@ -122,7 +116,21 @@ function validator(root: Json): ValidateFunction {
     keyword: 'enum',
     validate: (values: readonly Json[], value: Json) => values.some((each) => isSameValue(each, value)),
   });
-  return ajv.compile(structuredClone(root) as JsonObject | boolean);
+  ajv.addKeyword({
+    keyword: TAKEN_FOR_MATCH,
+    type: 'object',
+    // It precedes additionalProperties too, which refuses a name that no pattern matches: a schema under `not` is valid then.
+    before: 'propertyNames',
+    compile(patterns: readonly string[]) {
+      const isTaken = takenForMatch(patterns);
+      return (value: object, place) => {
+        const name = Object.keys(value).find((each) => !names.has(each) && isTaken(each));
+        if (name !== undefined) onTaken(place?.instancePath ?? '', name);
+        return true;
+      };
+    },
+  });
+  return ajv.compile(withTakenNames(root));
 }
 
 /** All items are single values: otherwise the schema is not valid anyway (`schemaFaults`). */
@@ -145,7 +153,10 @@ function namesIn(schema: Json): readonly string[] {
 function costOf(schema: Json): number {
   const values = isJsonObject(schema) ? schema : {};
   const listed = Object.entries(values).reduce((sum, [name, value = null]) => sum + 1 + countOf(name, value), 1);
-  const instructions = patternsOf(schema).reduce((sum, { text }) => sum + compilePattern(text).programSize(), 0);
+  const instructions = patternsOf(schema).reduce(
+    (sum, { text, at }) => sum + compilePattern(text).programSize() * (at.length > 1 ? NAME_MATCHES : 1),
+    0,
+  );
   return listed * KEYWORD_COST + instructions * INSTRUCTION_COST;
 }
 
@@ -194,7 +205,7 @@ function brokenRule(value: Json, errors: readonly ErrorObject[]): BrokenRule {
 const PARAMS = ['missingProperty', 'additionalProperty', 'propertyName'] as const;
 
 /** @param pointer of a part of the value (RFC 6901) */
-function pathInto(value: Json, pointer: string): readonly (string | number)[] {
+function pathInto(value: Json, pointer: string): Path {
   let part: unknown = value;
   return pointer
     .split('/')

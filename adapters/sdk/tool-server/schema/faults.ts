@@ -12,7 +12,7 @@ export interface SchemaFault {
   readonly problem: string;
 }
 
-/** All faults but those of patterns: `patternFaults` of compiled.ts has them. */
+/** All faults but those of patterns: `patternFaults` of patterns.ts has them. */
 export function schemaFaults(root: Json): readonly SchemaFault[] {
   if (!isSchema(root)) return [{ path: [], problem: 'must be a schema: a mapping, true or false' }];
   return allSchemas(root).flatMap(({ path, schema }) => {

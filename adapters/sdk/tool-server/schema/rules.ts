@@ -13,11 +13,16 @@ export interface BrokenRule {
   readonly path: Path;
 }
 
+/** A member whose name some readers take for one that a pattern under `patternProperties` matches. The pattern does not match it. */
+export interface TakenName {
+  readonly taken: Path;
+}
+
 export interface SchemaRules {
   /** Every name of a member that the schema has. */
   readonly names: ReadonlySet<string>;
   /** @returns `late` if no verdict came in time */
-  decide(value: Json): 'valid' | 'late' | BrokenRule;
+  decide(value: Json): 'valid' | 'late' | TakenName | BrokenRule;
 }
 
 /** @param schema without faults */

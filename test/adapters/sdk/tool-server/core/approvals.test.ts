@@ -394,6 +394,28 @@ for (const [name, start] of [
       expect([approvals.asked, handled]).to.deep.equal([[], []]);
     });
 
+    for (const [what, from, to, part] of [
+      ['a number of the call', '12', '9007199254740993', /: \$\.[a-z]+\.$/],
+      ['one inside a list', '12', '[{"fee": 1}, {"fee": 0.10000000000000000555}]', /: \$\.[a-z]+\[1\]\.fee\.$/],
+      ['one of a name that no program has', '12', '{"sk live": -0}', /: a member that the rules do not know\.$/],
+    ] as const) {
+      it(`is refused for ${what} that a double rounds, with its path and no value`, async () => {
+        await started();
+        const answer = await call(BODY.replace(from, to));
+        const { reason, error_description: text } = answer.json;
+        expect([answer.status, reason]).to.deep.equal([403, 'arguments_refused']);
+        expect(text)
+          .to.match(/A number has more digits, or another sign, than every reader keeps/)
+          .and.match(part);
+        expect(text).not.to.match(/9007|live|555/);
+        expect([events.map((event) => event.reason), approvals.asked, handled]).to.deep.equal([
+          ['arguments_refused'],
+          [],
+          [],
+        ]);
+      });
+    }
+
     describe('that needs no approval', () => {
       const unless = (answer: unknown): HttpRoutePolicy => ({
         ...policy,
@@ -439,7 +461,9 @@ for (const [name, start] of [
       it('is refused with a number that a double rounds, because the function has seen another one', async () => {
         await started(unless('not_needed'));
         expect((await call(BODY.replace('12', '0.10000000000000000555'))).json.reason).to.equal('arguments_refused');
-        expect(events.map(({ approval }) => approval)).to.deep.equal([undefined]);
+        expect(events.map(({ reason, approval }) => [reason, approval])).to.deep.equal([
+          ['arguments_refused', undefined],
+        ]);
       });
 
       for (const answer of ['notNeeded', 'needed', true, null, ['not_needed']]) {

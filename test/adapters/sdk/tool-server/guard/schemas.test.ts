@@ -169,6 +169,21 @@ describe('A schema in the guard, through the proxy', () => {
       expect((await atRoute('/payments', '{"amount": 1, "urgent": false}')).status).to.equal(200);
     });
 
+    it('asks for a call with a name that some parsers take for one that a pattern of the schema matches', async () => {
+      const unless: Json = { type: 'object', patternProperties: { '^amount': { type: 'number', maximum: 50 } } };
+      await proxy.stop();
+      await start({ routes: [{ match: matchOf('POST /payments'), scope, approval: { ...PAY, unless } }] });
+      expect((await atRoute('/payments', '{"amount": 1, "Amount": 900}')).reason).to.equal('arguments_refused');
+      expect((await atRoute('/payments', '{"amount": 1, "AmountOfTax": 900}')).reason).to.equal('approval_required');
+      expect([seen, approvals.asked.length]).to.deep.equal([[], 1]);
+      expect((await atRoute('/payments', '{"amount": 1, "amountOfTax": 2, "to": "Bob"}')).status).to.equal(200);
+      expect(outcomes()).to.deep.equal([
+        ['arguments_refused', undefined],
+        ['approval_required', undefined],
+        [null, 'not_needed'],
+      ]);
+    });
+
     it('asks for a request without a body, and refuses one that is no JSON', async () => {
       const lines: Approval = { title: 'Pay', lines: [], unless: {} };
       await proxy.stop();
@@ -208,6 +223,24 @@ describe('A schema in the guard, through the proxy', () => {
         expect((await atMcp('order', body)).json.result.content[0].text).to.equal(text);
       }
       expect([seen, outcomes()]).to.deep.equal([[], Array(6).fill(['arguments_refused', undefined])]);
+    });
+
+    it('refuses a call with a name that some parsers take for one that a pattern of the schema matches', async () => {
+      const rules: Json = { patternProperties: { '^amount': { maximum: 500 } } };
+      await proxy.stop();
+      await start({
+        routes: [{ match: matchOf('POST /orders'), scope, arguments: rules }],
+        mcp: { path: '/mcp', tools: { order: { scope, arguments: rules } }, methods: {} },
+      });
+      const problem = `Some readers take another name for this one: ${UNKNOWN}.`;
+      const body = '{"Amount": 900}';
+      const { reason, text } = await atRoute('/orders', body);
+      expect([reason, text]).to.deep.equal(['arguments_refused', `${REFUSES} ${problem}`]);
+      expect((await atMcp('order', body)).json.result.content[0].text).to.equal(text);
+      expect([seen, outcomes()]).to.deep.equal([[], Array(2).fill(['arguments_refused', undefined])]);
+      expect(proxy.unshown.map((call) => call.problem)).to.deep.equal([problem, problem]);
+      // The pattern is about members of the root alone.
+      expect((await atRoute('/orders', '{"amount": 500, "more": {"Amount": 900}}')).status).to.equal(200);
     });
 
     it('lets a call pass that meets it, byte by byte, at a route and at mcp.path', async () => {

@@ -213,8 +213,8 @@ describe('A call of an MCP tool that a person approves', () => {
         accept: 'application/json, text/event-stream',
         authorization: `Bearer ${await token()}`,
       },
-      // JSON.stringify writes no number like this.
-      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace('"1e400"', '1e400'),
+      // JSON.stringify writes no number like these.
+      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace(/"(1e400|9\d{15})"/, '$1'),
     });
     const challenge = response.headers.get('www-authenticate');
     return { status: response.status, text: await response.text(), challenge };
@@ -267,6 +267,7 @@ describe('A call of an MCP tool that a person approves', () => {
       'have a member __proto__',
     ],
     ['an infinite number', { name: 'pay', arguments: { ...ARGS, amount: '1e400' } }, 7, 'a number beyond all doubles'],
+    ['a number beyond 2^53', { name: 'pay', arguments: { ...ARGS, amount: '9007199254740993' } }, 7, ': $.amount.'],
     ['a list as arguments', { name: 'pay', arguments: ['Bob'] }, 7, 'are no object'],
     ['a null id', { name: 'pay', arguments: ARGS }, null, ''],
   ] as const) {

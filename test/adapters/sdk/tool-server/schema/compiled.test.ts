@@ -8,13 +8,17 @@ import type { Json } from '../../../../../domain/tokens/strict-json.ts';
 function answerOf(schema: Json, value: Json): string {
   const rules = compileSchema(schema);
   const verdict = rules.decide(value);
-  return typeof verdict === 'string' ? verdict : `${refusedPart(verdict, rules.names).detail.unusable}`;
+  if (typeof verdict === 'string') return verdict;
+  return 'taken' in verdict
+    ? `taken: ${verdict.taken.join('.')}`
+    : `${refusedPart(verdict, rules.names).detail.unusable}`;
 }
 
 const many = <Item>(count: number, item: (at: number) => Item) => Array.from({ length: count }, (_, at) => item(at));
 const UNKNOWN = 'a member that the rules do not know';
 const price = { properties: { items: { items: { properties: { price: { maximum: 5 } } } } } };
 const long = 'a'.repeat(60);
+const byName = { patternProperties: { '^amount': { maximum: 5 } } };
 
 const answers: readonly (readonly [what: string, schema: Json, value: Json, answer: string])[] = [
   ['a part deep inside', price, { items: [{ price: 5 }, { price: 6 }] }, 'The rule maximum refuses $.items[1].price.'],
@@ -74,6 +78,38 @@ const answers: readonly (readonly [what: string, schema: Json, value: Json, answ
   ['an object where a list is', { const: [1] }, { 0: 1 }, 'The rule const refuses $.'],
   ['an emoji of two code units as one character', { maxLength: 1 }, '\u{1f600}', 'valid'],
   ['text behind a line break', { pattern: '^a$' }, 'a\n', 'The rule pattern refuses $.'],
+  ['a name that a pattern matches in another case', byName, { Amount: 1 }, 'taken: Amount'],
+  [
+    'such a name of upper case in the pattern',
+    { patternProperties: { '^X-': { maximum: 5 } } },
+    { 'x-a': 9 },
+    'taken: x-a',
+  ],
+  [
+    'such a name that a negated class matches',
+    { patternProperties: { '^[^A-Z]+$': {} } },
+    { Amount: 1 },
+    'taken: Amount',
+  ],
+  ['such a name of wide letters', byName, { '\uff41mount': 1 }, 'taken: \uff41mount'],
+  ['such a name that a NUL ends', { patternProperties: { '^amount$': {} } }, { 'amount\0': 1 }, 'taken: amount\0'],
+  [
+    'such a name deep inside',
+    { properties: { a: { items: byName } } },
+    { a: [{}, { amount: 1, AMOUNT: 1 }] },
+    'taken: a.1.AMOUNT',
+  ],
+  ['such a name by a reference', { $ref: '#/$defs/x', $defs: { x: byName } }, { Amount: 1 }, 'taken: Amount'],
+  ['such a name under not', { not: { ...byName, additionalProperties: false } }, { Amount: 1 }, 'taken: Amount'],
+  ['such a name before a broken rule', { ...byName, required: ['to'] }, { Amount: 1, to: 1 }, 'taken: Amount'],
+  [
+    'no such name where the pattern does not apply',
+    { properties: { a: byName } },
+    { Amount: 1, a: { amount: 5 } },
+    'valid',
+  ],
+  ['no such name that the schema has too', { ...byName, properties: { Amount: true } }, { Amount: 9 }, 'valid'],
+  ['no name that the pattern matches', byName, { amount: 5, amountOfTax: 5, to: 'Amount' }, 'valid'],
 ];
 
 describe('A compiled schema', () => {

@@ -1,8 +1,8 @@
 /** The faults of a schema in the guard's file, with the path of each. */
 
 import { expect } from 'chai';
-import { patternFaults } from '../../../../../adapters/sdk/tool-server/schema/compiled.ts';
 import { schemaFaults } from '../../../../../adapters/sdk/tool-server/schema/faults.ts';
+import { patternFaults } from '../../../../../adapters/sdk/tool-server/schema/patterns.ts';
 import type { Json } from '../../../../../domain/tokens/strict-json.ts';
 
 function faultsOf(schema: Json): readonly string[] {

@@ -1,0 +1,62 @@
+/** The patterns of a schema. RE2JS, a port of RE2, runs them: its time is linear in the text. */
+
+import { RE2JS } from 're2js';
+import { isJsonObject, type Json, member } from '../../../../domain/tokens/strict-json.ts';
+import { folded } from '../core/lookalikes.ts';
+import type { SchemaFault } from './faults.ts';
+import { allSchemas } from './places.ts';
+
+/** The faults of the patterns of a schema. `schemaFaults` has all others. */
+export function patternFaults(root: Json): readonly SchemaFault[] {
+  return allSchemas(root).flatMap(({ path, schema }) =>
+    patternsOf(schema).flatMap(({ text, at }) => {
+      const problem = problemOfPattern(text);
+      return problem === undefined ? [] : [{ path: [...path, ...at], problem }];
+    }),
+  );
+}
+
+export function patternsOf(schema: Json): readonly { readonly text: string; readonly at: readonly string[] }[] {
+  if (!isJsonObject(schema)) return [];
+  const pattern = member(schema, 'pattern');
+  const byPattern = member(schema, 'patternProperties');
+  const names = isJsonObject(byPattern) ? Object.keys(byPattern) : [];
+  return [
+    ...(typeof pattern === 'string' ? [{ text: pattern, at: ['pattern'] }] : []),
+    ...names.map((text) => ({ text, at: ['patternProperties', text] })),
+  ];
+}
+
+function problemOfPattern(text: string): string | undefined {
+  try {
+    new RegExp(text, 'u');
+  } catch {
+    return 'must be a regular expression of ECMA-262';
+  }
+  try {
+    compilePattern(text);
+  } catch {
+    return 'must be a pattern that RE2 knows too, which needs time in proportion to the text: without lookaround, back references, and counts over 1000';
+  }
+  return undefined;
+}
+
+export function compilePattern(text: string, flags = 0): RE2JS {
+  return RE2JS.compile(RE2JS.translateRegExp(text), flags);
+}
+
+/**
+ * @param patterns of names
+ * @returns whether some readers take a name for one that a pattern matches, and the pattern does not match the name. Such readers
+ * ignore letter case, normalize, or end a name at NUL (../core/lookalikes.ts)
+ */
+export function takenForMatch(patterns: readonly string[]): (name: string) => boolean {
+  const compiled = patterns.map((text) => ({
+    exact: compilePattern(text),
+    anyCase: compilePattern(text, RE2JS.CASE_INSENSITIVE),
+  }));
+  return (name) => {
+    const read = folded(name);
+    return compiled.some(({ exact, anyCase }) => !exact.test(name) && (exact.test(read) || anyCase.test(read)));
+  };
+}
