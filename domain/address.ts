@@ -37,7 +37,7 @@ export function jwksUriProblem(text: string, issuer: string): string | undefined
  * The fault of a `client_id_document` as a sentence; `undefined` for none (draft-ietf-oauth-client-id-metadata-document §3).
  * The URL is itself a `client_id`, which is compared character by character: it must be as a URL parser writes it.
  *
- * @param issuer the control plane's URL: it describes no clients of its own
+ * @param issuer the control plane's URL: it describes no clients itself
  */
 export function clientDocumentProblem(text: string, issuer: string): string | undefined {
   const url = httpAddress(text);

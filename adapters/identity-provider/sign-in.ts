@@ -47,7 +47,7 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   /**
    * A reason instead, if the metadata is unavailable, or does not say where people sign in.
    *
-   * @param begins whether the request of a sign-in follows, which may have an endpoint of its own
+   * @param begins whether the request of a sign-in follows, which may have a separate endpoint
    */
   async function configured(trace: Trace | undefined, { begins = false } = {}) {
     const document = await metadata.document(trace);

@@ -188,7 +188,7 @@ function describeClaims(service: SubjectTokenExplanation, read: Claims): readonl
       member(claims, 'act') === undefined
         ? 'There is no act: no agent acts for the person yet.'
         : 'act says that an agent acts for the person already.',
-      'The person must present a token of their own.',
+      'The person must present their own token.',
     ),
     { check: 'token cnf', ...describeBinding(service, claims) },
     judged(

@@ -96,7 +96,7 @@ const FOREIGN = warning(
 );
 
 const STRANGE = warning(
-  'What answers at Service:Issuer has no status lists of its own.',
+  'What answers at Service:Issuer has no status lists of this service.',
   'See what the address leads to.',
 );
 

@@ -301,7 +301,7 @@ function judgeFile(exposure: KeyFile['exposure'] | undefined): Finding {
 const OF_THE_LEDGER = /^(insert|update|delete|truncate|trigger)\b.* on (ledger(_\w+)?|checkpoints)$/;
 
 const OWN_ROLE =
-  'Serve as a role of its own: name the one that owns the schema in Service:Database:MigrationConnectionString, another in Service:Database:ConnectionString, and run `mandate migrate`.';
+  'Serve as a separate role: name the one that owns the schema in Service:Database:MigrationConnectionString, another in Service:Database:ConnectionString, and run `mandate migrate`.';
 
 const revoke = ({ closingStatement }: NonNullable<RoleCondition['creation']>): string =>
   `As the owner of the schema, or as a superuser, run \`${closingStatement}\`.`;
@@ -403,6 +403,6 @@ function judgeFailover(failover: FailoverCondition | undefined): Finding {
 async function examineClock(condition: StorageCondition, clock: Clock): Promise<Finding> {
   const sentAt = clock.now();
   const databaseTime = await condition.now();
-  if (databaseTime === undefined) return skipped('The database has no clock of its own.');
+  if (databaseTime === undefined) return skipped('The database has no separate clock.');
   return judgeDatabaseClock(secondsAhead(sentAt, databaseTime, clock.now()));
 }

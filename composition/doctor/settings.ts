@@ -67,7 +67,7 @@ function doubtfulSettings(settings: Settings): readonly NamedFinding[] {
   const secrets = repeatedSecrets(settings).map((keys) =>
     warning(
       `${keys.join(' and ')} hold one and the same secret: whoever is given one opens the other.`,
-      'Give each a value of its own.',
+      'Give each its own value.',
     ),
   );
   const audiences = ambiguousAudiences(settings).map((key) =>

@@ -58,7 +58,7 @@ function readProbe(text: string): URL {
   return url;
 }
 
-/** Each of them prints, and ends with a code of its own. */
+/** Each of them prints, and ends with its own exit code. */
 const EXCLUDING = [
   ['check', 'approval-jwks'],
   ['probe', 'approval-jwks'],

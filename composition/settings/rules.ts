@@ -168,7 +168,7 @@ export const rules: readonly Rule[] = [
   }),
   rule(['Service:Signing:Keys'], (settings, { wrong }) => {
     for (const { index } of repeated(settings['Service:Signing:Keys'], ({ Kid }) => Kid)) {
-      wrong(`Service:Signing:Keys:${index}:Kid`, 'names another signing key as well', 'a name of its own');
+      wrong(`Service:Signing:Keys:${index}:Kid`, 'names another signing key as well', 'another name');
     }
   }),
   rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, { wrong }) => {

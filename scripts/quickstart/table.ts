@@ -14,7 +14,7 @@ export interface Table {
 }
 
 const GAP = '  ';
-/** A column that is narrower than this cuts most words: then each row is a list of its own. */
+/** A column that is narrower than this cuts most words: then each row is a separate list. */
 const NARROWEST = 10;
 
 /**

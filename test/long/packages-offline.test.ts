@@ -31,7 +31,7 @@ const names = libraries.map(({ manifest }) => manifest.name);
 /** Limits of a library's installation: packages and bytes of itself and its dependencies, unpacked. */
 const LIMITS: Readonly<Record<string, { readonly packages: number; readonly bytes: number }>> = {
   '@mandate/agent': { packages: 3, bytes: 1_000_000 },
-  // The guard reads YAML, and validates by schemas: ajv has four packages of its own, and re2js runs the patterns.
+  // The guard reads YAML, and validates by schemas: ajv depends on four packages, and re2js runs the patterns.
   '@mandate/tool-server': { packages: 9, bytes: 4_800_000 },
   '@mandate/audit': { packages: 3, bytes: 1_000_000 },
 };

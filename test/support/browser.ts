@@ -146,7 +146,7 @@ export async function expectSaid(page: Page, text: string): Promise<void> {
 
 /**
  * Opens pages in new contexts in which people are signed in. Each person passes the provider's own pages once: later
- * contexts begin with the provider's cookies, so the provider sends them back at once, with a session of their own.
+ * contexts begin with the provider's cookies, so the provider sends them back at once, with their own session.
  */
 export function signedInPages(): (address: string, person: Person, options?: BrowserContextOptions) => Promise<Page> {
   const known = new Map<string, Awaited<ReturnType<BrowserContext['cookies']>>>();

@@ -59,7 +59,7 @@ for (const database of databasesByLength) {
     });
     after(() => rmSync(folder, { recursive: true, force: true }));
 
-    /** A ledger of one task with these records, each in a checkpoint of its own. */
+    /** A ledger of one task with these records, each in a separate checkpoint. */
     async function sealed(steps: readonly ApprovalStep[]) {
       const ledger = await evidence(database, { hasLog: false });
       const taskId = await ledger.task(20, 1);

@@ -100,7 +100,7 @@ for (const database of databases) {
 }
 
 for (const database of databasesByLength) {
-  describe(`Operators of their own identity provider on ${database.name}`, function () {
+  describe(`Operators of a separate identity provider on ${database.name}`, function () {
     this.timeout(60_000);
 
     it('are admitted only by tokens of that provider, with roles in a member of a claim', async () => {

@@ -95,7 +95,7 @@ for (const database of databasesByLength) {
     });
 
     let paths = 0;
-    /** An agent whose keys are at an address of its own. */
+    /** An agent whose keys are at a separate address. */
     const agentAt = async () => {
       paths += 1;
       return mandate.agent({ jwks: undefined, jwks_uri: `${keys.url}/${paths}` });

@@ -101,7 +101,7 @@ export const STATES: Readonly<Record<string, Words>> = {
   },
   '54': {
     meaning:
-      'Postgres reached a limit of its own: mostly, it assigns no transaction numbers any more, to prevent a wraparound',
+      'Postgres reached one of its limits: mostly, it assigns no transaction numbers any more, to prevent a wraparound',
     act: "See the server's log. Against a wraparound end old transactions, prepared transactions and replication slots, then run VACUUM in the database that the log names, as its superuser.",
   },
   '55000': {

@@ -117,7 +117,7 @@ describe('The sign-in', () => {
     unauthorized_client: 'client_refused',
     invalid_scope: 'client_refused',
     invalid_request: 'client_refused',
-    'an error of its own': 'client_refused',
+    'an error that no RFC defines': 'client_refused',
   };
   for (const [error, reason] of Object.entries(errors)) {
     it(`logs ${reason} if the provider sends the person back with ${error}, and nothing else that it sent`, async () => {

@@ -96,8 +96,14 @@ describe('The status lists in the report of doctor', () => {
       'warning',
       /1 minute 11 seconds old; 5 seconds are allowed\. A kill/,
     ],
-    ['of another type', indexOf(uri), () => signed(0, 'at+jwt'), 'warning', /no status lists of its own/],
-    ['another list', indexOf(uri), () => signed(10, undefined, `${uri}x`), 'warning', /no status lists of its own/],
+    ['of another type', indexOf(uri), () => signed(0, 'at+jwt'), 'warning', /no status lists of this service/],
+    [
+      'another list',
+      indexOf(uri),
+      () => signed(10, undefined, `${uri}x`),
+      'warning',
+      /no status lists of this service/,
+    ],
     [
       'signed by a stranger',
       indexOf(uri),
@@ -105,8 +111,8 @@ describe('The status lists in the report of doctor', () => {
       'warning',
       /no key .* has signed/,
     ],
-    ['of another issuer', indexOf(`${issuer}.evil/status/x`), undefined, 'warning', /no status lists of its own/],
-    ['no text that can be read', '<html>', undefined, 'warning', /no status lists of its own/],
+    ['of another issuer', indexOf(`${issuer}.evil/status/x`), undefined, 'warning', /no status lists of this service/],
+    ['no text that can be read', '<html>', undefined, 'warning', /no status lists of this service/],
   ] as const) {
     it(`are ${status === 'ok' ? 'well' : 'a warning'} if what is published is ${title}`, async () => {
       const answers = new Map([

@@ -36,7 +36,7 @@ describe('A redirect URI', () => {
     for (const uri of registrable) expect(redirectUriProblem(uri), uri).to.equal(undefined);
   });
 
-  it('may have a query of its own, with no parameter of an answer', () => {
+  it('may have a query, with no parameter of an answer', () => {
     for (const name of ['code', 'state', 'iss', 'error', 'error_description', 'error_uri', '%63ode']) {
       for (const address of ['https://app.example/cb', 'http://127.0.0.1/cb', 'cursor://oauth/cb']) {
         expect(redirectUriProblem(`${address}?tenant=7&${name}=x`), name).to.contain('twice');

@@ -18,7 +18,7 @@ export function openTerminal(
   account?: Pick<SpawnOptions, 'uid' | 'gid'>,
 ): Terminal {
   const { PATH = '', HOME = '' } = process.env;
-  // A process group of its own, to end it with all its jobs.
+  // A separate process group, to end it with all its jobs.
   const shell = spawn('bash', ['-eo', 'pipefail'], {
     ...account,
     cwd: folder,

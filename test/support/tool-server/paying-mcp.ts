@@ -107,7 +107,7 @@ export const shown = ({ content, isError }: Result): Shown => ({
   isError: isError === true,
 });
 
-/** The token of each request, or the provider with which the client gets a token of its own. */
+/** The token of each request, or the provider with which the client gets its own token. */
 export type Authorization = (() => Promise<string>) | McpAuthorization;
 
 /** Opens the page for the person, as a client does that declares URL elicitation. Returns the action. */

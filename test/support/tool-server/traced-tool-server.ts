@@ -1,4 +1,4 @@
-/** A tool server that introspects every call, with spans. It runs as a process of its own. */
+/** A tool server that introspects every call, with spans. It runs as a separate process. */
 
 import { createToolServer } from '@mandate/tool-server';
 import { expressProtection } from '@mandate/tool-server/express';

@@ -112,7 +112,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('have a document of their own: one of another agent is 409, also when it comes with a change, and recorded', async () => {
+    it('have their own document: one of another agent is 409, also when it comes with a change, and recorded', async () => {
       const [first, second] = [aClient(), aClient()];
       const { client_id_document } = first;
       for (const client of [first, second]) expect((await register(open, client)).status).to.equal(201);

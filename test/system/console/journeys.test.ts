@@ -1,4 +1,4 @@
-/** Operators of an identity provider of their own, against the running service. */
+/** Operators of a separate identity provider, against the running service. */
 
 import { expect } from 'chai';
 import {

@@ -24,7 +24,7 @@ describe('Tool servers with other libraries', () => {
   let port: number;
   const { issued, signed, refused } = foreignTokens(() => ({ mandate, agent, key, other }));
 
-  /** Serves on the port, with a database of its own. */
+  /** Serves on the port, with a separate database. */
   async function serveWith(...keys: readonly SigningKey[]): Promise<void> {
     const settings = keys.map(({ privateKey }, index) =>
       Object.entries(signingKeySettings(privateKey)).map(([name, pem]) => [name.replace(':0:', `:${index}:`), pem]),

@@ -40,7 +40,7 @@ const faults: readonly Fault[] = [
     title: 'assigns no transaction numbers any more',
     ...raising('54000'),
     words:
-      'Postgres reached a limit of its own: mostly, it assigns no transaction numbers any more, to prevent a wraparound (54000)',
+      'Postgres reached one of its limits: mostly, it assigns no transaction numbers any more, to prevent a wraparound (54000)',
   },
   {
     title: 'lost a prepared statement',

@@ -67,7 +67,7 @@ export function testStandbysAndPartitions(faulty: FaultyPostgres): void {
       return [code, err.split('\n', 1)[0]];
     };
     const at = `at 127.0.0.1:${own.postgres.server.port}`;
-    // Also as `require`, the driver writes no warning of its own.
+    // Also as `require`, the driver itself writes no warning.
     expect(await migrate('sslmode=require')).to.deep.equal([
       1,
       `mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS) ${at}: set ssl = on at the server. If the network between is yours alone, write sslmode=disable.`,

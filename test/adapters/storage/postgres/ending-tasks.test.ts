@@ -74,7 +74,7 @@ describe('decisions that end tasks on Postgres', () => {
     if (postgres === undefined) throw new Error('there is no Postgres to test on');
     return lockAppends(postgres, outside);
   };
-  it('run four at once on connections of their own while appends wait, and the process keeps to CONNECTIONS_PER_PROCESS', async () => {
+  it('run four at once on separate connections while appends wait, and the process keeps to CONNECTIONS_PER_PROCESS', async () => {
     const agents = [];
     for (let nth = 0; nth < 2; nth++) agents.push((await openedTask(storage)).task.agentId);
     // Opens all connections now, so that no call waits for one while appends are locked.

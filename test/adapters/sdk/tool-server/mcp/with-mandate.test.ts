@@ -132,7 +132,7 @@ describe('A guarded MCP server with the real service', () => {
       expect(lacking).to.be.instanceOf(InsufficientScopeError);
       expect(lacking.message).to.include('"jira:read jira:comment"');
       expect(unknown).to.be.instanceOf(InsufficientScopeError);
-      // The client also opens its stream, at a time of its own: an access without a reason.
+      // The client also opens its stream, at another time: an access without a reason.
       const refusals = events.filter(({ reason }) => reason !== undefined);
       expect(refusals.slice(-2).map(({ route, reason }) => [route, reason])).to.deep.equal([
         ['comment', 'insufficient_scope'],

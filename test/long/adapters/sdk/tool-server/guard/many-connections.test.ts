@@ -12,7 +12,7 @@ const MOST = 10_000;
 
 /**
  * Opens the connections a thousand at a time, and says so. For each line that it reads, it sends a request on the next one, and
- * says the answer's first line. A process of its own: with both ends in one, the limit of open files would be in doubt.
+ * says the answer's first line. A separate process: with both ends in one, the limit of open files would be in doubt.
  */
 const CLIENTS = `
   const { connect } = require('node:net');
