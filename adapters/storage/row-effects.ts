@@ -63,7 +63,7 @@ function withoutKey<In extends Table>(table: In): readonly (keyof In['columns'] 
 }
 
 const { agents, approvals, authorizations, provisioned_users: users, sessions } = tables;
-const { sponsor_blocks: blocks, pending_unblocks, status_lists } = tables;
+const { sponsor_blocks: blocks, pending_unblocks, delegation_refusals, status_lists } = tables;
 
 export const rowEffects = {
   spend_assertion: insert(tables.spent_assertions, ({ agentId, jti, forgetAt }) => ({
@@ -200,6 +200,15 @@ export const rowEffects = {
   remove_pending_unblock: remove(pending_unblocks, ({ sponsorKey }) => ({
     sponsor_key: storable('sponsor_key', sponsorKey),
   })),
+  put_delegation_refusal: put(delegation_refusals, ({ sponsorKey, agentId, refusedAt }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    agent_id: agentId,
+    refused_at: refusedAt,
+  })),
+  remove_delegation_refusal: remove(delegation_refusals, ({ sponsorKey, agentId }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    agent_id: agentId,
+  })),
   put_logout: put(tables.logouts, ({ kind, name, statedAt, forgetAt }) => ({
     kind,
     name: storable('name', name),
@@ -218,6 +227,10 @@ export const rowEffects = {
   insert_agent: insert(agents, agentRow),
   replace_agent: update(agents, withoutKey(agents), agentRow),
   remove_agent: remove(agents, ({ agentId }) => ({ agent_id: agentId })),
+  forget_delegation_refusals: {
+    ...remove(delegation_refusals, ({ agentId }) => ({ agent_id: agentId })),
+    text: () => 'delete from delegation_refusals where agent_id = :agent_id',
+  },
 
   insert_user: insert(users, provisionedUserRow),
   replace_user: update(users, withoutKey(users), provisionedUserRow),

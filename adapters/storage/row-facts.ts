@@ -162,8 +162,16 @@ export const rowFacts = {
       where exists (select 1 from sponsor_blocks b where b.sponsor_key = :sponsor_key)
         or exists (select 1 from provisioned_users u where u.sponsor_key = :sponsor_key)
         or exists (select 1 from tasks t where t.sponsor_key = :sponsor_key)
-        or exists (select 1 from authorizations z where z.sponsor_key = :sponsor_key and z.${IS_WAITING})`,
+        or exists (select 1 from authorizations z where z.sponsor_key = :sponsor_key and z.${IS_WAITING})
+        or exists (select 1 from delegation_refusals d where d.sponsor_key = :sponsor_key)`,
     bySponsor,
+    isThere,
+  ),
+
+  delegation_refused: rows<'delegation_refused', object>(
+    tables.delegation_refusals,
+    [],
+    ({ sponsorKey, agentId }) => ({ ...bySponsor(sponsorKey), agent_id: agentId }),
     isThere,
   ),
 

@@ -90,6 +90,14 @@ export const tables = {
     until: 'forget_at',
     columns: { sponsor_key: 'key', iss: 'text', sub: 'text', operator_key: 'text', forget_at: 'instant' },
   },
+  // Deleted with its agent too (`forget_delegation_refusals`).
+  delegation_refusals: {
+    name: 'delegation_refusals',
+    privileges: EVERYTHING,
+    alias: 'd',
+    key: ['sponsor_key', 'agent_id'],
+    columns: { sponsor_key: 'key', agent_id: 'key', refused_at: 'instant' },
+  },
   provisioned_users: {
     name: 'provisioned_users',
     privileges: EVERYTHING,

@@ -7,6 +7,7 @@ import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import { askApproval } from './ask-approval.ts';
 import type { Decision } from './decision.ts';
+import { allowDelegation, refuseDelegation } from './delegation-refusal.ts';
 import { endAllRequests, endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
 import { findAgent, findGrantOwner, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
 import { keepRequest } from './keep-request.ts';
@@ -30,6 +31,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   activateKeys,
   addAgent,
   addUser,
+  allowDelegation,
   answerApproval,
   answerRequest,
   append,
@@ -62,6 +64,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   placePause,
   recordAct,
   refuse,
+  refuseDelegation,
   refuseOperator,
   refusePause,
   renewGrant,

@@ -101,6 +101,9 @@ export interface Effects {
   /** Inserts the request of the first operator, or replaces it. */
   put_pending_unblock: PendingUnblock & { readonly sponsorKey: SponsorKey };
   remove_pending_unblock: { readonly sponsorKey: SponsorKey };
+  /** Inserts the person's refusal of the agent's handing-over, or replaces its time. */
+  put_delegation_refusal: AgentOfPerson & { readonly refusedAt: Instant };
+  remove_delegation_refusal: AgentOfPerson;
   /** Inserts the logout, or replaces its times. */
   put_logout: LogoutName & LogoutTimes;
   insert_session: Session;
@@ -110,6 +113,8 @@ export interface Effects {
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };
+  /** Deletes the refusals of all people of the agent's handing-over. There may be none. */
+  forget_delegation_refusals: { readonly agentId: AgentId };
   insert_user: ProvisionedUser;
   replace_user: ProvisionedUser;
   remove_user: { readonly userId: UserId };
@@ -131,6 +136,11 @@ export interface Effects {
    * decision appends. At most one in a decision, which shares its transaction with no other.
    */
   operator_act: OperatorAct;
+}
+
+export interface AgentOfPerson {
+  readonly sponsorKey: SponsorKey;
+  readonly agentId: AgentId;
 }
 
 /** Possibly very many tasks. The engine fills their records from the columns of their rows. */
@@ -189,6 +199,8 @@ export const EFFECT_ORDER = [
   'remove_block',
   'put_pending_unblock',
   'remove_pending_unblock',
+  'put_delegation_refusal',
+  'remove_delegation_refusal',
   'put_logout',
   'close_session',
   'insert_session',
@@ -196,6 +208,7 @@ export const EFFECT_ORDER = [
   'insert_agent',
   'replace_agent',
   'remove_agent',
+  'forget_delegation_refusals',
   // A created user may take the name of a user that the same decision removes.
   'remove_user',
   'insert_user',
@@ -209,7 +222,7 @@ export const EFFECT_ORDER = [
 
 /** Whether the effects surely change a row. */
 export function change(effects: readonly Effect[]): boolean {
-  return effects.some(({ effect }) => effect !== 'void_authorizations');
+  return effects.some(({ effect }) => effect !== 'void_authorizations' && effect !== 'forget_delegation_refusals');
 }
 
 /** Appends the entries, then the records of the ended tasks. No effect if there are none. */

@@ -44,10 +44,12 @@ export interface Facts {
   /** Oldest first (`blockedAt`, then source), at most one per source. */
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
   /**
-   * Whether the person has a block, a provisioned user, a stored task, live or ended, or an authorization that is open or
-   * allowed.
+   * Whether the person has a block, a provisioned user, a stored task, live or ended, an authorization that is open or
+   * allowed, or has refused an agent's handing-over.
    */
   person_known: Fact<SponsorKey, boolean>;
+  /** Whether the person refuses that the agent hands work to other agents. */
+  delegation_refused: Fact<{ readonly sponsorKey: SponsorKey; readonly agentId: AgentId }, boolean>;
   /** The first operator's request to lift the person's block, if it awaits a second operator's. */
   pending_unblock: Fact<SponsorKey, PendingUnblock | undefined>;
   /**

@@ -196,7 +196,12 @@ export const deleteAgent = explained(
       if (isNamed) return { verdict: 'named_by_others', effects: recorded([namedRefusal]) };
       return {
         verdict: 'removed',
-        effects: [{ effect: 'remove_agent', agentId }, ...endOfAgent({ agentId }, entry), ...recorded([entry])],
+        effects: [
+          { effect: 'remove_agent', agentId },
+          { effect: 'forget_delegation_refusals', agentId },
+          ...endOfAgent({ agentId }, entry),
+          ...recorded([entry]),
+        ],
       };
     },
     denial: ({ refusal, namedRefusal }, verdict) => {

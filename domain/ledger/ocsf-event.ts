@@ -97,6 +97,9 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'ssf.denied': call('Shared Signals request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'admin.denied': call('Admin request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  // The person decides at their page. `detail` has the agent whose handing-over is meant.
+  'delegation.refused': call('Refusal of a handing-over', UPDATE, SPONSOR),
+  'delegation.allowed': call('Permission of a handing-over', UPDATE, SPONSOR),
   'approval.requested': call('Request of an approval', CREATE, TOOL_SERVER),
   'approval.granted': call('Approval of an action', UPDATE, SPONSOR),
   'approval.refused': call('Approval of an action', UPDATE, SPONSOR),

@@ -30,6 +30,8 @@ export const ledgerEvents = [
   'ssf.denied',
   'admin.denied',
   'me.denied',
+  'delegation.refused',
+  'delegation.allowed',
   'approval.requested',
   'approval.granted',
   'approval.refused',

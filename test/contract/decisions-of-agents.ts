@@ -143,7 +143,7 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
     entry: anEntry('agent.updated'),
     act: anAct('PATCH agent'),
   })),
-  'the removal of an agent': row(deleteAgent, ['idle'], ({ idle: { agentId } }) => ({
+  'the removal of an agent': row(deleteAgent, ['refusal'], ({ idle: { agentId } }) => ({
     agentId,
     entry: anEntry('agent.deleted'),
     refusal: aRefusal('agent_has_tasks'),

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { type EffectRows, fact, type See } from './effect-row.ts';
-import { newSponsorKey } from './storage-fixtures.ts';
+import { newAgentId, newSponsorKey } from './storage-fixtures.ts';
 import { aSession, LATER } from './world.ts';
 
 export const effectsOfPeople = {
@@ -90,6 +90,43 @@ export const effectsOfPeople = {
       seen: [
         [fact('pending_unblock', sponsorKey), request, undefined],
         [fact('pending_unblock', other), request, request],
+      ],
+    };
+  },
+
+  put_delegation_refusal() {
+    const [sponsorKey, agentId, refusedAt] = [newSponsorKey(), newAgentId(), NOON] as const;
+    const refused = (changes: object) => fact('delegation_refused', { sponsorKey, agentId, ...changes });
+    return {
+      given: [{ effect: 'put_delegation_refusal', sponsorKey, agentId: newAgentId(), refusedAt }],
+      effect: { effect: 'put_delegation_refusal', sponsorKey, agentId, refusedAt },
+      seen: [
+        [refused({}), false, true],
+        [refused({ agentId: newAgentId() }), false, false],
+        [refused({ sponsorKey: newSponsorKey() }), false, false],
+        [refused({ sponsorKey: sponsorKey.toUpperCase() }), false, false],
+      ],
+    };
+  },
+
+  remove_delegation_refusal() {
+    const [sponsorKey, other, agentId, another] = [newSponsorKey(), newSponsorKey(), newAgentId(), newAgentId()];
+    const [one, sameAgent, samePerson] = [
+      { sponsorKey, agentId },
+      { sponsorKey: other, agentId },
+      { sponsorKey, agentId: another },
+    ] as const;
+    return {
+      given: [one, sameAgent, samePerson].map((each) => ({
+        effect: 'put_delegation_refusal',
+        ...each,
+        refusedAt: NOON,
+      })),
+      effect: { effect: 'remove_delegation_refusal', ...one },
+      seen: [
+        [fact('delegation_refused', one), true, false],
+        [fact('delegation_refused', sameAgent), true, true],
+        [fact('delegation_refused', samePerson), true, true],
       ],
     };
   },

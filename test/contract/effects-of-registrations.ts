@@ -10,7 +10,7 @@ import { userNameKey } from '../../domain/signals/provisioned-user.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { type EffectRows, fact, inserted, newAgent, type See } from './effect-row.ts';
 import { records } from './effects-of-records.ts';
-import { anOpening, aUser } from './storage-fixtures.ts';
+import { anOpening, aUser, newAgentId, newSponsorKey } from './storage-fixtures.ts';
 import { aKey, anAct, changedUser, LATER } from './world.ts';
 
 // A JSON column of the database would change the order of these members and some of their values.
@@ -85,6 +85,25 @@ export const effectsOfRegistrations = {
       seen: [
         [fact('agent', agent.agentId), agent, undefined],
         [fact('agent', other.agentId), other, other],
+      ],
+    };
+  },
+
+  forget_delegation_refusals() {
+    const [agentId, other] = [newAgentId(), newAgentId()];
+    const [ada, grace] = [newSponsorKey(), newSponsorKey()];
+    const [one, two, kept] = [
+      { sponsorKey: ada, agentId },
+      { sponsorKey: grace, agentId },
+      { sponsorKey: ada, agentId: other },
+    ] as const;
+    return {
+      given: [one, two, kept].map((each) => ({ effect: 'put_delegation_refusal', ...each, refusedAt: NOON })),
+      effect: { effect: 'forget_delegation_refusals', agentId },
+      seen: [
+        [fact('delegation_refused', one), true, false],
+        [fact('delegation_refused', two), true, false],
+        [fact('delegation_refused', kept), true, true],
       ],
     };
   },

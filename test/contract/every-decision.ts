@@ -9,6 +9,7 @@ import { answerRequest } from '../../application/decisions/answer-request.ts';
 import { append } from '../../application/decisions/append.ts';
 import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
 import { askApproval } from '../../application/decisions/ask-approval.ts';
+import { allowDelegation, refuseDelegation } from '../../application/decisions/delegation-refusal.ts';
 import {
   endAllRequests,
   endOwnTasks,
@@ -47,6 +48,7 @@ import {
   aSession,
   asking,
   changedUser,
+  choosing,
   DUE,
   keeping,
   LATER,
@@ -172,6 +174,16 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     ['approved', 'lapsed'],
     ending(({ live: { task }, sponsorKey }) => ({ kind: 'task', taskId: task.taskId, sponsorKey })),
   ),
+
+  "the refusal of an agent's handing-over": row(refuseDelegation, ['idle'], (world) => ({
+    ...choosing(world),
+    at: LATER,
+    entry: anEntry('delegation.refused'),
+  })),
+  "the permission of an agent's handing-over": row(allowDelegation, ['refusal'], (world) => ({
+    ...choosing(world),
+    entry: anEntry('delegation.allowed'),
+  })),
 
   "an operator's block": row(placeBlock, ['task'], placing('admin')),
   'a pause': row(placePause, ['task'], placing('self')),

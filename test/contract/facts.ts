@@ -123,10 +123,11 @@ export const facts: FactRows = {
     };
   }),
 
-  'whether a person is known, by a block, a provisioned user, or a task that is live or ended': row(
+  'whether a person is known, by a block, a provisioned user, a refusal, or a task that is live or ended': row(
     'person_known',
     () => {
       const [live, gone, user, blocked] = [aTask(), aTask(), aUser({ active: false }), newSponsorKey()];
+      const refusal = { sponsorKey: newSponsorKey(), agentId: newAgentId(), refusedAt: NOON };
       const block = {
         sponsorKey: blocked,
         source: 'admin',
@@ -134,7 +135,7 @@ export const facts: FactRows = {
         blockedAt: NOON,
         statedAt: NOON,
       } as const;
-      const known = [live.task.sponsorKey, gone.task.sponsorKey, user.sponsorKey, blocked];
+      const known = [live.task.sponsorKey, gone.task.sponsorKey, user.sponsorKey, blocked, refusal.sponsorKey];
       const others = [newSponsorKey(), blocked.toUpperCase(), `${live.task.sponsorKey}0`] as SponsorKey[];
       return {
         given: [
@@ -142,6 +143,7 @@ export const facts: FactRows = {
           ended(KILLED, [gone]),
           { effect: 'insert_user', ...user },
           { effect: 'put_block', ...block },
+          { effect: 'put_delegation_refusal', ...refusal },
         ],
         answers: [...known.map((key) => [key, true] as const), ...others.map((key) => [key, false] as const)],
       };

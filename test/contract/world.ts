@@ -10,6 +10,7 @@ import { type ApprovalAnswer, answerApproval } from '../../application/decisions
 import { answerRequest, type RequestAnswer } from '../../application/decisions/answer-request.ts';
 import { type ApprovalAsking, askApproval } from '../../application/decisions/ask-approval.ts';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
+import { refuseDelegation } from '../../application/decisions/delegation-refusal.ts';
 import { endSomeTasks } from '../../application/decisions/end-tasks.ts';
 import { keepRequest, type RequestKeeping } from '../../application/decisions/keep-request.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
@@ -114,6 +115,7 @@ export type Part =
   | 'alone'
   | 'owner'
   | 'idle'
+  | 'refusal'
   | 'task'
   | 'waiting'
   | 'approved'
@@ -134,6 +136,7 @@ export type Part =
 
 /** The parts that a part needs. */
 const NEEDS: Readonly<Partial<Record<Part, readonly Part[]>>> = {
+  refusal: ['idle'],
   task: ['owner'],
   waiting: ['task'],
   approved: ['waiting'],
@@ -158,6 +161,8 @@ const STORE: {
   },
   owner: (storage, { owner }) => registered(storage, owner),
   idle: (storage, { idle }) => registered(storage, idle),
+  refusal: (storage, world) =>
+    storage.decide(refuseDelegation, { ...choosing(world), at: NOON, entry: anEntry('delegation.refused') }),
   task: async (storage, { live, child }) => {
     for (const opening of [live, child]) await opened(storage.decide(openTask, opening));
     // One of them has its own record.
@@ -313,6 +318,11 @@ export function answering(
     at: NOON,
     ...changes,
   };
+}
+
+/** The person decides whether the agent `idle` hands work over. */
+export function choosing({ sponsorKey, idle: { agentId } }: World) {
+  return { sponsorKey, agentId };
 }
 
 /** The person is back from the provider. */

@@ -777,6 +777,15 @@ create table @schema@.pending_unblocks (
 );
 create index pending_unblocks_by_forgetting on @schema@.pending_unblocks (forget_at);
 
+-- The agents that may not hand work to other agents for a person, who refused it (Service:Delegation).
+create table @schema@.delegation_refusals (
+  sponsor_key text collate "C" not null,
+  agent_id text collate "C" not null,
+  refused_at timestamptz not null,
+  primary key (sponsor_key, agent_id)
+);
+create index delegation_refusals_by_agent on @schema@.delegation_refusals (agent_id);
+
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table @schema@.provisioned_users (
   user_id text collate "C" primary key,

@@ -81,6 +81,15 @@ create table pending_unblocks (
 ) strict, without rowid;
 create index pending_unblocks_by_forgetting on pending_unblocks (forget_at);
 
+-- The agents that may not hand work to other agents for a person, who refused it (Service:Delegation).
+create table delegation_refusals (
+  sponsor_key text not null,
+  agent_id text not null,
+  refused_at integer not null,
+  primary key (sponsor_key, agent_id)
+) strict, without rowid;
+create index delegation_refusals_by_agent on delegation_refusals (agent_id);
+
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table provisioned_users (
   user_id text primary key,

@@ -120,6 +120,21 @@ delete from pending_unblocks where sponsor_key = $1;
 -- sqlite
 delete from pending_unblocks where sponsor_key = ?;
 
+-- put_delegation_refusal
+-- postgres
+insert into delegation_refusals (sponsor_key, agent_id, refused_at)
+  select sponsor_key, agent_id, refused_at from json_populate_recordset(null::delegation_refusals, $1::json)
+  on conflict (sponsor_key, agent_id) do update set refused_at = excluded.refused_at;
+-- sqlite
+insert into delegation_refusals (sponsor_key, agent_id, refused_at) values (?, ?, ?)
+  on conflict (sponsor_key, agent_id) do update set refused_at = excluded.refused_at;
+
+-- remove_delegation_refusal
+-- postgres
+delete from delegation_refusals where sponsor_key = $1 and agent_id = $2;
+-- sqlite
+delete from delegation_refusals where sponsor_key = ? and agent_id = ?;
+
 -- put_logout
 -- postgres
 insert into logouts (kind, name, stated_at, forget_at)
@@ -166,6 +181,12 @@ update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, h
 delete from agents where agent_id = $1;
 -- sqlite
 delete from agents where agent_id = ?;
+
+-- forget_delegation_refusals
+-- postgres
+delete from delegation_refusals where agent_id = $1;
+-- sqlite
+delete from delegation_refusals where agent_id = ?;
 
 -- insert_user
 -- postgres

@@ -74,13 +74,21 @@ select 1 as found
   where exists (select 1 from sponsor_blocks b where b.sponsor_key = q.sponsor_key)
   or exists (select 1 from provisioned_users u where u.sponsor_key = q.sponsor_key)
   or exists (select 1 from tasks t where t.sponsor_key = q.sponsor_key)
-  or exists (select 1 from authorizations z where z.sponsor_key = q.sponsor_key and z.state in ('open', 'allowed'));
+  or exists (select 1 from authorizations z where z.sponsor_key = q.sponsor_key and z.state in ('open', 'allowed'))
+  or exists (select 1 from delegation_refusals d where d.sponsor_key = q.sponsor_key);
 -- sqlite
 select 1 as found
   where exists (select 1 from sponsor_blocks b where b.sponsor_key = ?)
   or exists (select 1 from provisioned_users u where u.sponsor_key = ?)
   or exists (select 1 from tasks t where t.sponsor_key = ?)
-  or exists (select 1 from authorizations z where z.sponsor_key = ? and z.state in ('open', 'allowed'));
+  or exists (select 1 from authorizations z where z.sponsor_key = ? and z.state in ('open', 'allowed'))
+  or exists (select 1 from delegation_refusals d where d.sponsor_key = ?);
+
+-- delegation_refused
+-- postgres
+select 1 as found from delegation_refusals d where d.sponsor_key = q.sponsor_key and d.agent_id = q.agent_id;
+-- sqlite
+select 1 from delegation_refusals where sponsor_key = ? and agent_id = ?;
 
 -- assertion_spent
 -- postgres

@@ -60,6 +60,7 @@ describe('The catalogue of decisions', () => {
       expire_due_approvals: 'own',
       expire_due_tasks: 'own',
       lift_block: 'own',
+      allow_delegation: 'own',
       // An act is recorded in a transaction of one decision: it names the first record of the transaction.
       record_act: 'own',
       // These may end many tasks, or are switches: they have their own connections.
@@ -74,6 +75,7 @@ describe('The catalogue of decisions', () => {
       end_own_tasks: 'person',
       find_own_task_sponsor: 'person',
       place_pause: 'person',
+      refuse_delegation: 'person',
       add_user: 'provider',
       apply_security_event: 'provider',
       change_user: 'provider',

@@ -229,10 +229,15 @@ describe('deleteAgent', () => {
 
   for (const [title, facts, verdict, effects] of [
     [
-      'removes an agent without tasks, and records it',
+      'removes an agent without tasks, with what people refused it, and records it',
       { revision: 4, hasTasks: false, isNamed: false },
       'removed',
-      [{ effect: 'remove_agent', agentId }, ...gone, recorded(entry)],
+      [
+        { effect: 'remove_agent', agentId },
+        { effect: 'forget_delegation_refusals', agentId },
+        ...gone,
+        recorded(entry),
+      ],
     ],
     [
       'keeps an agent with tasks, and records the refusal',

@@ -41,6 +41,8 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'ssf.denied': ['API Activity', 'Unknown', 'unknown'],
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
   'me.denied': ['API Activity', 'Unknown', 'unknown'],
+  'delegation.refused': ['API Activity', 'Update', 'the person'],
+  'delegation.allowed': ['API Activity', 'Update', 'the person'],
   'approval.requested': ['API Activity', 'Create', 'tool_server'],
   'approval.granted': ['API Activity', 'Update', 'the person'],
   'approval.refused': ['API Activity', 'Update', 'the person'],
