@@ -15,7 +15,7 @@ const STEPS: Readonly<Record<ApprovalState, string>> = {
 
 /**
  * `"Pay 77 EUR", "To: ACME": asked 2026-11-24 16:23:13, yes 16:23:18, used 16:23:19`. After a no with a line:
- * `no 16:23:18 (the person: "Not to this account")`.
+ * `no 16:23:18 (the person: "Not to this account")`. Of a question that another one replaced: `withdrawn 16:23:19 (words_changed)`.
  */
 export function describeQuestion({ approval_id, words, steps }: BundleQuestion): string {
   const said =
@@ -23,12 +23,13 @@ export function describeQuestion({ approval_id, words, steps }: BundleQuestion):
       ? `Words not in the bundle (${approval_id})`
       : [words.title, ...words.lines.map(({ label, value }) => `${label}: ${value}`)].map(quoted).join(', ');
   let day = '';
-  const times = steps.map(({ state, ts, says }) => {
+  const times = steps.map(({ state, ts, says, reason }) => {
     const [date = '', time = ''] = ts.split('T');
     const isSameDay = date === day;
     day = date;
-    const why = says === undefined ? '' : ` (the person: ${quoted(says)})`;
-    return `${STEPS[state]} ${isSameDay ? '' : `${date} `}${time.slice(0, '16:23:13'.length)}${why}`;
+    const line = says === undefined ? '' : ` (the person: ${quoted(says)})`;
+    const why = reason === undefined ? '' : ` (${reason})`;
+    return `${STEPS[state]} ${isSameDay ? '' : `${date} `}${time.slice(0, '16:23:13'.length)}${line}${why}`;
   });
   return `${said}: ${times.join(', ')}`;
 }

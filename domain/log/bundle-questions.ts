@@ -3,7 +3,7 @@
  * their commitment, the order of the records by bundle-order.ts.
  */
 
-import type { ApprovalState, ApprovalWords } from '../approvals/approval.ts';
+import { type ApprovalState, type ApprovalWords, WORDS_CHANGED } from '../approvals/approval.ts';
 import { stepOfRecord } from '../approvals/approval-records.ts';
 import { toMillisecondText } from '../instant.ts';
 import type { RecordEntry } from './bundle.ts';
@@ -24,6 +24,8 @@ interface QuestionStep {
   readonly ts: string;
   /** With `refused`: why not, in the person's words. Verified. Missing if the person wrote no line, or the bundle does not have it. */
   readonly says?: string;
+  /** With `withdrawn`: the tool server described the same call in other words. Missing if the task ended. */
+  readonly reason?: typeof WORDS_CHANGED;
 }
 
 /** A report with more of them is not read. A bundle of a busy month may have any number. */
@@ -54,7 +56,11 @@ export function bundleQuestions() {
       questions.set(approvalId, question);
       if (words !== undefined) question.words = { title: words.title, lines: words.lines };
       const begun = { state, seq: record.seq, ts: toMillisecondText(record.at) };
-      question.steps.push(says === undefined ? begun : { ...begun, says: says.text });
+      question.steps.push({
+        ...begun,
+        ...(says !== undefined && { says: says.text }),
+        ...(state === 'withdrawn' && record.reason === WORDS_CHANGED && { reason: WORDS_CHANGED }),
+      });
     },
     all: (): BundleQuestions => ({
       questions: [...questions].map(([approval_id, question]) => ({ approval_id, ...question })),

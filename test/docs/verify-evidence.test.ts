@@ -148,11 +148,16 @@ describe('docs/verify-evidence.html', function () {
       approval_id: fc.constant('approval_01M31S7W68TMK7WDX8YKPSYT00'),
       words: fc.option(fc.record({ title: text, lines: fc.array(fc.record({ label: text, value: text })) })),
       steps: fc.array(
-        fc.record({
-          state: states,
-          seq: fc.nat(),
-          ts: fc.constantFrom('2026-11-24T16:23:13.999Z', '2026-11-24T16:23:14.000Z', '2026-11-25T00:00:00.000Z'),
-        }),
+        fc.record(
+          {
+            state: states,
+            seq: fc.nat(),
+            ts: fc.constantFrom('2026-11-24T16:23:13.999Z', '2026-11-24T16:23:14.000Z', '2026-11-25T00:00:00.000Z'),
+            says: text,
+            reason: fc.constant('words_changed'),
+          },
+          { requiredKeys: ['state', 'seq', 'ts'] },
+        ),
       ),
     }) as fc.Arbitrary<BundleQuestion>;
     fc.assert(

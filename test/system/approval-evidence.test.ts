@@ -104,6 +104,37 @@ for (const database of databasesByLength) {
       expect(await verifyBundle(later)).to.include({ verified: true });
     });
 
+    it('says why a question was withdrawn, if another one replaced it, and not if the task ended', async () => {
+      const agent = await mandate.agent();
+      const { access_token: token, task_id: taskId, refresh_token: grant } = (await agent.exchange()).body;
+      const ask = async (title: string) => (await asks(mandate, token, jira.request(taskId, { title }))).body;
+      const { approval_id: first } = await ask('Delete one');
+      await mandate.answer(String(first), 'approve');
+      await ask('Delete two');
+      await agent.revoke(String(grant));
+      await mandate.jobs.seal();
+      const { out: text } = await runMandate(['audit-bundle', '--task', String(taskId)], { ...fresh.settings, ...key });
+      const file = join(folder, 'replaced.json');
+      writeFileSync(file, text);
+      const report = (await runMandate(['audit-verify', '--bundle', file], {})).out;
+      expect(report).to.match(/"Delete one".*: asked .*, yes .*, withdrawn \d\d:\d\d:\d\d \(words_changed\)\n/);
+      expect(report).to.match(/"Delete two".*: asked .*, withdrawn \d\d:\d\d:\d\d\n/);
+      for (const verify of [verifyBundle, verifyOnPage]) {
+        const { questions = [] } = (await verify(text)) as { readonly questions?: readonly BundleQuestion[] };
+        expect(questions.map(({ steps }) => steps.map(({ state, reason }) => [state, reason]))).to.deep.equal([
+          [
+            ['pending', undefined],
+            ['granted', undefined],
+            ['withdrawn', 'words_changed'],
+          ],
+          [
+            ['pending', undefined],
+            ['withdrawn', undefined],
+          ],
+        ]);
+      }
+    });
+
     it("has the person's line of a no with its salt, which all three verifiers compare", async () => {
       const agent = await mandate.agent();
       const { access_token: token, task_id: taskId } = (await agent.exchange()).body;

@@ -60,6 +60,11 @@ describe('The report of an evidence bundle', () => {
         words: null,
         steps: [step('granted', '2026-11-25T00:00:01.000Z'), step('withdrawn', '2026-11-25T00:00:02.000Z')],
       },
+      {
+        approval_id: 'approval_4',
+        words: null,
+        steps: [{ ...step('withdrawn', '2026-11-25T00:00:02.000Z'), reason: 'words_changed' }],
+      },
     ];
     const verdict: Verified = {
       verified: true,
@@ -73,11 +78,12 @@ describe('The report of an evidence bundle', () => {
       message: 'not shown',
     };
     const lines = renderBundleReport(verdict, false, false).split('\n');
-    expect(lines.slice(3, 8)).to.deep.equal([
+    expect(lines.slice(3, 9)).to.deep.equal([
       'What people were asked, in the words of the tool servers (UTC):',
       '  "Pay 77 EUR", "To: ACME": asked 2026-11-24 16:23:13, yes 16:23:18, used 16:23:19',
       '  "Pay 1 EUR\\u{22}: asked 16:00:00, yes 16:00:01\\u{a}", "\\u{202e}To :  “ACME”\\u{5c}u{22}": asked 2026-11-24 23:59:59, no 2026-11-25 00:00:01',
       '  Words not in the bundle (approval_3): yes 2026-11-25 00:00:01, withdrawn 00:00:02',
+      '  Words not in the bundle (approval_4): withdrawn 2026-11-25 00:00:02 (words_changed)',
       '  and 1 more question',
     ]);
     const json = JSON.parse(renderBundleReport(verdict, false, true));
