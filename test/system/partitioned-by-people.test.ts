@@ -19,6 +19,16 @@ describe('A fleet of two Mandates with one tool server', () => {
   let agents: readonly RegisteredAgent[];
   let jira: GuardedApp;
   const events: AccessEvent[] = [];
+  /** The issuer whose introspection was asked, and the token that it got. */
+  const introspected: (readonly [issuer: string, token: string | null])[] = [];
+  const recording = (issuer: string): typeof fetch => {
+    return (url, init) => {
+      if (String(url).endsWith('/oauth2/introspect')) {
+        introspected.push([issuer, new URLSearchParams(String(init?.body)).get('token')]);
+      }
+      return fetch(url, init);
+    };
+  };
 
   before(async () => {
     if (database === undefined || framework === undefined) throw new Error('There is no database, or no framework.');
@@ -30,7 +40,7 @@ describe('A fleet of two Mandates with one tool server', () => {
     for (const { clock } of parts) clock.standStill();
     agents = await Promise.all(parts.map((mandate) => mandate.agent({ agent_id: AGENT })));
     const toolServer = createToolServer({
-      issuers: parts.map(({ issuer }) => ({ issuer })),
+      issuers: parts.map(({ issuer }) => ({ issuer, fetch: recording(issuer) })),
       audience: JIRA,
       now: () => (parts[0]?.clock.now() ?? 0) / 1000,
       onAccess: (event) => void events.push(event),
@@ -44,6 +54,7 @@ describe('A fleet of two Mandates with one tool server', () => {
   });
   beforeEach(() => {
     events.length = 0;
+    introspected.length = 0;
   });
 
   const claimsOf = (token: string): object => decodeJwt(token);
@@ -91,6 +102,43 @@ describe('A fleet of two Mandates with one tool server', () => {
       ['not_active', parts[1]?.issuer],
       [null, parts[1]?.issuer],
       ['wrong_issuer', null],
+    ]);
+  });
+
+  it('asks each Mandate about its own tokens alone, also under one kid and one jti, and a revocation at one ends no token of the other', async () => {
+    const [north = '', south = ''] = await tokens();
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: key.kid };
+    const { jti } = decodeJwt(north);
+    const twin = key.sign(header, { ...claimsOf(south), jti });
+    const [first, second] = parts.map(({ issuer }) => issuer);
+    expect(await calls([north, twin], 'DELETE')).to.deep.equal(['allowed', 'allowed']);
+    expect(introspected).to.deep.equal([
+      [first, north],
+      [second, twin],
+    ]);
+
+    const moved = [
+      key.sign(header, { ...claimsOf(twin), iss: first }),
+      key.sign(header, { ...claimsOf(north), iss: second }),
+    ];
+    for (const [at, foreign] of [
+      [twin, moved[0]],
+      [north, moved[1]],
+    ].entries()) {
+      for (const token of foreign) {
+        expect(await parts[at]?.introspect(String(token)), `at ${at}`).to.deep.equal({ active: false });
+      }
+    }
+    expect(await calls(moved.map(String), 'DELETE')).to.deep.equal(['401 not_active', '401 not_active']);
+
+    // To the other Mandate its token is unknown, so nothing is revoked (RFC 7009 §2.2).
+    expect((await agents[0]?.revoke(twin))?.status).to.equal(200);
+    expect(await calls([north, twin], 'DELETE')).to.deep.equal(['allowed', 'allowed']);
+    expect((await agents[0]?.revoke(north))?.status).to.equal(200);
+    expect(await calls([north, twin], 'DELETE')).to.deep.equal(['401 not_active', 'allowed']);
+    expect(events.map((event) => [event.issuer, event.jti, event.reason]).slice(-2)).to.deep.equal([
+      [first, jti, 'not_active'],
+      [second, jti, null],
     ]);
   });
 
