@@ -32,9 +32,9 @@ describe('docs/approvals.md', () => {
       expect(page).to.include(`\`${reason}\``);
     const words = page.replaceAll(/\s+/g, ' ');
     expect(words).to.include(
-      `\`title\` has at most ${MAX_TITLE} characters, \`lines\` has at most ${MAX_LINES} entries`,
+      `\`title\` has at most ${MAX_TITLE} characters. \`lines\` has at most ${MAX_LINES} entries`,
     );
-    expect(words).to.include(`with at most ${MAX_LABEL} and ${MAX_VALUE},`);
+    expect(words).to.include(`with at most ${MAX_LABEL} and ${MAX_VALUE} characters.`);
   });
 
   it('leads from a key to a payment that the person approved, with the outputs that it shows', async function () {
