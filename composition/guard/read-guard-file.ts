@@ -20,8 +20,8 @@ type GuardFile =
       readonly kind: 'usable';
       readonly configuration: GuardConfiguration;
       /**
-       * A line for each pattern and what wins in its place for some request, for what reads like a placeholder, and for schemas
-       * that may let more or less pass than meant.
+       * A line for each pattern that loses some request to an earlier one, and for each name that reads like a placeholder. Also
+       * for schemas that may let more or less pass than meant.
        */
       readonly remarks: readonly string[];
       /** The public half of `approval_key`; `undefined` if the file names none. */

@@ -1,6 +1,6 @@
 /**
- * The relays of docs/examples/notify, started by the commands of docs/approvals.md, with a real SMTP server and a real receiver of
- * a chat's messages.
+ * The relays of docs/examples/notify, started by the commands of docs/approvals.md. The SMTP server and the receiver of a chat's
+ * messages are real.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

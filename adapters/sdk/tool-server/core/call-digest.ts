@@ -1,6 +1,6 @@
 /**
- * The digest that binds an approval to one call. It is taken over canonical JSON (RFC 8785), so every server of the same
- * audience computes the same digest of the same call. docs/approvals.md has the members.
+ * The digest that binds an approval to one call. It is taken over canonical JSON (RFC 8785): every server of an audience
+ * computes the same digest of the same call. docs/approvals.md has the members.
  */
 
 import { createHash } from 'node:crypto';
@@ -41,9 +41,9 @@ export function deepFrozen<Value>(value: Value): Value {
 }
 
 /**
- * Whether parsers of JSON in this language differ about the value: it has a member `__proto__`, from which some set the object's
- * prototype, or a number that some read as infinite and others refuse. The service behind the guard may be in another language,
- * so the guard refuses more (adapters/sdk/tool-server/guard/described-call.ts).
+ * Whether parsers of JSON in this language differ about the value. From a member `__proto__` some set the object's prototype.
+ * Some read a number beyond all doubles as infinite, and others refuse it. The service behind the guard may be in another
+ * language, so the guard refuses more (adapters/sdk/tool-server/guard/described-call.ts).
  */
 export function isAmbiguous(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);

@@ -114,7 +114,7 @@ async function judgeAsked(
   return { ...(late ? refused(late.reason, late.detail) : { kind: 'allowed', claims }), approval: fault };
 }
 
-/** Why the task of a token may not act any more, or does not say whether it may, by status list and introspection. */
+/** Why the task of a token may not act any more, or why that is unknown, by status list and introspection. */
 async function endedFault(
   { highRisk }: Pick<EnforcedPolicy, 'highRisk'>,
   { text, claims, signed, issuer: { plane, listing } }: VerifiedToken,

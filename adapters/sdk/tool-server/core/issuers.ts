@@ -1,7 +1,6 @@
 /**
- * The control planes of a tool server. `iss` chooses one for each token, once, and the keys, status lists, introspection and
- * approvals of the decision are those of the chosen one. Each has its own caches, and no control plane is asked about a
- * token of another.
+ * The control planes of a tool server. `iss` chooses one for each token, once. The decision uses the keys, status lists,
+ * introspection and approvals of this one. Each has its own caches, and no control plane is asked about a token of another.
  */
 
 import { type Approvals, approvals } from './approvals.ts';
@@ -29,8 +28,8 @@ interface Listing extends Required<StatusListOptions> {
 export interface Issuers extends Pick<CheckedIssuers, 'areNamed'> {
   readonly all: readonly Issuer[];
   /**
-   * The control plane that is asked about a token. Of the option `issuers` it is the one that `iss` names: no control plane is
-   * asked about a token that names no other. Of the option `issuer` it is always that one, and claims.ts compares `iss`.
+   * The control plane that is asked about a token. With the option `issuers` it is the one that `iss` names; none is asked about a
+   * token that names no entry. With the option `issuer` it is always that one, and claims.ts compares `iss`.
    */
   choose(iss: string | undefined): Issuer | undefined;
 }

@@ -74,8 +74,8 @@ interface CommonOptions {
    */
   readonly onAccess?: (event: AccessEvent) => void | Promise<void>;
   /**
-   * Gets each error that was answered with a 500 without details, each error of `startSpan`, and the first failure of a
-   * status list after a success. By default it writes to stderr.
+   * Gets each error that was answered with a 500 without details, and each error of `startSpan`. Of a status list it gets the
+   * first failure after a success. By default it writes to stderr.
    */
   readonly onError?: (error: unknown) => void;
   /** Sends the requests to the control plane. The default is the global `fetch`. */

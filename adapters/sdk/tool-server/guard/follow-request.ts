@@ -47,7 +47,7 @@ export function followRequest(
   return { destroy: () => current.destroy() };
 }
 
-/** @returns whether an error of the request means that the server has closed a kept connection, and sent no byte of an answer */
+/** @returns whether the server has closed a kept connection, and sent no byte of an answer */
 function watchKept(sent: ClientRequest): (error: Error) => boolean {
   let isUnanswered = true;
   sent.once('socket', (socket) => {

@@ -14,7 +14,7 @@ export type IdentityHeaders = Readonly<
  * A header that is absent could be one that a client sent: an empty one replaces it.
  *
  * @param claims `undefined` for a request that needs no token
- * @param configuration with a list of control planes, the name of a person says who it is only with the name of theirs
+ * @param configuration a list of control planes adds `Mandate-Issuer`: the name of a person is unique only with it
  */
 export function identityHeaders(
   claims: TaskTokenClaims | undefined,

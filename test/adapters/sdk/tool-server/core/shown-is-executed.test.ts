@@ -1,6 +1,6 @@
 /**
  * A property over random calls and interleavings, on Express and MCP: a handler runs only for what a person approved, once
- * for each approval, and gets exactly the value that the person was shown. The control plane of this test keeps its promise
+ * for each approval. It gets exactly the value that the person was shown. The control plane of this test keeps its promise
  * (`granted` once for each yes), and its answers arrive in any order.
  */
 

@@ -108,7 +108,7 @@ describe('A tool server that polls status lists', () => {
     });
   }
 
-  it('takes a replayed list after a restart until five times its ttl and the clock skew after it was made, whatever confirms it', async () => {
+  it('takes a replayed list after a restart until it is older than five times its ttl and the clock skew, whatever confirms it', async () => {
     const old = await list({ claims: { iat: seconds() - 5 * TTL - SKEW, exp: seconds() + 600 } });
     polling.plane.answerStatus = sendList(old);
     expect(await both()).to.deep.equal(DECIDED);

@@ -157,7 +157,7 @@ describe('The value of a line, through the proxy', () => {
     expect(JSON.stringify(proxy.unshown)).not.to.include(secret);
   });
 
-  it('is refused with the path of a member that is there twice, if the lines have its names, in a line or elsewhere', async () => {
+  it('is refused for a member that is there twice, with its path if the lines have its names', async () => {
     for (const [body, sentence] of [
       [
         '{"amount":{"a":[{"iban":1,"IBAN":2}]}}',

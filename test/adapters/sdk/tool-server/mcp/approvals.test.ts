@@ -120,7 +120,7 @@ describe('A call of an MCP tool that a person approves', () => {
     ['SDK 1', (open: OpenPage) => client1(sessions(), token, open)],
     ['SDK 2', (open: OpenPage) => client2(sessions(), token, open, 'legacy')],
   ] as const) {
-    it(`is an error of revision 2025-11-25 in a session of ${sdk} that opens URLs: the page is opened, and the call repeated once`, async () => {
+    it(`is an error of 2025-11-25 in a session of ${sdk} that opens URLs: the page is opened, and the call repeated once`, async () => {
       const opened: string[] = [];
       const client = await connected(
         connect(async (url) => {
