@@ -39,14 +39,42 @@ interface Application {
 /** Another client may register or remove the agent between read and write. Three times in a row is unlikely. */
 const MAX_ATTEMPTS = 3;
 
-/** Applies the declarations in order. @throws AdminApiFailure; declarations reported before it stay applied */
+/**
+ * Applies the declarations in order. A service knows only registered agents in `delegates_to`, and two agents may name each
+ * other. So an agent that names a later one gets this field once all are registered, and is reported then.
+ *
+ * @throws AdminApiFailure; declarations reported before it stay applied
+ */
 export async function applyDeclarations(
   { registry, dryRun, applied }: Application,
   declarations: readonly JudgedDeclaration[],
 ): Promise<void> {
+  const later = new Set(declarations.map(({ registration }) => registration.agentId));
+  const unfinished: { readonly judged: JudgedDeclaration; readonly first: AppliedOutcome }[] = [];
   for (const judged of declarations) {
-    applied({ agentId: judged.registration.agentId, outcome: await applyOne(registry, judged, dryRun) });
+    const { agentId, delegatesTo = [] } = judged.registration;
+    later.delete(agentId);
+    if (dryRun || !delegatesTo.some((delegate) => later.has(delegate))) {
+      applied({ agentId, outcome: await applyOne(registry, judged, dryRun) });
+      continue;
+    }
+    const { delegatesTo: _, ...declaration } = judged.declaration;
+    const first = await applyOne(registry, { ...judged, declaration }, dryRun);
+    if (first.kind === 'refused') applied({ agentId, outcome: first });
+    else unfinished.push({ judged, first });
   }
+  for (const { judged, first } of unfinished) {
+    const outcome = inOne(first, await applyOne(registry, judged, dryRun));
+    applied({ agentId: judged.registration.agentId, outcome });
+  }
+}
+
+/** The outcome of two requests about one agent. */
+function inOne(first: AppliedOutcome, second: AppliedOutcome): AppliedOutcome {
+  if (second.kind !== 'changed') return second.kind === 'unchanged' ? first : second;
+  if (first.kind !== 'changed') return first.kind === 'created' ? first : second;
+  const changed = [...first.fields, ...second.fields];
+  return { kind: 'changed', fields: Object.values(fieldNames).filter((field) => changed.includes(field)) };
 }
 
 async function applyOne(registry: AgentRegistry, judged: JudgedDeclaration, dryRun: boolean): Promise<AppliedOutcome> {

@@ -21,7 +21,7 @@ import {
   type StorageCondition,
   type WritingCondition,
 } from '../ports/storage.ts';
-import { judgeTokenLives, MOST_AGENTS } from './agents.ts';
+import { examineHandOvers, judgeTokenLives, MOST_AGENTS } from './agents.ts';
 import {
   A_DAY,
   type Examination,
@@ -74,6 +74,8 @@ interface StorageDependencies {
   readonly listEntries: number | undefined;
   /** `Service:Agents:MaxTokenTtl`, in seconds; `undefined` if a setting of its section is wrong. */
   readonly maxTokenTtl: number | undefined;
+  /** `Service:Delegation:Enabled`. */
+  readonly hasDelegation: boolean;
   /** The receivers whose signals may end nothing. */
   readonly mayEndNothing: readonly SignalSource[];
   /** `undefined` without the transparency log. */
@@ -181,17 +183,23 @@ function ledgerExaminations(inSchema: InSchema, dependencies: StorageDependencie
 
 const MAY_NOT_READ_AGENTS = 'The serving role may not read the agents.';
 
-function agentExaminations(inSchema: InSchema, { maxTokenTtl }: StorageDependencies): readonly Examination[] {
-  if (maxTokenTtl === undefined) return [];
-  return [
-    inSchema('token lifetimes', async (condition) => {
+function agentExaminations(
+  inSchema: InSchema,
+  { maxTokenTtl, hasDelegation }: StorageDependencies,
+): readonly Examination[] {
+  const ofAgents = (check: string, examine: (agents: StorageCondition['agents']) => Promise<Finding>) =>
+    inSchema(check, async (condition) => {
       // "database role" names the missing privilege.
       if ((await condition.role())?.missing.includes('select on agents') === true) return skipped(MAY_NOT_READ_AGENTS);
-      return judgeTokenLives(
-        await condition.agents.longestTokens({ above: maxTokenTtl, limit: MOST_AGENTS }),
-        maxTokenTtl,
-      );
-    }),
+      return examine(condition.agents);
+    });
+  const lives = (above: number) =>
+    ofAgents('token lifetimes', async (agents) =>
+      judgeTokenLives(await agents.longestTokens({ above, limit: MOST_AGENTS }), above),
+    );
+  return [
+    ...(maxTokenTtl === undefined ? [] : [lives(maxTokenTtl)]),
+    ...(hasDelegation ? [ofAgents('hand-overs', examineHandOvers)] : []),
   ];
 }
 

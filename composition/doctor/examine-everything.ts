@@ -209,6 +209,7 @@ function ofStorage({ settings, signing, opened, upstream, access }: Sources): re
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
     maxTokenTtl: settings.section('Service:Agents')?.['Service:Agents:MaxTokenTtl'],
+    hasDelegation: settings.section('Service:Delegation')?.['Service:Delegation:Enabled'] === true,
     mayEndNothing: [
       ...(logoutsLeaveTasks(settings, upstream) ? (['logout'] as const) : []),
       ...(settings.section('Service:Ssf')?.['Service:Ssf:Issuer'] === undefined ? [] : (['ssf'] as const)),

@@ -1,5 +1,5 @@
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
-import { AUTHORIZE_FIELDS, MAY_ACT_FIELDS } from '../../domain/agents/registration-draft.ts';
+import { AUTHORIZE_FIELDS, DELEGATION_FIELDS, MAY_ACT_FIELDS } from '../../domain/agents/registration-draft.ts';
 import type { Settings } from './settings.ts';
 
 export function registrationRules(settings: Settings): RegistrationRules {
@@ -16,6 +16,7 @@ export function registrationRules(settings: Settings): RegistrationRules {
     knows: new Set([
       ...(settings['Service:UpstreamIdp:MayAct'] === 'ignore' ? [] : MAY_ACT_FIELDS),
       ...(settings['Service:Authorize:ClientId'] === undefined ? [] : AUTHORIZE_FIELDS),
+      ...(settings['Service:Delegation:Enabled'] ? DELEGATION_FIELDS : []),
     ]),
   };
 }

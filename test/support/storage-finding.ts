@@ -20,6 +20,7 @@ export async function storageFinding(condition: Partial<StorageCondition>, check
     hasSink: false,
     listEntries: undefined,
     maxTokenTtl: undefined,
+    hasDelegation: false,
     mayEndNothing: [],
     keysAreSubjects: true,
     kids: async () => [],

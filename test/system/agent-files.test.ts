@@ -34,7 +34,7 @@ describe('Agent files', () => {
   let folder: string;
   let mandate: Mandate;
   before(async () => {
-    mandate = await startMandate({ database: sqliteFile });
+    mandate = await startMandate({ database: sqliteFile, settings: { 'Service:Delegation:Enabled': 'true' } });
   });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'mandate-agents-'));
@@ -168,6 +168,42 @@ describe('Agent files', () => {
     });
   });
 
+  it('mandate agent apply sets delegates_to in any order of the files, also of two agents that name each other', async () => {
+    const named = (id: string, ...delegates_to: readonly string[]) => registration(id, { delegates_to });
+    const texts = [named('left', 'right', 'left'), named('middle', 'left'), named('right', 'left', 'middle')];
+    const files = texts.map((text, nth) => write(text, `${nth}.yaml`));
+    const run = (...more: readonly string[]) => agent(['apply', ...files, '--server', mandate.url, ...more]);
+    const records = await recorded(async () => {
+      expect((await run('--dry-run')).out).to.include('3 agents: 3 would be created.');
+      expect((await run()).out).to.equal('middle: created\nright: created\nleft: created\n3 agents: 3 created.\n');
+    });
+    expect(records).to.deep.equal([
+      ['agent.registered', 'left', 'allow', null],
+      ['agent.registered', 'middle', 'allow', null],
+      ['agent.registered', 'right', 'allow', null],
+      ['agent.updated', 'left', 'allow', 'changed:delegates_to'],
+    ]);
+    expect((await registered('left')).delegates_to).to.deep.equal(['right', 'left']);
+    const again = await recorded(async () => {
+      expect((await run()).out).to.equal(
+        'middle: unchanged\nright: unchanged\nleft: unchanged\n3 agents: 3 unchanged.\n',
+      );
+    });
+    expect(again).to.deep.equal([]);
+
+    const apart = await recorded(async () => {
+      const { code, out } = await apply(write(named('left', 'right', 'absent')));
+      expect([code, out]).to.deep.equal([
+        1,
+        'left: refused\n  delegates_to: Item 2 must be the agent_id of a registered agent.\n1 agent: 1 refused.\n',
+      ]);
+      const cleared = await apply(write(registration('left', { delegates_to: null })));
+      expect(cleared.out).to.equal('left: changed: delegates_to\n1 agent: 1 changed.\n');
+    });
+    expect(apart).to.deep.equal([['agent.updated', 'left', 'allow', 'changed:delegates_to']]);
+    expect(await registered('left')).to.not.have.property('delegates_to');
+  });
+
   it('mandate agent apply reports every invalid registration before it sends a request, with or without a key', async () => {
     const file = write(`${registration('sound')}---\n${registration('Wrong', { max_token_ttl: 'PT30M' })}`);
     for (const key of [ADMIN_KEY, undefined]) {
@@ -210,11 +246,16 @@ describe('Agent files', () => {
     expect((await mandate.admin('GET', '/admin/agents/keyed')).status).to.equal(404);
   });
 
-  it('mandate agent apply accepts the example in docs/agents-as-files.md', async () => {
+  it('mandate agent apply accepts the examples in docs/agents-as-files.md', async () => {
     const [example = ''] = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
     const { code, out } = await apply(write(example));
     expect([code, out]).to.deep.equal([0, 'jira-triage: created\nwiki-gardener: created\n2 agents: 2 created.\n']);
     expect(await registered('wiki-gardener')).to.include({ enabled: false, max_task_ttl: 'PT30M' });
+    const [handing = ''] = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, text = '']) =>
+      text.includes('delegates_to') ? [text] : [],
+    );
+    expect((await apply(write(handing))).out).to.include('2 agents: 2 created.\n');
+    expect((await registered('travel-planner')).delegates_to).to.deep.equal(['travel-planner', 'flight-finder']);
     for (const argument of ['init', 'apply']) {
       const help = await agent([argument, '--help']);
       expect(help).to.include({ code: 0, err: '' });

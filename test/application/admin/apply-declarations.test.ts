@@ -22,6 +22,7 @@ function declared(changes: Partial<Registration> = {}) {
     maxDelegationDepth,
     jwksUri: 'https://keys.example/jwks.json',
     enabled: registration.enabled,
+    ...(changes.delegatesTo && { delegatesTo: changes.delegatesTo }),
   };
   return { declaration, registration };
 }
@@ -110,6 +111,64 @@ describe('Applying a declaration', () => {
     expect(seen.map(({ agentId: id, outcome }) => [id, outcome.kind])).to.deep.equal([
       ['first', 'refused'],
       ['second', 'unchanged'],
+    ]);
+  });
+
+  it('sets delegates_to of an agent that names a later one when all are registered, and reports it then', async () => {
+    const [first, second] = [agentIdOf('first'), agentIdOf('second')];
+    const both = [
+      declared({ agentId: first, delegatesTo: [second] }),
+      declared({ agentId: second, delegatesTo: [first] }),
+    ];
+    const run = async (answers: readonly unknown[], dryRun = false) => {
+      const fake = registry(answers);
+      const seen: (readonly unknown[])[] = [];
+      const report = ({ agentId: id, outcome }: Applied) => {
+        const fields = outcome.kind === 'changed' ? outcome.fields : [];
+        seen.push([id, outcome.kind, ...fields]);
+      };
+      await applyDeclarations({ registry: fake, dryRun, applied: report }, both);
+      return { asked: fake.asked, seen };
+    };
+    const stored = { ...agent, delegatesTo: undefined };
+    const [newFirst, newSecond] = [
+      { ...stored, agentId: first },
+      { ...stored, agentId: second },
+    ];
+    const [made, set] = [{ kind: 'registered' }, { kind: 'changed' }];
+    expect(await run([undefined, made, undefined, made, newFirst, set])).to.deep.equal({
+      asked: [
+        ...['find first', 'register 7', 'find second', 'register 8', 'find first'],
+        'change first {"delegatesTo":["second"]}',
+      ],
+      seen: [
+        ['second', 'created'],
+        ['first', 'created'],
+      ],
+    });
+    // Both are registered, with another name.
+    const renamed = { ...newFirst, displayName: 'Other' };
+    expect((await run([renamed, set, newSecond, set, newFirst, set])).seen).to.deep.equal([
+      ['second', 'changed', 'delegates_to'],
+      ['first', 'changed', 'display_name', 'delegates_to'],
+    ]);
+    const refusal = { kind: 'refused', errors: [] };
+    expect((await run([newFirst, newSecond, refusal, newFirst, refusal])).seen).to.deep.equal([
+      ['second', 'refused'],
+      ['first', 'refused'],
+    ]);
+    expect((await run([undefined, refusal, newSecond, refusal])).seen.map(([id]) => id)).to.deep.equal([
+      'first',
+      'second',
+    ]);
+    const full = [
+      { ...newFirst, delegatesTo: [second] },
+      { ...newSecond, delegatesTo: [first] },
+    ];
+    expect((await run([...full, full[0]])).seen.map(([, kind]) => kind)).to.deep.equal(['unchanged', 'unchanged']);
+    expect((await run([undefined, undefined], true)).seen).to.deep.equal([
+      ['first', 'created'],
+      ['second', 'created'],
     ]);
   });
 

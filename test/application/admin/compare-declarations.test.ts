@@ -25,6 +25,32 @@ describe('compareDeclarations', () => {
     return [compared?.fields, compared?.stored?.mayActNames, compared?.errors.map(({ field }) => field)];
   }
 
+  it('says that the service would refuse an agent in delegates_to that neither is registered nor is in the file', async () => {
+    const of = async (delegatesTo: Declaration['delegatesTo'], registered: boolean) => {
+      const declaration: Declaration = { ...declared, delegatesTo };
+      const verdict = judgeRegistration(draftOf(declaration), CERTAIN_RULES);
+      const other = judgeRegistration(draftOf({ ...declared, agentId: 'in-file', delegatesTo: [] }), CERTAIN_RULES);
+      if (verdict.kind === 'invalid' || other.kind === 'invalid') throw new Error('the declaration is invalid');
+      const judged = [
+        { declaration, registration: verdict.registration },
+        { declaration: { ...declared, agentId: 'in-file', delegatesTo: [] }, registration: other.registration },
+      ];
+      const found: readonly string[] = registered ? [stored.agentId, 'wiki-reader'] : ['wiki-reader'];
+      const agents = { find: async (agentId: string) => (found.includes(agentId) ? stored : undefined) };
+      const rules: RegistrationRules = { ...RULES, knows: new Set(ALL) };
+      const service = { agents, agentKeys: { isUsable: async () => true }, rules };
+      const [compared] = await compareDeclarations(service, judged);
+      return compared?.errors;
+    };
+    const sentence = 'Item 3 must be the agent_id of a registered agent.';
+    for (const registered of [true, false]) {
+      expect(await of(['wiki-reader', 'in-file', 'absent'], registered)).to.deep.equal([
+        { field: 'delegates_to', sentence },
+      ]);
+      expect(await of(['wiki-reader', 'in-file', 'jira-triage'], registered)).to.deep.equal([]);
+    }
+  });
+
   it('compares the names at the provider', async () => {
     expect(await compare(stored.mayActNames, true)).to.deep.equal([[], stored.mayActNames, []]);
     const others = [{ sub: 'declared', clientId: undefined }];

@@ -69,6 +69,7 @@ describe('The status lists in the report of doctor', () => {
         hasSink: false,
         listEntries: ENTRIES,
         maxTokenTtl: undefined,
+        hasDelegation: false,
         mayEndNothing: [],
         keysAreSubjects: true,
         kids: async () => [],

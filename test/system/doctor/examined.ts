@@ -114,6 +114,7 @@ export function examinedService(kind: TestDatabase) {
       'Service:Operators:Issuer': staff.issuer,
       'Service:AgentKeys:BlockPrivateNetworks': 'true',
       'Service:Me:ClientId': 'mandate-page',
+      'Service:Delegation:Enabled': 'true',
       'Service:Audit:Sink:Url': `http://127.0.0.1:${sinkPort}/records`,
     };
   });

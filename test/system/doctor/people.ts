@@ -65,6 +65,26 @@ export function testPeople(examined: Examined, kind: TestDatabase): void {
     await fresh.drop();
   });
 
+  it('warns of agents in delegates_to that cannot take up work of the agent that names them', async () => {
+    const fresh = await kind.fresh();
+    const storage = await fresh.open();
+    const found = async (changes: Settings = {}) =>
+      (await examined.examine({ ...fresh.settings, ...changes })).find(({ check }) => check === 'hand-overs');
+    const reader = await registeredAgent(storage, { agentId: agentIdOf('reader'), delegatesTo: undefined });
+    expect(await found()).to.include({ status: 'ok' });
+    const delegatesTo = [agentIdOf('planner'), reader.agentId];
+    await registeredAgent(storage, { agentId: agentIdOf('planner'), delegatesTo });
+    expect(await found()).to.include({ status: 'ok' });
+    const entry = { at: examined.clock.now(), event: 'agent.updated', decision: 'allow' } as const;
+    await storage.agents.replace({ ...reader, enabled: false, revision: 2 }, entry);
+    const warned = await found();
+    expect(warned?.status).to.equal('warning');
+    expect(warned?.sentence).to.match(/: planner to reader \(disabled\)\.$/);
+    expect(await found({ 'Service:Delegation:Enabled': undefined })).to.equal(undefined);
+    await storage.close();
+    await fresh.drop();
+  });
+
   it('warns for a day after a security event that ended nothing', async () => {
     const { clock } = examined;
     const fresh = await kind.fresh();

@@ -63,6 +63,10 @@ const MEMBERS: Readonly<Record<string, readonly unknown[]>> = {
     ...[['a'], ['é*', 'a b'], ['**'], ['*'], [''], ['a\n'], ['a', 'a'], [long], [`${long.slice(1)}*`], null, [], 'a'],
     Array.from({ length: 17 }, (_, nth) => `a${nth}`),
   ],
+  delegates_to: [
+    ...[['registered'], ['registered', 'another.one'], [], null, 'registered', [1], [''], ['A'], ['-a'], ['a b']],
+    ...[['registered', 'registered'], ['x'.repeat(129)], Array.from({ length: 101 }, (_, nth) => `a${nth}`)],
+  ],
   enabled: [true, 'true', null],
   // The object is closed.
   unknown_member: [1],
@@ -90,7 +94,9 @@ describe('The schemas of requests', function () {
       'Service:UpstreamIdp:MayAct': 'honour',
       'Service:Me:ClientId': 'page',
       'Service:Authorize:ClientId': 'authorize',
+      'Service:Delegation:Enabled': 'true',
     });
+    for (const agent_id of ['registered', 'another.one']) await mandate.agent({ agent_id });
     agent = await mandate.agent();
   });
   after(() => mandate.stop());

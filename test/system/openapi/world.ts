@@ -22,7 +22,7 @@ export interface World {
   readonly asking: AskingServer;
   /** Has no receiver, and an identity provider that does not answer. */
   readonly lonely: Mandate;
-  /** Has receivers whose issuers do not answer, allows one user, heeds `may_act`, and lets people start tasks. */
+  /** Has receivers whose issuers do not answer, allows one user, heeds `may_act`, lets people start tasks and agents hand them over. */
   readonly deaf: Mandate;
   /** Queries a user endpoint that does not answer. No operator may end everything there. */
   readonly polling: Mandate;
@@ -103,6 +103,7 @@ export async function startWorld(database: TestDatabase): Promise<World> {
       ...SILENT_PROVIDER,
       ...oneUserAndMayAct,
       ...EVERY_CLIENT,
+      'Service:Delegation:Enabled': 'true',
     }),
     polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
     keyless: await another({

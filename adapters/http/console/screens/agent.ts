@@ -67,7 +67,11 @@ ${
   agent.mayActNames !== undefined &&
   html`<dt>At the provider</dt><dd>${codes(agent.mayActNames.map(mayActNameText))}</dd>
 `
-}${clientFacts(agent)}<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
+}${clientFacts(agent)}${
+  agent.delegatesTo !== undefined &&
+  html`<dt>May hand work to</dt><dd><ul class="inline">${agent.delegatesTo.map((agentId) => html`<li><a href="${agentPath(agentId)}">${code(agentId)}</a></li>`)}</ul></dd>
+`
+}<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
 <dt>Longest token</dt><dd>${duration('en', agent.maxTokenTtl)} <span class="quiet">${formatDuration(agent.maxTokenTtl)}</span></dd>
 <dt>Delegation depth</dt><dd>at most ${agent.maxDelegationDepth}</dd>
 <dt>Registered</dt><dd>${moment(agent.createdAt, now)}</dd>

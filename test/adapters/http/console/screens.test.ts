@@ -249,6 +249,15 @@ describe('the screen Agent', () => {
     expect(has(page(false, false))).to.deep.equal([false, false, false]);
   });
 
+  it('shows the agents that it may hand work to, each with its page, and nothing without any', () => {
+    const shown = (delegatesTo: typeof agent.delegatesTo) =>
+      `${renderAgent({ agent: { ...agent, delegatesTo }, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, denials: undefined, hasApprovals: false, mayChange: false, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+    expect(shown([agentIdOf('wiki-reader'), agentIdOf('jira-triage')])).to.match(
+      /<dt>May hand work to<\/dt><dd><ul class="inline"><li><a href="\/agents\/wiki-reader">.*?<li><a href="\/agents\/jira-triage">/,
+    );
+    expect(shown(undefined)).not.to.include('hand work');
+  });
+
   it('shows how the provider names it, isolated and escaped, and nothing without such names', () => {
     const named = { ...agent, mayActNames: [{ sub: '<b>\u202e"', clientId: undefined }] };
     const shown = (one: typeof agent) =>

@@ -1,7 +1,7 @@
 /** The example answers of the admin API, the ledger, and what anybody may read. */
 
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
-import { type Mandate, recordsOf } from '../../../support/mandate.ts';
+import { type Mandate, recordsOf, registerAgent } from '../../../support/mandate.ts';
 import { operatorToken, ROLE_VALUES } from '../../../support/operators.ts';
 import { PUSH_HEADERS } from '../../../support/transmitter.ts';
 import type { World } from '../world.ts';
@@ -108,6 +108,11 @@ export const ofDocuments: Scenarios = {
 
 export const ofOperators: Scenarios = {
   'deleteAgent 409 agent_has_tasks': nothing,
+  async 'deleteAgent 409 agent_named_by_others'({ deaf }) {
+    await registerAgent(deaf, { agent_id: 'flight-finder' });
+    await registerAgent(deaf, { agent_id: 'travel-planner', delegates_to: ['flight-finder'] });
+    return { changes: { path: { agent_id: 'flight-finder' } }, url: deaf.url };
+  },
   async 'stopAgentTasks 200 ended'(world) {
     const agent = await world.mandate.agent();
     await issued({ ...world, agent });
