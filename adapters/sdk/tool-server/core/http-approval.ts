@@ -107,14 +107,14 @@ async function readCallBody(request: IncomingMessage, maxBytes: number): Promise
   if (read.kind !== 'read') return 'malformed_body';
   const { bytes } = read;
   if (bytes.length === 0) return { bytes, value: undefined, sent: undefined };
-  const text = isJson(request) ? readUtf8(bytes) : undefined;
+  const text = isTypedAsJson(request) ? readUtf8(bytes) : undefined;
   if (text !== undefined && hasTooManyParts(text)) return 'body_too_long';
   const value = text === undefined ? undefined : parseStrictJson(text);
   if (text === undefined || value === undefined || isAmbiguous(value)) return 'malformed_body';
   return { bytes, value: deepFrozen(value), sent: readAsSent(text) };
 }
 
-function isJson({ headers }: IncomingMessage): boolean {
+function isTypedAsJson({ headers }: IncomingMessage): boolean {
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   return trimOws(type).toLowerCase() === 'application/json';
 }

@@ -7,6 +7,7 @@ import { readMarkedUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { type CutText, cutText, type ListOfTools, type Unreadable, unreadableText } from './allowed-list.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { eventSplitter } from './event-splitter.ts';
+import { isJsonText } from './json-text.ts';
 import { readEvent, writeEvent } from './server-event.ts';
 import type { MayUse } from './tool-policies.ts';
 
@@ -75,21 +76,12 @@ function jsonReader(lists: ListsOfToken, isMessage: boolean, types: readonly str
       const whole = Buffer.concat(chunks);
       // `Response.json()` of clients removes a byte order mark.
       const text = readMarkedUtf8(whole);
-      if (!isMessage && !isJson(text)) return whole;
+      if (!isMessage && !isJsonText(text ?? '')) return whole;
       const cut = passed(lists, text);
       return cut === undefined ? whole : Buffer.from(cut.text);
     },
     isOver,
   };
-}
-
-function isJson(text = ''): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Fields that clients know, and comments. A client could take another line for a message. */

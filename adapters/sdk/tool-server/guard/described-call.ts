@@ -17,6 +17,7 @@ import {
 } from '../core/approval-text.ts';
 import { shownPart } from '../core/call-parts.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import { isJsonText } from '../core/json-text.ts';
 import { RefusedCall } from '../core/refusal.ts';
 import { type ArgumentPath, valueAt } from './argument-path.ts';
 import type { CallRules } from './call-rules.ts';
@@ -108,16 +109,7 @@ function problemOfRest(sent: SentJson | undefined, known: ReadonlySet<string>): 
  */
 function textOf(value: SentJson | undefined): string {
   if (value === undefined) return '';
-  return typeof value === 'string' && !isJson(value) ? value : writeAsSent(value);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return typeof value === 'string' && !isJsonText(value) ? value : writeAsSent(value);
 }
 
 /** For the log: a call that is refused before a person is asked. Its event has the reason only. */
