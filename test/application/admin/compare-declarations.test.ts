@@ -25,6 +25,18 @@ describe('compareDeclarations', () => {
     return [compared?.fields, compared?.stored?.mayActNames, compared?.errors.map(({ field }) => field)];
   }
 
+  it('shows no stored delegates_to, and says that the service would refuse a declared one, without the setting', async () => {
+    const verdict = judgeRegistration(draftOf(declared), CERTAIN_RULES);
+    if (verdict.kind === 'invalid') throw new Error('the declaration is invalid');
+    const rules: RegistrationRules = { ...RULES, knows: new Set([...MAY_ACT_FIELDS, ...AUTHORIZE_FIELDS]) };
+    const service = { agents: { find: async () => stored }, agentKeys: { isUsable: async () => true }, rules };
+    const [compared] = await compareDeclarations(service, [
+      { declaration: declared, registration: verdict.registration },
+    ]);
+    expect([compared?.fields, compared?.stored?.delegatesTo]).to.deep.equal([['delegates_to'], undefined]);
+    expect(compared?.errors).to.deep.equal([{ field: 'delegates_to', sentence: 'Is not a field of a registration.' }]);
+  });
+
   it('says that the service would refuse an agent in delegates_to that neither is registered nor is in the file', async () => {
     const of = async (delegatesTo: Declaration['delegatesTo'], registered: boolean) => {
       const declaration: Declaration = { ...declared, delegatesTo };
