@@ -76,7 +76,7 @@ for (const database of databasesByLength) {
       expect(headers).to.include({ authorization: 'Bearer knock==', 'content-type': 'application/json' });
     });
 
-    it('are one for a person and minute: what comes meanwhile and still waits is told by one at its end', async () => {
+    it('are one a minute for each person: at its end one notice follows for the questions that came meanwhile and still wait', async () => {
       const [one, two] = [await started(), await started()];
       const first = await one('f1');
       await two('f2');

@@ -165,7 +165,7 @@ for (const database of databasesByLength) {
       ]);
     });
 
-    it('of two replicas that repeat a call with different words: one question opens, and at most one yes is used', async () => {
+    it('repeated at two replicas with different words opens one question, and uses at most one yes', async () => {
       for (let nth = 0; nth < ROUNDS; nth += 1) {
         const task = await started();
         const yes = await approved(task, 'first');
@@ -183,7 +183,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('of an answer and a replacement the first one decides, and a yes to old words is never used', async () => {
+    it('is decided by the first of an answer and a replacement, and a yes to old words is never used', async () => {
       for (let nth = 0; nth < ROUNDS; nth += 1) {
         const task = await started();
         const { approval_id: id } = await task.ask('first');
@@ -201,7 +201,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('counts as altered if an owner of the database takes away that the words changed', async () => {
+    it('counts as altered if an owner of the database removes the mark that the words changed', async () => {
       const task = await started();
       const first = await approved(task, 'one');
       await task.ask('two');

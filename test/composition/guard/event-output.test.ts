@@ -69,7 +69,7 @@ describe('The output of events', () => {
     expect(await messages()).to.have.lengthOf(2);
   });
 
-  it('tells of an end that lasts, and writes nothing to ask', async () => {
+  it('reports an output that has ended for good, and writes nothing to find out', async () => {
     const events = output(true);
     room = 0;
     let isClosed = false;

@@ -69,7 +69,7 @@ describe("The reading of the guard's file", () => {
     ]);
   });
 
-  it('names no open pattern by which preflights reach mcp.path, but each wildcard, which they do not reach it by', async () => {
+  it('names no open pattern that lets preflights reach mcp.path, but names each wildcard, which does not', async () => {
     const mcp = 'upstream: https://a.example\nmcp:\n  path: /mcp\n  tools: {read: {scope: [jira:read]}}\n';
     const text = `${HEAD.replace('decide', 'proxy')}${mcp}open:\n- OPTIONS /mcp\n- OPTIONS /*\n- GET /mcp\n`;
     expect((await read(text)).lines).to.deep.equal([

@@ -40,7 +40,7 @@ describe('The line of a no', () => {
     expect(new Set([...others, ...missing])).to.deep.equal(new Set([false]));
   });
 
-  it('follows the other parts of the detail, which is without it as it was', () => {
+  it('follows the other parts of the detail; without a line the detail is as before', () => {
     const named = { approvalId: `approval_${'0'.repeat(26)}`, digest: 'd'.repeat(43), commitment: 'c'.repeat(64) };
     const before = `approval=${named.approvalId}&digest=${named.digest}&commitment=${named.commitment}`;
     const saysHash = hex('x');

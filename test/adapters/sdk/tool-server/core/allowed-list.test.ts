@@ -100,7 +100,7 @@ describe('A list of the MCP server', () => {
     for (const id of [null, true, { a: 1 }, [7], 2 ** 60]) expect(written(answer({ tools: 7 }, id)).id).to.equal(null);
   });
 
-  it('is found by every reader of a doubled member: the client gets the one that was read', () => {
+  it('with a doubled member reaches the client as it was read here', () => {
     const [list, none] = [`"result":{"tools":[{"name":"kill"}]}`, '"result":{"ok":1}'];
     expect(cut(`{"id":7,${list},${none}}`)?.text).to.equal('{"id":7,"result":{"ok":1}}');
     expect(cut(`{"id":7,${none},${list}}`)?.text).to.equal('{"id":7,"result":{"tools":[]}}');

@@ -66,7 +66,7 @@ describe('A tool server with several control planes', () => {
     expect([server.issuer, server.issuers]).to.deep.equal([one.issuer, [one.issuer, other.issuer]]);
   });
 
-  it('refuses a token that another one signed by the keys of the one that it names, and asks no other', async () => {
+  it('refuses a token that another control plane signed, by the keys of the one that it names, and asks no other', async () => {
     const server = made();
     expect(await ask(server, other.token({ iss: one.issuer }))).to.equal('invalid_signature');
     const { kid } = await makeSigningKey('ES256');
@@ -140,7 +140,7 @@ describe('A tool server with several control planes', () => {
     expect(await ask(made({ statusList: { onStale: 'refuse' } }), token(one, 6))).to.equal('status_unavailable');
   });
 
-  it('is harmed by one that is away for the tokens of that one alone', async () => {
+  it('refuses only the tokens of a control plane that is away', async () => {
     const server = made({ statusList: { onStale: 'refuse' } }, {}, { statusList: { onStale: 'introspect' } });
     await one.server.close();
     expect(await ask(server, one.token())).to.equal('keys_unavailable');
@@ -200,7 +200,7 @@ describe('A tool server with several control planes', () => {
     expect(others.map((event) => 'issuer' in event)).to.deep.equal([false, false]);
   });
 
-  it('with one text checks the signature before iss, as ever', async () => {
+  it('with the option issuer checks the signature before iss', async () => {
     const text = createToolServer({ issuer: one.issuer, audience: AUDIENCE, onAccess: () => undefined });
     expect(await ask(text, other.token())).to.equal('invalid_signature');
     expect(await ask(text, one.token({ iss: other.issuer }))).to.equal('wrong_issuer');

@@ -120,12 +120,12 @@ describe('A list behind the proxy', () => {
     expect(proxy.errors).to.have.lengthOf(1);
   });
 
-  it('is hidden in no line that only some clients read', async () => {
+  it('passes in no line that only some clients read', async () => {
     const url = await start(EVENTS, (response) => response.end(`${whole}\n\nid: 1\n${whole}\ndata: 7\n\n`));
     expect((await ask(url)).text).to.equal('\n\nid: 1\ndata: 7\n\n');
   });
 
-  it('that is changed while it is sent is the one that came to its end', async () => {
+  it('that is changed while it is sent is cut as it was when it ended', async () => {
     const pages = [answer({ tools: tools('kill'), nextCursor: '2' }), answer({ tools: tools('read', 'kill') })];
     const url = await start(EVENTS, (response) => {
       response.write(`data: ${pages[0]?.slice(0, 30)}`);
@@ -235,7 +235,7 @@ describe('A list behind the proxy', () => {
     expect(proxy.errors.filter((line) => !line.startsWith('Tools without'))).to.deep.equal([]);
   });
 
-  it('has the id of another request if the server answers with that id, and is cut all the same', async () => {
+  it('is cut also if the server answers with the id of another request', async () => {
     const url = await start(EVENTS, (response) =>
       response.end(`data: ${answer({ tools: tools('kill') }, 8)}\n\ndata: ${answer({ tools: 1 }, 9)}\n\n`),
     );

@@ -21,7 +21,7 @@ describe('A call that a person approved', () => {
     ['an error without a code', written(event({ jsonrpc: '2.0', id: 7, error: { message: 'x' } }))],
     ['an event of another name', written(`event: other\n${event(DONE)}`)],
   ] as const) {
-    it(`goes on after ${what}, which clients take for no answer to it`, async () => {
+    it(`goes on after ${what}, which clients do not accept as its answer`, async () => {
       const url = await start();
       const session = await begin(url);
       const own = await stream(url, 'GET', session);

@@ -123,7 +123,7 @@ describe('A body that the guard holds', () => {
     for (const client of later) expect(await client.until('true}')).to.match(final(200));
   });
 
-  it('is one where a person approves a request too, and is free while the upstream still answers', async () => {
+  it('takes a permit also if a person approves the request, and frees it while the upstream still answers', async () => {
     const approvals = await fakeApprovals(proxy.plane, () => Math.floor(Date.now() / 1000));
     const routes = [{ match: matchOf('POST /pay'), scope: ['jira:read'], approval: { title: 'Pay', lines: [] } }];
     const streams: ServerResponse[] = [];

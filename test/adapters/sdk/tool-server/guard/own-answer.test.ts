@@ -58,7 +58,7 @@ describe('An answer that the guard makes itself', () => {
     expect(shared(await rawRequest(`${silent}/a`, 'GET', [ORIGIN]))).to.deep.equal(NONE);
   });
 
-  it('is another one than that of the service, which says itself who may read it, with each header as it was', async () => {
+  it('leaves the headers of an answer of the service as they were, for any origin', async () => {
     const sent = ['X-A', '1', 'Vary', 'Accept', 'Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'Content-Length', '2'];
     let arrived: readonly string[] = [];
     const url = await proxy.start((request, response) => {

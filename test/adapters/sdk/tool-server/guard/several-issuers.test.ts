@@ -59,7 +59,7 @@ describe('The guard with several control planes', () => {
     return rawRequest(`${url}/mcp`, 'POST', [...headers, ...own], JSON.stringify(body));
   };
 
-  it('names to the service and in the event the one whose person calls, and none where a route is open', async () => {
+  it('names the control plane of the token to the service and in the event, and none at an open route', async () => {
     const url = await start(both());
     expect([await ask(url, proxy.plane), await ask(url, other)]).to.deep.equal(both());
     expect((await rawRequest(`${url}/healthz`, 'GET', [...forged])).status).to.equal(200);
@@ -74,7 +74,7 @@ describe('The guard with several control planes', () => {
     ]);
   });
 
-  it('names it to a gateway that asks too, with a list only', async () => {
+  it('names it to a gateway that asks, only with a list', async () => {
     const { issuer } = proxy;
     const asked: unknown[] = [];
     for (const given of [[issuer], issuer]) {
@@ -96,7 +96,7 @@ describe('The guard with several control planes', () => {
     ]);
   });
 
-  it('names it with a list of one too, and with one text not, whatever the client sends', async () => {
+  it('names it with a list of one too, but not with a single text, whatever the client sends', async () => {
     expect(await ask(await start([proxy.issuer]), proxy.plane)).to.equal(proxy.issuer);
     await proxy.stop();
     const url = await start(proxy.issuer);
@@ -112,7 +112,7 @@ describe('The guard with several control planes', () => {
     expect(JSON.parse(body).authorization_servers).to.deep.equal([other.issuer, proxy.issuer]);
   });
 
-  it('reports each that is away, and passes on the requests of the others', async () => {
+  it('reports each control plane that is away, and passes on the requests of the others', async () => {
     const url = await start(both());
     await other.server.close();
     expect([await ask(url, other), await ask(url, proxy.plane)]).to.deep.equal(['503 keys_unavailable', proxy.issuer]);
@@ -132,7 +132,7 @@ describe('The guard with several control planes', () => {
     expect(seen.at(-1)).to.deep.equal(['/mcp', proxy.issuer]);
   });
 
-  it('keeps at a reload the keys and sessions of those that stay, also from one text to a list and back', async () => {
+  it('keeps at a reload the keys and sessions of control planes that stay, also from a single text to a list and back', async () => {
     const url = await start(proxy.issuer);
     const session = String((await send(url, proxy.plane, initialize)).headers['mcp-session-id']);
     const upstream = await proxy.upstreamOf(server);
@@ -160,7 +160,7 @@ describe('The guard with several control planes', () => {
     expect(await ask(url, proxy.plane)).to.equal('503 keys_unavailable');
   });
 
-  it('says of a call that no person can be asked about which control plane its task is of, only with a list', async () => {
+  it('logs the control plane of a call that cannot be shown to a person, only with a list', async () => {
     const approval = { title: 'Close', lines: [{ label: 'Key', path: ['key'] }] };
     const routes = [{ match: matchOf('POST /close'), scope: ['jira:read'], approval }];
     const { privateJwk } = await makeSigningKey('ES256');
@@ -175,7 +175,7 @@ describe('The guard with several control planes', () => {
     expect(proxy.unshown.map((shown) => Object.keys(shown).length)).to.deep.equal([4, 3]);
   });
 
-  it('refuses a token that names one and was signed by another', async () => {
+  it('refuses a token that names one control plane and was signed by another', async () => {
     const url = await start(both());
     const key = await makeSigningKey('ES256');
     other.key = { ...key, kid: proxy.plane.key.kid };
@@ -202,7 +202,7 @@ describe('A call that a person approved', () => {
 describe('The permits of held bodies', () => {
   const response = () => new EventEmitter() as unknown as ServerResponse;
 
-  it('are left to the others by the agents of one control plane together, where there are several', () => {
+  it('remain for the others: with several control planes, the agents of one cannot take all', () => {
     const held = heldBodies();
     const hold = (claims: TaskTokenClaims, issuers: readonly string[]) =>
       held.hold(claims, { maxHeldBodies: 8, issuers }, response()) !== undefined;
@@ -211,7 +211,7 @@ describe('The permits of held bodies', () => {
     expect(agents.map((agent) => hold(of(B, agent), [A, B])).slice(0, 3)).to.deep.equal([true, true, false]);
   });
 
-  it('are counted for each agent of one control plane alone, and not for its control plane if there is only one', () => {
+  it('are counted for each agent only, if there is one control plane', () => {
     const held = heldBodies();
     const hold = (iss: string, agent: string, among = held) =>
       among.hold(of(iss, agent), { maxHeldBodies: 4, issuers: [A] }, response()) !== undefined;
