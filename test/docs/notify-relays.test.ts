@@ -3,6 +3,7 @@
  * messages are real.
  */
 
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +75,15 @@ for (const { name, start, refusal, away } of [
       expect(message)
         .to.contain(`${ISSUER}/me/approvals/${idOf('A')}`)
         .and.contain('ada@people.example');
+    });
+
+    it('does not start without a variable that it needs, and names it: otherwise each message would fail', () => {
+      const environment = { ...process.env, ISSUER, DIRECTORY };
+      const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', `docs/examples/${name}`], {
+        env: environment,
+        encoding: 'utf8',
+      });
+      expect([status, stderr]).to.deep.equal([2, `Set ${Object.keys(receiver.environment).join(', ')}.\n`]);
     });
 
     it('refuses what is no notice of Mandate, and sends nothing for it or for a person who is not in the directory', async () => {

@@ -11,6 +11,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 const { DIRECTORY = '', WEBHOOK_URL = '', PORT = '0', TRY_FOR_SECONDS = '60', NOTIFY_TOKEN } = process.env;
 const ISSUER = (process.env.ISSUER ?? '').replace(/\/$/, '');
 
+const missing = ['ISSUER', 'DIRECTORY', 'WEBHOOK_URL'].filter((name) => !process.env[name]);
+if (missing.length > 0) {
+  console.error(`Set ${missing.join(', ')}.`);
+  process.exit(2);
+}
+
 const MAX_BODY = 4096;
 /** More notices than this are refused: Mandate keeps them, and sends them again. */
 const MAX_HELD = 1000;

@@ -333,8 +333,13 @@ ${more}`,
     expect(err).to.include('"code":"ENOSPC"');
   });
 
-  it('passes on what it allows in the mode proxy, with one line for a fault of the upstream', async () => {
-    writeProxy('GET /a');
+  it('passes on what it allows in the mode proxy, with one line for a fault of the upstream or of approvals', async () => {
+    writeFileSync(join(folder, 'approval.pem'), fixture.plane.key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    write(
+      'GET /a',
+      `  - {match: GET /b, scope: [jira:read], approval: {title: Pay}}\nupstream: ${upstream.url}\napproval_key: approval.pem\n`,
+    );
+    writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy'));
     upstream.answer = answering({ passed: true }, 200);
     running = run(['--config', file]);
     await running.complained('"message":"listening"');
@@ -345,12 +350,19 @@ ${more}`,
     ]);
     upstream.answer = (_, response) => response.destroy();
     expect((await send()).status).to.equal(502);
+    expect((await sendTo('/b')).status).to.equal(503);
     running.child.kill('SIGTERM');
     const { code, out, err } = await running.ended;
     const lines = (text: string) => text.split('\n').filter((line) => line !== '');
-    expect([code, lines(out).map((line) => JSON.parse(line).decision)]).to.deep.equal([0, ['allow', 'allow']]);
-    expect(lines(err).filter((line) => line.includes('"error"'))).to.have.lengthOf(1);
-    expect(err).to.include(`The upstream ${upstream.url} did not answer (ECONNRESET).`);
+    expect([code, lines(out).map((line) => JSON.parse(line).reason)]).to.deep.equal([
+      0,
+      [null, null, 'approval_unavailable'],
+    ]);
+    const errors = lines(err).filter((line) => line.includes('"error"'));
+    expect(errors.map((line) => JSON.parse(line).message)).to.deep.equal([
+      `The upstream ${upstream.url} did not answer (ECONNRESET).`,
+      `The control plane ${fixture.plane.issuer} has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.`,
+    ]);
   });
 
   it('reaches an upstream behind https under its own name, and none whose certificate it does not trust', async () => {

@@ -10,6 +10,7 @@ import {
   readDigest,
 } from '../../../../domain/approvals/approval-request.ts';
 import { isHeldByDouble, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { isBlank } from '../../../../domain/visible.ts';
 import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
@@ -107,7 +108,7 @@ export const CALL_TO_APPROVE = optionsOf({
  *
  * @param call is frozen
  * @param sent the JSON of the call as it was sent; `undefined` without one
- * @throws Error without a part of the call: if `describe` throws or is late
+ * @throws Error without a part of the call: if `describe` throws, is late, or answers what it must not
  */
 export async function callToApprove<Call>(
   digest: string,
@@ -122,13 +123,15 @@ export async function callToApprove<Call>(
   const rounded = sent === undefined ? undefined : roundedPart(sent);
   if (rounded !== undefined) return new RefusedCall(problemOfRounded(rounded));
   if (text === 'not_needed') return text;
+  // A text would count as an object with a member for each character.
+  if (!isObject(text)) throw new Error("approval must answer { title, lines }, 'not_needed' or false.");
   const unshown = unshownLine(text);
   return unshown === undefined ? { ...text, digest } : new RefusedCall(unshown);
 }
 
 /** The values of lines come from the call, so a value that cannot be shown is a fault of the call. All else is one of the policy. */
-function unshownLine(text: Partial<ApprovalText> | undefined): string | undefined {
-  const lines: unknown = text?.lines;
+function unshownLine(text: Partial<ApprovalText>): string | undefined {
+  const lines: unknown = text.lines;
   if (!Array.isArray(lines)) return undefined;
   for (const line of lines) {
     const { label, value }: { readonly label?: unknown; readonly value?: unknown } = line ?? {};

@@ -35,6 +35,9 @@ export interface Approvals {
   ): Promise<ApprovalAnswer>;
 }
 
+/** An operator has to see it: the same call is refused until they change something. The message has no part of the call. */
+export class ApprovalFault extends Error {}
+
 export function approvals({
   key,
   plane,
@@ -64,21 +67,23 @@ export function approvals({
       const claims = { iss: audience, aud: issuer, ...times, jti: randomUUID(), task_id: taskId, digest, title, lines };
       const request = await withTimeout(timeoutMs, sign(claims), late);
       if (request.length > MAX_REQUEST) {
-        throw new Error(`The title and lines of an approval are too long: the request has over ${MAX_REQUEST} bytes.`);
+        throw new ApprovalFault(
+          `The title and lines of an approval are too long: the request has over ${MAX_REQUEST} bytes.`,
+        );
       }
       const answer = await plane.post('/oauth2/approval', { token: text, request }, cause);
       const read = readAnswer(answer, issuer);
-      // Waiting does not help against these answers, so an operator has to see them.
-      const sentence = read.kind === 'unavailable' && answer !== undefined ? WRONG_SETUP[answer.status] : undefined;
-      if (sentence !== undefined) report(new Error(sentence));
+      const problem = read.kind === 'unavailable' && answer !== undefined ? WRONG_SETUP[answer.status] : undefined;
+      if (problem !== undefined) report(new ApprovalFault(`The control plane ${issuer} ${problem}`));
       return read;
     },
   };
 }
 
+/** The answers against which waiting does not help. */
 const WRONG_SETUP: Readonly<Record<number, string>> = {
-  400: 'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
-  404: 'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
+  400: 'refused a request for approval. Compare the approval key and the audience of this server with its setting Service:Approvals:Resources, and the clocks.',
+  404: 'has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
 };
 
 /** `slow_down` is also the error of rate limits, so only the sentence tells it. */

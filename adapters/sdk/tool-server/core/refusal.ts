@@ -73,7 +73,10 @@ const catalogue = {
   approval_expired: entry(403, 'The approval of this call expired. Repeat the call to ask again.', 'approval_expired'),
   approval_spent: entry(403, 'The approval of this call was used: it was let through before.', 'approval_spent'),
   too_many_pending: entry(429, 'Too many calls wait for this person. Repeat the call when they have answered.'),
-  malformed_body: entry(400, 'A call that a person approves has a JSON body that all readers read alike, or none.'),
+  malformed_body: entry(
+    400,
+    'The body of this call must be JSON that all readers read alike, sent as application/json in UTF-8.',
+  ),
   body_too_long: entry(413, 'The body is longer than is accepted here.'),
   overloaded: {
     ...entry(503, 'Too many requests are held here with their bodies. Retry the request.'),
@@ -149,11 +152,10 @@ export interface RefusalDetail {
 
 /** A call that its policy refuses, with a sentence that repeats no value of the call. */
 export class RefusedCall {
-  readonly reason: 'arguments_refused' | 'malformed_body';
+  readonly reason = 'arguments_refused';
   readonly detail: RefusalDetail;
 
-  constructor(sentence: string, reason: RefusedCall['reason'] = 'arguments_refused') {
-    this.reason = reason;
+  constructor(sentence: string) {
     this.detail = { unusable: sentence };
   }
 }

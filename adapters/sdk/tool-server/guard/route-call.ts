@@ -28,7 +28,6 @@ export interface CallPolicy {
 }
 
 const NO_BODY = new RefusedCall('The call has no body.');
-const MALFORMED = new RefusedCall('A call whose arguments have rules must have one.', 'malformed_body');
 
 export function routeCall(
   toolServer: ToolServer,
@@ -57,7 +56,7 @@ export function routeCall(
   };
   const objection = async (claims: TaskTokenClaims): Promise<Objection> => {
     const body = await read(claims);
-    if (typeof body === 'string') return body === 'malformed_body' ? MALFORMED : body;
+    if (typeof body === 'string') return body;
     return body.value === undefined || body.sent === undefined ? NO_BODY : checkArguments?.(body.value, body.sent);
   };
   const approval = describe && httpApproval(toolServer, describe, { request, target: request.url ?? '', reader });

@@ -271,8 +271,8 @@ for (const [name, start] of [
         expect(await reasonOf()).to.equal('approval_unavailable');
       }
       expect(errors.map((error) => (error as Error).message)).to.deep.equal([
-        'The control plane refused a request for approval. Compare approvalKey and audience with its setting Service:Approvals:Resources, and the clocks.',
-        'The control plane has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.',
+        `The control plane ${plane.issuer} refused a request for approval. Compare the approval key and the audience of this server with its setting Service:Approvals:Resources, and the clocks.`,
+        `The control plane ${plane.issuer} has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.`,
       ]);
       expect(events.map(({ reason }) => reason)).to.deep.equal(
         Array(4 + elsewhere.length).fill('approval_unavailable'),
@@ -338,9 +338,13 @@ for (const [name, start] of [
         'approval threw an error.',
       ],
       ['rejects', () => Promise.reject(new Error('Bob')), 'approval threw an error.'],
+      ['returns nothing', () => undefined, "approval must answer { title, lines }, 'not_needed' or false."],
+      ['returns true', () => true, "approval must answer { title, lines }, 'not_needed' or false."],
+      ['returns a text', () => 'not needed', "approval must answer { title, lines }, 'not_needed' or false."],
+      ['returns a list', () => ['Pay'], "approval must answer { title, lines }, 'not_needed' or false."],
       [
-        'returns nothing',
-        () => undefined,
+        'returns no title',
+        () => ({ lines: [] }),
         'approval: title must be a text of 1 to 120 characters that is not blank, without control characters and line breaks.',
       ],
       [
