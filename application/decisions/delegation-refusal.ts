@@ -4,14 +4,13 @@
  */
 
 import type { AgentId, SponsorKey } from '../../domain/identifiers.ts';
-import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive, type Lock, shared } from './lock.ts';
 
-interface Choice {
+export interface DelegationRefusal {
   readonly sponsorKey: SponsorKey;
   /** The agent that would hand work over. */
   readonly agentId: AgentId;
@@ -19,11 +18,7 @@ interface Choice {
   readonly entry: LedgerEntry;
 }
 
-export interface DelegationRefusal extends Choice {
-  readonly at: Instant;
-}
-
-export interface DelegationPermission extends Choice {
+export interface DelegationPermission extends DelegationRefusal {
   /** Appended instead of removing the refusal: the person signed in too long ago. `undefined` if it may be removed. */
   readonly tooOld?: LedgerEntry | undefined;
 }
@@ -32,12 +27,12 @@ export interface DelegationPermission extends Choice {
 export type DelegationVerdict = 'done' | 'unknown_agent';
 
 /** The agent is not removed meanwhile: its refusals go with it. */
-const locksOf = ({ sponsorKey, agentId }: Choice): readonly Lock[] => [
+const locksOf = ({ sponsorKey, agentId }: DelegationRefusal): readonly Lock[] => [
   exclusive('sponsor', sponsorKey),
   shared('agent', agentId),
 ];
 
-const questionsOf = ({ sponsorKey, agentId }: Choice) => ({
+const questionsOf = ({ sponsorKey, agentId }: DelegationRefusal) => ({
   isRefused: ask('delegation_refused', { sponsorKey, agentId }),
   revision: ask('agent_revision', agentId),
 });
@@ -47,10 +42,10 @@ export const refuseDelegation = decision({
   transaction: 'person',
   locks: (refusal: DelegationRefusal) => locksOf(refusal),
   asks: (refusal) => questionsOf(refusal),
-  judge: ({ sponsorKey, agentId, at, entry }, { isRefused, revision }): Judgement<DelegationVerdict> => {
+  judge: ({ sponsorKey, agentId, entry }, { isRefused, revision }): Judgement<DelegationVerdict> => {
     if (revision === undefined) return { verdict: 'unknown_agent', effects: [] };
     if (isRefused) return { verdict: 'done', effects: [] };
-    const refusal = { effect: 'put_delegation_refusal', sponsorKey, agentId, refusedAt: at } as const;
+    const refusal = { effect: 'put_delegation_refusal', sponsorKey, agentId, refusedAt: entry.at } as const;
     return { verdict: 'done', effects: [refusal, ...recorded([entry])] };
   },
 });

@@ -1,6 +1,6 @@
 /** Queries of the people and their blocks. All methods may throw StorageUnavailable. */
 
-import type { SponsorKey } from '../../domain/identifiers.ts';
+import type { AgentId, SponsorKey } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 
@@ -17,6 +17,23 @@ export interface Sponsors {
 
   /** A first operator's request to lift the person's block. `undefined` without one at `now`. */
   pendingLift(sponsorKey: SponsorKey, now: Instant): Promise<PendingLift | undefined>;
+
+  /** The person's refusals of agents' handing-over, the latest first, those of one time by agent. */
+  delegationRefusals(question: DelegationRefusalsQuestion): Promise<readonly DelegationRefusal[]>;
+}
+
+export interface DelegationRefusalsQuestion {
+  readonly sponsorKey: SponsorKey;
+  /** Only those of these agents. */
+  readonly among?: readonly AgentId[] | undefined;
+  readonly limit: number;
+}
+
+/** The agent may not hand work to other agents for the person. */
+export interface DelegationRefusal {
+  readonly agentId: AgentId;
+  readonly displayName: string;
+  readonly refusedAt: Instant;
 }
 
 export interface PendingLift {

@@ -17,6 +17,12 @@ import {
   myApprovals,
   mySettledApprovals,
 } from '../../application/me/my-approvals.ts';
+import {
+  allowMyDelegation,
+  myDelegationRefusals,
+  refusedAmong,
+  refuseMyDelegation,
+} from '../../application/me/my-delegation.ts';
 import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
 import { myEndedTasks, myTasks, myTasksById } from '../../application/me/my-tasks.ts';
 import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
@@ -78,7 +84,19 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
     records: (person, question) => myRecords({ ledger, archivedPart, clock, digest: sha256 }, person, question),
     prove: (person, seq) => proveMyRecord({ checkpoints, trees, archivedPart, hash: sha256Bytes }, person, seq),
     approvals: approvalsOfMe(parts),
+    delegation: settings['Service:Delegation:Enabled'] ? delegationOfMe(service) : undefined,
     log,
+  };
+}
+
+function delegationOfMe(
+  service: Parameters<typeof allowMyDelegation>[0] & Parameters<typeof refusedAmong>[0],
+): PageSurface['delegation'] {
+  return {
+    list: (person, limit) => myDelegationRefusals(service, person, limit),
+    refusedAmong: (person, agentIds) => refusedAmong(service, person, agentIds),
+    refuse: (person, agentId) => refuseMyDelegation(service, person, agentId),
+    allow: (person, agentId) => allowMyDelegation(service, person, agentId),
   };
 }
 

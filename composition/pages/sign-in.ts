@@ -34,6 +34,7 @@ export function signInSurface(parts: Parts, provider: SignIn): MeSignIn {
     randomness,
     log,
     maxAuthAge: settings['Service:Approvals:Enabled'] ? settings['Service:Approvals:MaxAuthAge'] : undefined,
+    delegation: settings['Service:Delegation:Enabled'],
     findSession: meSessions(parts, provider).find,
     async open({ person, issuer, ...signIn }, earlier) {
       const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);

@@ -1,11 +1,15 @@
 /** The effects on people: signals, blocks, logouts and sessions. */
 
 import { randomUUID } from 'node:crypto';
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { type EffectRows, fact, type See } from './effect-row.ts';
+import { type EffectRows, fact, inserted, newAgent, type See } from './effect-row.ts';
 import { newAgentId, newSponsorKey } from './storage-fixtures.ts';
 import { aSession, LATER } from './world.ts';
+
+type Of = Pick<Agent, 'agentId' | 'displayName'>;
 
 export const effectsOfPeople = {
   accept_signal() {
@@ -95,13 +99,33 @@ export const effectsOfPeople = {
   },
 
   put_delegation_refusal() {
-    const [sponsorKey, agentId, refusedAt] = [newSponsorKey(), newAgentId(), NOON] as const;
+    const sponsorKey = newSponsorKey();
+    const agents = ['A é', 'B 😀', 'C'].map((displayName) => newAgent({ displayName }));
+    const [one, other, third] = agents.map(({ agentId, displayName }) => ({ agentId, displayName })) as [Of, Of, Of];
+    const { agentId } = one;
+    const put = (of: Of, refusedAt = NOON) =>
+      ({ effect: 'put_delegation_refusal', sponsorKey, agentId: of.agentId, refusedAt }) as const;
     const refused = (changes: object) => fact('delegation_refused', { sponsorKey, agentId, ...changes });
+    const listed =
+      (limit: number, among?: readonly AgentId[]): See =>
+      ({ sponsors }) =>
+        sponsors.delegationRefusals({ sponsorKey, among, limit });
+    const [old, earlier, later] = [
+      { ...other, refusedAt: NOON },
+      { ...one, refusedAt: NOON },
+      { ...one, refusedAt: LATER },
+    ];
     return {
-      given: [{ effect: 'put_delegation_refusal', sponsorKey, agentId: newAgentId(), refusedAt }],
-      effect: { effect: 'put_delegation_refusal', sponsorKey, agentId, refusedAt },
+      given: [...agents.map(inserted), put(other), put(one)],
+      // The same refusal again has another time.
+      effect: put(one, LATER),
       seen: [
-        [refused({}), false, true],
+        [refused({}), true, true],
+        [refused({ agentId: third.agentId }), false, false],
+        [listed(9), [old, earlier].toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1)), [later, old]],
+        [listed(1), [agentId < other.agentId ? earlier : old], [later]],
+        [listed(9, [other.agentId, third.agentId]), [old], [old]],
+        [listed(9, []), [], []],
         [refused({ agentId: newAgentId() }), false, false],
         [refused({ sponsorKey: newSponsorKey() }), false, false],
         [refused({ sponsorKey: sponsorKey.toUpperCase() }), false, false],

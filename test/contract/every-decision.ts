@@ -177,7 +177,6 @@ export const everyDecision: Readonly<Record<string, Row>> = {
 
   "the refusal of an agent's handing-over": row(refuseDelegation, ['idle'], (world) => ({
     ...choosing(world),
-    at: LATER,
     entry: anEntry('delegation.refused'),
   })),
   "the permission of an agent's handing-over": row(allowDelegation, ['refusal'], (world) => ({

@@ -18,7 +18,7 @@ export interface RawStorage
     Storage,
     'sessions' | 'statusLists' | 'operatorActs' | 'approvals' | 'authorizations' | 'approvalNotices' | 'checkpoints'
   > {
-  readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'pendingLift'>;
+  readonly sponsors: Pick<Storage['sponsors'], 'findBlocks' | 'pendingLift' | 'delegationRefusals'>;
   readonly agents: Pick<Storage['agents'], 'find'>;
   readonly tasks: Pick<
     Storage['tasks'],

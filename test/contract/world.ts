@@ -162,7 +162,7 @@ const STORE: {
   owner: (storage, { owner }) => registered(storage, owner),
   idle: (storage, { idle }) => registered(storage, idle),
   refusal: (storage, world) =>
-    storage.decide(refuseDelegation, { ...choosing(world), at: NOON, entry: anEntry('delegation.refused') }),
+    storage.decide(refuseDelegation, { ...choosing(world), entry: anEntry('delegation.refused') }),
   task: async (storage, { live, child }) => {
     for (const opening of [live, child]) await opened(storage.decide(openTask, opening));
     // One of them has its own record.

@@ -65,7 +65,7 @@ export const MALFORMED: Message = { status: 400, kind: 'malformed' };
  */
 export function unknownTo(
   context: Pick<MeContext, 'person' | 'session'>,
-  kind: 'unknown_task' | 'unknown_approval',
+  kind: 'unknown_task' | 'unknown_approval' | 'unknown_agent',
   to = SIGN_IN_AS_ANOTHER,
 ): Message {
   return { status: 404, kind, signedIn: { as: nameOf(context), to } };

@@ -9,11 +9,15 @@ import { noticeKinds } from './view.ts';
 
 const NAMES = { session: '__Host-mandate-me', signIn: '__Host-mandate-sign-in' } as const;
 
+export const DELEGATION_PATH = '/me/delegation';
+
 const PLACES = fixedPlaces({
   me: { path: '/me' },
   other: { path: '/me', asksWho: true },
   resume: { path: '/me/resume', maxAge: RESUME_MAX_AGE_SECONDS },
 });
+/** With `Service:Delegation:Enabled`: the person must have signed in lately to let an agent hand work over again. */
+const DELEGATION_PLACES = fixedPlaces({ delegation: { path: DELEGATION_PATH, maxAge: RESUME_MAX_AGE_SECONDS } });
 
 export const noticeCookie = flashCookie('__Host-mandate-notice', noticeKinds);
 
@@ -26,12 +30,14 @@ const FRESH = 'fresh-';
 const OTHER = 'other-';
 
 type FreshPlace = `${typeof FRESH}${ApprovalId}`;
-export type MePlace = 'me' | 'other' | 'resume' | ApprovalId | FreshPlace | `${typeof OTHER}${ApprovalId}`;
+type ApprovalPlace = ApprovalId | FreshPlace | `${typeof OTHER}${ApprovalId}`;
+export type MePlace = 'me' | 'other' | 'resume' | 'delegation' | ApprovalPlace;
 
 /** The sign-in that leads to `/me`. */
 export const SIGN_IN = '/me/sign-in';
 /** The sign-in at which the provider asks for the account. */
 export const SIGN_IN_AS_ANOTHER = `${SIGN_IN}?to=other`;
+export const DELEGATION_SIGN_IN = `${SIGN_IN}?to=delegation`;
 export const APPROVAL_PATH = '/me/approvals/:approvalId';
 
 /** The path after the issuer's. */
@@ -61,18 +67,37 @@ export function approvalOf(place: FreshPlace): ApprovalId {
   return idIn(place) as ApprovalId;
 }
 
-/** The same cookies, where a sign-in may also lead to the page of an approval. @param maxAge of a yes, in seconds */
-export function meCookiesWithApprovals(maxAge: number) {
-  const places: Places<MePlace> = {
-    has: (name): name is MePlace => PLACES.has(name) || parseApprovalId(idIn(name)) !== undefined,
+/** What else a sign-in may lead to. */
+export interface FurtherPlaces {
+  /** Seconds: how old the sign-in of a person who approves an action may be. `undefined` without approvals. */
+  readonly maxAuthAge: number | undefined;
+  /** `Service:Delegation:Enabled`. */
+  readonly delegation: boolean;
+}
+
+/** The same cookies, with these places. */
+export function meCookiesWith({ maxAuthAge, delegation }: FurtherPlaces) {
+  const all: readonly Places<MePlace>[] = [
+    PLACES,
+    ...(delegation ? [DELEGATION_PLACES] : []),
+    ...(maxAuthAge === undefined ? [] : [approvalPlaces(maxAuthAge)]),
+  ];
+  return signInCookies<MePlace>(NAMES, {
+    has: (name): name is MePlace => all.some((places) => places.has(name)),
+    of: (name) => all.find((places) => places.has(name))?.of(name) ?? PLACES.of('me'),
+  });
+}
+
+/** The pages of approvals. @param maxAge of a yes, in seconds */
+function approvalPlaces(maxAge: number): Places<ApprovalPlace> {
+  return {
+    has: (name): name is ApprovalPlace => parseApprovalId(idIn(name)) !== undefined,
     of(name) {
-      if (PLACES.has(name)) return PLACES.of(name);
       const path = approvalAddress(idIn(name) as ApprovalId);
       if (isFreshPlace(name)) return { path, maxAge };
       return name.startsWith(OTHER) ? { path, asksWho: true } : { path };
     },
   };
-  return signInCookies<MePlace>(NAMES, places);
 }
 
 function idIn(name: string): string {

@@ -26,6 +26,7 @@ import {
 import { CURSOR, parseOrdinal, parsePageSize, readPage, readQuery } from '../message/query.ts';
 import { presentAuthorization } from '../message/task-authorization.ts';
 import { serveApprovals } from './approval-routes.ts';
+import { serveDelegation } from './delegation-routes.ts';
 import { type Identified, identify } from './identify.ts';
 import type { AnswerBrowser } from './message.ts';
 import { formatAfter, parseAfter } from './parameters.ts';
@@ -65,6 +66,7 @@ export function meRouter(surface: MeSurface, pages?: Pages): Router {
   router.route('/pause').put(as(pause)).delete(as(resume)).all(methodNotAllowed('PUT, DELETE'));
   router.route('/records').get(as(listRecords)).all(methodNotAllowed('GET, HEAD'));
   router.route('/records/:seq/proof').get(as(proof)).all(methodNotAllowed('GET, HEAD'));
+  if (surface.delegation !== undefined) serveDelegation(router, surface.delegation, personOf);
   if (surface.approvals !== undefined) serveApprovals(router, surface.approvals, personOf);
   router.use((request, response, next) => {
     if (!pages?.answerBrowser(response, { status: 404, kind: 'unknown_path' })) unknownPath(request, response, next);
@@ -145,8 +147,15 @@ async function listTasks({ surface, person }: Asked, request: Request, response:
   const after = query.read(AFTER, parseAfter, 'Must be the next_after of a page.');
   if (query.errors.length > 0) return answerInvalid(response, query.errors);
   const page = await surface.tasks(person, { after, limit });
+  const refused = await surface.delegation?.refusedAmong(
+    person,
+    page.tasks.map(({ agentId }) => agentId),
+  );
   response.json({
-    tasks: page.tasks.map((task) => presentTask(surface, task)),
+    tasks: page.tasks.map((task) => ({
+      ...presentTask(surface, task),
+      ...(refused && { delegation_refused: refused.has(task.agentId) }),
+    })),
     next_after: page.nextAfter === undefined ? null : formatAfter(page.nextAfter),
   });
 }

@@ -5,7 +5,8 @@
  * 1. `sign-in-router.ts`: the sign-in at the identity provider opens a session, the sign-out closes it.
  * 2. `page-router.ts`: the pages and their forms, each a value of a file in `pages`. They take a session only, which
  *    adapters/http/browser/page-router.ts checks.
- * 3. `me-router.ts`: the API, for an access token or a session (`identify.ts`), with `approval-routes.ts` if there are approvals.
+ * 3. `me-router.ts`: the API, for an access token or a session (`identify.ts`), with `approval-routes.ts` if there are approvals, and `delegation-routes.ts` with
+ *    `Service:Delegation:Enabled`.
  *
  * A page and a route of the API ask a use case (`surface.ts`), and read the same fields (`parameters.ts`). `frame.ts` and
  * `task-parts.ts` have what pages share, `texts` the words of each language. `message.ts` answers browsers whose request failed.

@@ -41,6 +41,8 @@ export async function findNotice(
     case 'signed_in':
       return (await findAnswered(surface, person, about, kind)) && { kind, amount };
     case 'stopped':
+    case 'delegation_refused':
+    case 'delegation_allowed':
       return { kind, amount, agent: await findAgent(surface, person, about) };
     case 'paused':
     case 'resumed':

@@ -17,6 +17,7 @@ import { meCookies, noticeCookie, SIGN_IN } from './cookies.ts';
 import { answerFaults, answerMessage } from './message.ts';
 import { agentPage } from './pages/agent.ts';
 import { approvalPage } from './pages/approval.ts';
+import { delegationPage } from './pages/delegation.ts';
 import { endedPage } from './pages/ended.ts';
 import { resumePage } from './pages/resume.ts';
 import { taskPage } from './pages/task.ts';
@@ -24,9 +25,12 @@ import { tasksPage } from './pages/tasks.ts';
 import type { PageSurface } from './surface.ts';
 
 /** A new page is one file in `pages`, its words in `texts`, and its name here. */
-export function pagesOf({ approvals }: Pick<PageSurface, 'approvals'>): readonly MePage[] {
-  const always = [tasksPage, agentPage, taskPage, endedPage, resumePage];
-  return approvals === undefined ? always : [...always, approvalPage(approvals)];
+export function pagesOf({ approvals, delegation }: Pick<PageSurface, 'approvals' | 'delegation'>): readonly MePage[] {
+  return [
+    ...[tasksPage, agentPage, taskPage, endedPage, resumePage],
+    ...(approvals === undefined ? [] : [approvalPage(approvals)]),
+    ...(delegation === undefined ? [] : [delegationPage(delegation)]),
+  ];
 }
 
 export function pageRouter(surface: PageSurface, options: PageOptions): Router {

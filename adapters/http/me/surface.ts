@@ -1,6 +1,7 @@
 /** The use cases that `/me` asks, by the API and the pages. */
 
 import type { AnswerVerdict } from '../../../application/decisions/answer-approval.ts';
+import type { DelegationVerdict } from '../../../application/decisions/delegation-refusal.ts';
 import type { EndVerdict } from '../../../application/decisions/end-tasks.ts';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer } from '../../../application/ledger/query.ts';
@@ -11,13 +12,14 @@ import type {
   MyAgentTasksQuestion,
 } from '../../../application/me/my-agents.ts';
 import type { MyAnswer, WaitingApprovals } from '../../../application/me/my-approvals.ts';
+import type { DelegationAllowed, MyDelegationRefusals } from '../../../application/me/my-delegation.ts';
 import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
 import type { MyTask, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
 import type { MyPause, PauseOutcome, ResumeVerdict } from '../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import type { ApprovalId, TaskId } from '../../../domain/identifiers.ts';
+import type { AgentId, ApprovalId, TaskId } from '../../../domain/identifiers.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import type { PresentsAuthorizations } from '../message/task-authorization.ts';
@@ -42,7 +44,18 @@ export interface MeSurface extends MeAccess, PresentsAuthorizations {
   prove(person: MePerson, seq: number): Promise<ProofOutcome>;
   /** `undefined` without `Service:Approvals:Enabled`: its paths are then unknown. */
   readonly approvals: MyApprovals | undefined;
+  /** `undefined` without `Service:Delegation:Enabled`: its paths are then unknown. */
+  readonly delegation: MyDelegation | undefined;
   readonly log: Log;
+}
+
+/** The person's choice whether an agent may hand work to other agents. */
+export interface MyDelegation {
+  list(person: MePerson, limit: number): Promise<MyDelegationRefusals>;
+  /** Those of the agents whose handing-over the person refuses. */
+  refusedAmong(person: MePerson, agentIds: readonly AgentId[]): Promise<ReadonlySet<AgentId>>;
+  refuse(person: MePerson, agentId: AgentId): Promise<DelegationVerdict>;
+  allow(person: MePerson, agentId: AgentId): Promise<DelegationAllowed>;
 }
 
 /** What the API and the page ask. */

@@ -28,12 +28,15 @@ export interface PersonView {
 }
 
 /** What the person has just done. `signed_in`: for a yes. */
-export const noticeKinds = ['stopped', 'paused', 'resumed', 'approved', 'declined', 'signed_in'] as const;
+export const noticeKinds = [
+  ...(['stopped', 'paused', 'resumed', 'approved', 'declined', 'signed_in'] as const),
+  ...(['delegation_refused', 'delegation_allowed'] as const),
+] as const;
 export type NoticeFlash = Flash<(typeof noticeKinds)[number]>;
 
 /** The same, with what it is about. */
 export interface Notice extends Pick<NoticeFlash, 'kind' | 'amount'> {
-  /** The agent whose tasks were stopped. `undefined` for those of all agents. */
+  /** The agent whose tasks were stopped, or whose handing-over was refused or allowed. `undefined` for all agents, or if no task names it. */
   readonly agent?: Pick<MyAgent, 'agentId' | 'displayName'> | undefined;
   /** The approval that was answered. `undefined` if its words cannot be shown. */
   readonly approval?: TaskApproval | undefined;

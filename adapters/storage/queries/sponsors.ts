@@ -1,8 +1,15 @@
 /** Queries of the people and their blocks. */
 
 import { PENDING_SECONDS } from '../../../application/decisions/lift-block.ts';
-import type { BlockCount, BlocksQuestion, PendingLift, Sponsors } from '../../../application/ports/sponsors.ts';
-import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type {
+  BlockCount,
+  BlocksQuestion,
+  DelegationRefusal,
+  DelegationRefusalsQuestion,
+  PendingLift,
+  Sponsors,
+} from '../../../application/ports/sponsors.ts';
+import type { AgentId, SponsorKey } from '../../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type BlockRow, toBlock } from '../rows/block-row.ts';
@@ -93,11 +100,38 @@ export const pendingLift: Query<AtTime, PendingLift | undefined> = {
     },
 };
 
+interface DelegationRefusalRow {
+  readonly agent_id: AgentId;
+  readonly display_name: string;
+  readonly refused_at: Instant;
+}
+
+/** A person has a row for each agent at most, so they may be sorted. */
+export const delegationRefusals: Query<DelegationRefusalsQuestion, readonly DelegationRefusal[]> = {
+  plan: 'by_index',
+  text: (dialect, { among }) => `select d.agent_id, a.display_name, d.refused_at
+      from delegation_refusals d join agents a on a.agent_id = d.agent_id
+      where d.sponsor_key = :sponsor_key${among === undefined ? '' : ` and d.agent_id ${dialect.among(dialect.texts(':agent_ids'))}`}
+      order by d.refused_at desc, d.agent_id limit :limit`,
+  values: ({ sponsorKey, among, limit }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    agent_ids: among && JSON.stringify(among),
+    limit,
+  }),
+  read: (rows: readonly DelegationRefusalRow[]) =>
+    rows.map(({ agent_id, display_name, refused_at }) => ({
+      agentId: agent_id,
+      displayName: display_name,
+      refusedAt: refused_at,
+    })),
+};
+
 export function sponsors(ask: Ask): Sponsors {
   return {
     findBlocks: (sponsorKey) => ask(findBlocks, sponsorKey),
     list: (question) => ask(listBlocks, question),
     countBlocks: (most) => ask(countBlocks, most),
     pendingLift: (sponsorKey, now) => ask(pendingLift, { sponsorKey, now }),
+    delegationRefusals: (question) => ask(delegationRefusals, question),
   };
 }

@@ -176,6 +176,8 @@ describe('openapi.json', () => {
         'getLogCheckpoint',
         'listLogKeys',
         'getLogTile',
+        'refuseMyAgentsDelegation',
+        'allowMyAgentsDelegation',
         'listResourceTypes',
         'getUserResourceType',
         'listSchemas',

@@ -34,6 +34,10 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'of all sources': { after: FIRST, limit: 10 },
     'of a source': { source: 'scim', after: FIRST, limit: 10 },
   },
+  delegationRefusals: {
+    'of all agents': { sponsorKey: 'person', limit: 10 },
+    'of some agents': { sponsorKey: 'person', among: ['agent'], limit: 10 },
+  },
   listActs: {
     'all acts': { limit: 10 },
     'of an operator, before a number': { subject: 'rita', before: 9, limit: 10 },

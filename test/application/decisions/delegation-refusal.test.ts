@@ -22,7 +22,7 @@ const tooOld: LedgerEntry = {
 const nothing = (verdict: string) => ({ verdict, effects: [] });
 
 describe('refuseDelegation and allowDelegation', () => {
-  const refusal = { ...about, at, entry: refused };
+  const refusal = { ...about, entry: refused };
   const permission = { ...about, entry: allowed };
 
   it('lock the person exclusively, so that no hand-over is judged meanwhile, and share the agent', () => {

@@ -99,6 +99,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:Database:Path': 'unused.db',
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:StatusLists:Enabled': 'true',
+    'Service:Delegation:Enabled': 'true',
     ...logKeySettings(),
     'Service:Me:Audience': ME_AUDIENCE,
     NODE_ENV: 'development',

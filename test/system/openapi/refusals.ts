@@ -39,6 +39,7 @@ const SETTINGS = {
   ...STOP_EVERYTHING,
   ...logKeySettings(),
   'Service:Me:Audience': ME_AUDIENCE,
+  'Service:Delegation:Enabled': 'true',
   'Service:StatusLists:Enabled': 'true',
   ...SOME_APPROVALS,
   ...EVERY_CLIENT,

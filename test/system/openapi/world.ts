@@ -71,6 +71,7 @@ export async function startWorld(database: TestDatabase): Promise<World> {
       'Service:Exchange:AudienceParameter': 'true',
       ...logKeySettings(),
       'Service:Me:Audience': ME_AUDIENCE,
+      'Service:Delegation:Enabled': 'true',
       ...SOME_APPROVALS,
       'Service:Approvals:Resources:0:Audience': JIRA,
       'Service:Approvals:Resources:0:JwksUri': '',

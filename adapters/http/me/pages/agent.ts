@@ -2,12 +2,14 @@
 
 import type { MyAgentTasks } from '../../../../application/me/my-agents.ts';
 import { parseTaskId, type TaskId } from '../../../../domain/identifiers.ts';
+import { isSignInDated } from '../../../../domain/sessions/sign-in-age.ts';
 import { html } from '../../browser/html.ts';
 import type { Language } from '../../browser/language.ts';
 import type { FormField } from '../../browser/pages.ts';
 import { readQuery } from '../../message/query.ts';
 import { agentName } from '../agent-name.ts';
-import { MALFORMED, type MePage, personView, UNREADABLE, unknownTo } from '../context.ts';
+import { MALFORMED, type MeContext, type MePage, personView, UNREADABLE, unknownTo } from '../context.ts';
+import { type DelegationView, delegationOfAgent } from '../delegation-parts.ts';
 import { pageLinks, pageOfPerson, texts } from '../frame.ts';
 import { liveTask, stopAgent } from '../task-parts.ts';
 import type { PersonView } from '../view.ts';
@@ -18,6 +20,8 @@ const TASKS_PER_PAGE = 50;
 export interface AgentView extends PersonView {
   readonly position: AgentPosition;
   readonly shown: MyAgentTasks;
+  /** `undefined` without `Service:Delegation:Enabled`, and for an agent that was removed. */
+  readonly delegation: DelegationView | undefined;
 }
 
 /** A page of the tasks of one agent, as an address names it. */
@@ -30,6 +34,8 @@ interface AgentPosition {
 
 /** The parameters of the address, and the fields of a form that leads back to it. */
 const POSITION_FIELDS = { of: 'task', after: 'after' } as const;
+/** The field of a form from the page: a task of the agent. */
+export const TASK_FIELD = POSITION_FIELDS.of;
 
 /** The path after the issuer's. Browsers and proxies keep addresses, so this one has a task of the agent, not its name. */
 export function agentAddress({ of, after }: AgentPosition): string {
@@ -46,7 +52,7 @@ export function agentPageOf(field: FormField): string | undefined {
 /** @returns a whole document */
 export function renderAgent(view: AgentView, language: Language): string {
   const words = texts[language];
-  const { base, position, shown } = view;
+  const { base, position, shown, delegation } = view;
   const { agent, live, tasks, nextAfter } = shown;
   const { of, after } = position;
   const name = agentName(agent, words);
@@ -62,8 +68,25 @@ ${live > 0 && html`<div class="all">${stopAgent(view, { agentId: agent.agentId, 
 ${pageLinks([
   after === undefined ? undefined : link({ of, after: undefined }, words.first),
   nextAfter === undefined ? undefined : link({ of, after: nextAfter }, words.next),
-])}`;
+])}${
+  delegation &&
+  html`
+${delegationOfAgent(view, delegation, agent.agentId, words, back)}`
+}`;
   return pageOfPerson(view, language, { title: words.title, heading: name, renewed });
+}
+
+async function delegationOf(
+  { surface, person, options }: MeContext,
+  { agentId, displayName }: MyAgentTasks['agent'],
+): Promise<DelegationView | undefined> {
+  if (surface.delegation === undefined || displayName === undefined) return undefined;
+  const [refused, mayAllow] = await Promise.all([
+    surface.delegation.refusedAmong(person, [agentId]),
+    surface.mayResume(person),
+  ]);
+  const isAllowable = isSignInDated(person, options.clock.now());
+  return { isRefused: refused.has(agentId), mayAllow, isAllowable };
 }
 
 export const agentPage = {
@@ -76,6 +99,7 @@ export const agentPage = {
     const position: AgentPosition = { of, after };
     const shown = await context.surface.agentTasks(context.person, { ...position, limit: TASKS_PER_PAGE });
     if (shown === undefined) return unknownTo(context, 'unknown_task');
-    return { document: renderAgent({ ...(await personView(context)), position, shown }, context.language) };
+    const delegation = await delegationOf(context, shown.agent);
+    return { document: renderAgent({ ...(await personView(context)), position, shown, delegation }, context.language) };
   },
 } as const satisfies MePage;

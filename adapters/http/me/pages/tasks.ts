@@ -4,7 +4,7 @@ import type { MyAgent, MyAgents } from '../../../../application/me/my-agents.ts'
 import type { MyTask, MyTasksPage } from '../../../../application/me/my-tasks.ts';
 import type { MyStopSelection } from '../../../../application/me/stop-my-tasks.ts';
 import type { TaskApproval } from '../../../../application/ports/approvals.ts';
-import { parseAgentId, parseTaskId, type TaskId } from '../../../../domain/identifiers.ts';
+import { type AgentId, parseAgentId, parseTaskId, type TaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { isSignInDated } from '../../../../domain/sessions/sign-in-age.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
@@ -24,6 +24,7 @@ import {
   UNREADABLE,
   unknownTo,
 } from '../context.ts';
+import { DELEGATION_PATH } from '../cookies.ts';
 import { form, pageLinks, pageOfPerson, texts } from '../frame.ts';
 import {
   AGENT_FIELD,
@@ -68,9 +69,18 @@ export interface MeView extends PersonView, WaitingView {
   readonly isPauseLiftable: boolean;
   /** Whether the person signed in lately enough to lift the pause. */
   readonly mayResume: boolean;
+  /** `undefined` without `Service:Delegation:Enabled`. */
+  readonly delegation: DelegationsOfAgents | undefined;
   /** Whether the provider can end its own session too. */
   readonly signsOutEverywhere: boolean;
   readonly reach: Reach;
+}
+
+interface DelegationsOfAgents {
+  /** Those of the shown agents whose handing-over the person refuses. */
+  readonly refused: ReadonlySet<AgentId>;
+  /** Whether the person refuses that of any agent. */
+  readonly hasRefusals: boolean;
 }
 
 /** @returns a whole document */
@@ -83,6 +93,7 @@ ${liveAgents(view, words, language)}
 ${pageLinks([
   isFirst ? undefined : [`${base}/me`, words.back],
   agents.nextAfter && [`${base}/me?after=${agents.nextAfter}`, words.moreAgents],
+  view.delegation?.hasRefusals ? [`${base}${DELEGATION_PATH}`, words.delegation.list] : undefined,
 ])}
 ${ended(view, words, language)}`;
   const below = html`<section aria-labelledby="reach">
@@ -141,7 +152,7 @@ function agentLine(view: MeView, agent: MyAgent, words: Texts, language: Languag
   const address = `${view.base}${agentAddress({ of: newestTask, after: undefined })}`;
   return html`<li class="card agent" id="card-${agentId}">
 <a id="tasks-${agentId}" href="${address}"><h3>${name}</h3><span class="quiet">${words.tasks(tasks)} · ${words.active(distance(language, activeAt, view.now))}</span></a>
-${stopAgent(view, { agentId, task: newestTask }, html`${words.stop}<span class="hidden">: ${words.stopWhole(tasks, name)}</span>`)}
+${refusedDelegation(view, agentId, words)}${stopAgent(view, { agentId, task: newestTask }, html`${words.stop}<span class="hidden">: ${words.stopWhole(tasks, name)}</span>`)}
 </li>`;
 }
 
@@ -150,8 +161,22 @@ function agentWithTasks(view: MeView, tasks: readonly MyTask[], words: Texts, la
   if (first === undefined) return undefined;
   const name = agentName(first, words);
   return html`<li class="card"><h3>${name}</h3>
-${tasks.map((task) => liveTask(view, task, words, language))}
+${delegationLink(view, first, words)}${tasks.map((task) => liveTask(view, task, words, language))}
 ${tasks.length > 1 && html`<div class="task">${stopAgent(view, { agentId: first.agentId, task: first.taskId }, words.stopAgent(tasks.length, name))}</div>`}</li>`;
+}
+
+function refusedDelegation({ delegation }: MeView, agentId: AgentId, words: Texts): Insert {
+  if (delegation?.refused.has(agentId) !== true) return undefined;
+  return html`<p class="quiet">${words.delegation.isRefused}</p>
+`;
+}
+
+/** The page of the agent has the choice. Where tasks are listed here, nothing else leads to it. */
+function delegationLink(view: MeView, { agentId, taskId }: MyTask, words: Texts): Insert {
+  if (view.delegation === undefined) return undefined;
+  const address = `${view.base}${agentAddress({ of: taskId, after: undefined })}`;
+  return html`${refusedDelegation(view, agentId, words)}<p><a id="delegation-${agentId}" href="${address}#delegation">${words.delegation.title}</a></p>
+`;
 }
 
 function everything(view: MeView, words: Texts): Insert {
@@ -211,6 +236,7 @@ async function showTasks(context: MeContext, { originalUrl }: PageRequest): Prom
   const after = query.read('after', parseTaskId, UNREADABLE);
   if (query.errors.length > 0) return MALFORMED;
   const isFirst = after === undefined;
+  const { delegation } = surface;
   const live = surface.agents(person, { after, limit: AGENTS_PER_PAGE, listsTasks: FEW_TASKS });
   const [agents, ended, pause, mayResume, { waiting, altered, tasks }, settled, mayApprove, acceptedFor] =
     await Promise.all([
@@ -224,6 +250,16 @@ async function showTasks(context: MeContext, { originalUrl }: PageRequest): Prom
       surface.approvals?.mayApprove(person),
       surface.acceptedAfterStop(),
     ]);
+  const [refused, any] =
+    delegation === undefined
+      ? []
+      : await Promise.all([
+          delegation.refusedAmong(
+            person,
+            agents.page.map(({ agentId }) => agentId),
+          ),
+          delegation.list(person, 1),
+        ]);
   const view: MeView = {
     ...(await personView(context)),
     reach: { acceptedFor, statusLists: options.statusLists },
@@ -241,6 +277,7 @@ async function showTasks(context: MeContext, { originalUrl }: PageRequest): Prom
     signsOutEverywhere: session.signsOutEverywhere === true,
     isPauseLiftable: isSignInDated(person, options.clock.now()),
     mayResume,
+    delegation: refused && any && { refused, hasRefusals: any.refusals.length > 0 },
   };
   return { document: renderMe(view, context.language) };
 }

@@ -110,6 +110,21 @@ export const de: Texts = {
   resumeMeans: 'Agenten können dann neue Aufgaben für Sie beginnen. Gestoppte Aufgaben kommen nicht wieder.',
   resumeNow: 'Agenten dürfen wieder für mich handeln',
   back: 'Zurück zu meinen Aufgaben',
+  delegation: {
+    title: 'Arbeit an andere Agenten weitergeben',
+    list: 'Agenten, die keine Arbeit weitergeben dürfen',
+    isRefused: 'Dieser Agent darf keine Arbeit an andere Agenten weitergeben: Sie haben es abgelehnt.',
+    refusalMeans:
+      'Wenn Sie es ablehnen, kann kein anderer Agent eine Aufgabe für Sie beginnen, die von diesem kommt. Angebotene Arbeit, die noch nicht begonnen wurde, wird abgewiesen. Aufgaben, die andere Agenten schon haben, laufen weiter: Sie können sie stoppen.',
+    allowedAfterSignIn: 'Um es wieder zu erlauben, melden Sie sich neu an.',
+    neverAllowedAgain:
+      'Sie könnten es hier nicht wieder erlauben: Dafür müssten Sie zeigen, dass Sie sich gerade angemeldet haben, und Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben.',
+    refuse: 'Darf keine Arbeit an andere Agenten weitergeben',
+    allow: 'Darf wieder Arbeit weitergeben',
+    refusedSince: (since) => html`Von Ihnen abgelehnt: ${since}.`,
+    none: 'Sie lehnen es bei keinem Agenten ab.',
+    areMore: (shown) => `Das sind die letzten ${shown}. Es gibt mehr.`,
+  },
   blocked: 'Ihre Organisation hat Agenten für Sie gesperrt',
   blockedMeans:
     'Kein Agent kann für Sie handeln. Nur Ihre Organisation kann das ändern. Ansehen und stoppen können Sie hier weiterhin.',
@@ -158,6 +173,10 @@ export const de: Texts = {
         return 'Sie sind angemeldet. Antworten Sie jetzt.';
       case 'resumed':
         return 'Agenten dürfen wieder für Sie handeln.';
+      case 'delegation_refused':
+        return html`${agent ?? 'Der Agent'} darf keine Arbeit mehr an andere Agenten weitergeben.`;
+      case 'delegation_allowed':
+        return html`${agent ?? 'Der Agent'} darf wieder Arbeit an andere Agenten weitergeben.`;
       case 'paused':
         return `Agenten sind pausiert. ${stopped(amount)}`;
       case 'stopped':
@@ -206,6 +225,16 @@ export const de: Texts = {
       text: 'Um Agenten wieder zu erlauben, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
       action: 'Neu anmelden',
     },
+    delegation_undated: {
+      title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
+      text: 'Damit ein Agent wieder Arbeit weitergeben darf, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Bitte fragen Sie Ihre Administration.',
+      action: 'Zurück',
+    },
+    delegation_not_fresh: {
+      title: 'Bitte melden Sie sich neu an',
+      text: 'Damit ein Agent wieder Arbeit weitergeben darf, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
+      action: 'Neu anmelden',
+    },
     approver_undated: {
       title: 'Sie können hier nicht Ja sagen',
       text: 'Um Ja zu sagen, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Ihre Organisation teilt nicht mit, wann das war. Nein sagen können Sie weiterhin. Bitte fragen Sie Ihre Administration.',
@@ -233,6 +262,11 @@ export const de: Texts = {
     },
     unknown_task: {
       title: 'Diese Aufgabe gibt es nicht',
+      text: 'Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    unknown_agent: {
+      title: 'Diesen Agenten gibt es nicht',
       text: 'Es wurde nichts geändert.',
       action: 'Meine Aufgaben öffnen',
     },

@@ -144,6 +144,23 @@ export const en = {
   resumeMeans: 'Agents may then begin new tasks for you. Stopped tasks do not come back.',
   resumeNow: 'Let agents act for me again',
   back: 'Back to my tasks',
+  /** Whether an agent may hand work to other agents. */
+  delegation: {
+    title: 'Handing work to other agents',
+    /** The title of the page of all refusals, and a link to it. */
+    list: 'Agents that may not hand work over',
+    isRefused: 'This agent may not hand work to other agents: you refused it.',
+    refusalMeans:
+      'If you refuse it, no other agent can begin a task for you that comes from this one. Work that was offered and not begun yet is refused. Tasks that other agents already have go on: you can stop them.',
+    allowedAfterSignIn: 'To allow it again, you sign in again.',
+    neverAllowedAgain:
+      'You could not allow it again here: for that you would have to show that you have just signed in, and your organisation does not say when you signed in.',
+    refuse: 'May not hand work to other agents',
+    allow: 'May hand work over again',
+    refusedSince: (since: Html) => html`You refused it ${since}.`,
+    none: 'You refuse it to no agent.',
+    areMore: (shown: number) => `These are the latest ${shown}. There are more.`,
+  },
   blocked: 'Your organisation has blocked agents for you',
   blockedMeans: 'No agent can act for you. Only your organisation can change this. You can still look and stop here.',
   endedTasks: 'Ended tasks',
@@ -197,6 +214,10 @@ export const en = {
         return 'You are signed in. Now answer.';
       case 'resumed':
         return 'Agents may act for you again.';
+      case 'delegation_refused':
+        return html`${agent ?? 'The agent'} may not hand work to other agents any more.`;
+      case 'delegation_allowed':
+        return html`${agent ?? 'The agent'} may hand work to other agents again.`;
       case 'paused':
         return `Agents are paused. ${stopped(amount)}`;
       case 'stopped':
@@ -246,6 +267,16 @@ export const en = {
       text: 'To let agents act again, you must enter your credentials now. Your organisation did not confirm that you did.',
       action: 'Sign in again',
     },
+    delegation_undated: {
+      title: 'Your organisation does not say when you signed in',
+      text: 'To let an agent hand work over again, you must show that you have just signed in. Ask your administrator.',
+      action: 'Back',
+    },
+    delegation_not_fresh: {
+      title: 'Please sign in again',
+      text: 'To let an agent hand work over again, you must enter your credentials now. Your organisation did not confirm that you did.',
+      action: 'Sign in again',
+    },
     approver_undated: {
       title: 'You cannot say yes here',
       text: 'To say yes, you must show that you have just signed in. Your organisation does not say when you signed in. You can still say no. Ask your administrator.',
@@ -272,6 +303,7 @@ export const en = {
       action: 'Open my tasks',
     },
     unknown_task: { title: 'There is no such task', text: 'Nothing was changed.', action: 'Open my tasks' },
+    unknown_agent: { title: 'There is no such agent', text: 'Nothing was changed.', action: 'Open my tasks' },
     unknown_approval: { title: 'There is no such question', text: 'Nothing was changed.', action: 'Open my tasks' },
     altered: {
       title: 'This question cannot be shown',

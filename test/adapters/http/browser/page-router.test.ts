@@ -143,6 +143,7 @@ const serveConsole = () =>
 const serveMe = () =>
   serve((app, records) => {
     const approvals = unread<NonNullable<MeSurfaces['api']['approvals']>>();
+    const delegation = unread<NonNullable<MeSurfaces['api']['delegation']>>();
     const api = {
       issuer: 'https://mandate.test/tenant',
       validate: undefined,
@@ -155,6 +156,7 @@ const serveMe = () =>
       mayResume: async () => true,
       refuse: async (reason: string) => void records.push(reason),
       approvals,
+      delegation,
       log: capturedLog(),
     } as unknown as MeSurfaces['api'];
     const page: MeSurfaces['page'] = {
@@ -165,7 +167,7 @@ const serveMe = () =>
     };
     app.use('/me', meRoutes({ api, signIn: undefined, page }).router);
     return {
-      routes: routesOf(pagesOf({ approvals }) as unknown as readonly Screen[]),
+      routes: routesOf(pagesOf({ approvals, delegation }) as unknown as readonly Screen[]),
       base: '/tenant',
       origin: 'https://mandate.test',
       signIn: '/me/sign-in',

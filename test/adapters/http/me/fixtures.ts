@@ -1,7 +1,9 @@
 /** Views of the person's page. */
 
+import type { DelegationView } from '../../../../adapters/http/me/delegation-parts.ts';
 import type { AgentView } from '../../../../adapters/http/me/pages/agent.ts';
 import type { ApprovalView } from '../../../../adapters/http/me/pages/approval.ts';
+import type { DelegationsView } from '../../../../adapters/http/me/pages/delegation.ts';
 import type { EndedView } from '../../../../adapters/http/me/pages/ended.ts';
 import type { MeView } from '../../../../adapters/http/me/pages/tasks.ts';
 import type { PersonView } from '../../../../adapters/http/me/view.ts';
@@ -164,7 +166,23 @@ export function anAgentView(changes: Partial<AgentView> = {}): AgentView {
   const [first = aTask()] = tasks;
   const position = { of: first.taskId, after: first.taskId };
   const shown = { agent: first, live: 993, tasks, nextAfter: first.taskId };
-  return { ...aPersonView(), position, shown, ...changes };
+  const delegation = undefined;
+  return { ...aPersonView(), position, shown, delegation, ...changes };
+}
+
+/** Of an agent whose handing-over the person may refuse. */
+export function aDelegation(changes: Partial<DelegationView> = {}): DelegationView {
+  return { isRefused: false, mayAllow: true, isAllowable: true, ...changes };
+}
+
+/** The agents whose handing-over the person refuses, the latest refusal first. */
+export function aDelegationsView(changes: Partial<DelegationsView> = {}): DelegationsView {
+  const refusals = ['Nightly report bot', 'Jira triage'].map((displayName, nth) => ({
+    agentId: agentIdOf(displayName.toLowerCase().replaceAll(' ', '-')),
+    displayName,
+    refusedAt: plusSeconds(now, -3600 * (1 + nth)),
+  }));
+  return { ...aPersonView(), refused: { refusals, areMore: false }, mayAllow: true, ...changes };
 }
 
 /** Page after page of ended tasks. */
@@ -213,6 +231,7 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     canPause: true,
     isPauseLiftable: true,
     mayResume: true,
+    delegation: undefined,
     signsOutEverywhere: false,
     reach: { acceptedFor: 240, statusLists: undefined },
     ...changes,

@@ -4,6 +4,7 @@ import { type Language, languages } from '../../../../adapters/http/browser/lang
 import { renderMessage } from '../../../../adapters/http/me/message.ts';
 import { renderAgent } from '../../../../adapters/http/me/pages/agent.ts';
 import { renderApproval } from '../../../../adapters/http/me/pages/approval.ts';
+import { renderDelegations } from '../../../../adapters/http/me/pages/delegation.ts';
 import { renderEnded } from '../../../../adapters/http/me/pages/ended.ts';
 import { renderResume } from '../../../../adapters/http/me/pages/resume.ts';
 import { renderTask } from '../../../../adapters/http/me/pages/task.ts';
@@ -26,6 +27,8 @@ import { byLength } from '../../../support/length.ts';
 import {
   aBusyView,
   aCrowdedView,
+  aDelegation,
+  aDelegationsView,
   agentsOf,
   anAgentView,
   anApproval,
@@ -99,7 +102,7 @@ describe("The person's page", () => {
   };
   const documents: Readonly<Record<string, (language: Language) => string>> = {
     ...Object.fromEntries(Object.entries(views).map(([name, view]) => [name, (to: Language) => renderMe(view, to)])),
-    agent: (language) => renderAgent(anAgentView(), language),
+    agent: (language) => renderAgent(anAgentView({ delegation: aDelegation() }), language),
     'answered and missed': (language) =>
       renderMe(aView({ hearsApprovals: true, settled: someSettled(), person: 'Ada Lovelace' }), language),
     task: (language) =>
@@ -111,6 +114,9 @@ describe("The person's page", () => {
       renderMessage('unknown_approval', language, '', '/me', { as: 'Ada Lovelace', to: '/me/sign-in?to=other' }),
     answered: (language) =>
       renderApproval(anApprovalView({ approval: anApproval({ state: 'refused', decidedAt: now }) }), language),
+    delegations: (language) => renderDelegations(aDelegationsView({ mayAllow: false }), language),
+    'handing-over refused': (language) =>
+      renderAgent(anAgentView({ delegation: aDelegation({ isRefused: true }) }), language),
     ended: (language) => renderEnded(anEndedView(), language),
     'approval, after an old sign-in': (language) => renderApproval(anApprovalView({ mayApprove: false }), language),
     resume: (language) => renderResume(aView(), language),
@@ -119,7 +125,17 @@ describe("The person's page", () => {
 
   /** One document of each page. At full length, all states of each. */
   const ONE_OF_EACH: readonly string[] = byLength({
-    short: ['crowded', 'waiting', 'agent', 'task', "another person's question", 'answered', 'ended', 'resume'],
+    short: [
+      'crowded',
+      'waiting',
+      'agent',
+      'task',
+      "another person's question",
+      'answered',
+      'ended',
+      'resume',
+      'delegations',
+    ],
     full: Object.keys(documents),
   });
   for (const language of looksByLength(languages)) {

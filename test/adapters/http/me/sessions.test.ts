@@ -68,6 +68,7 @@ describe('A session at /me', () => {
       records: async () => ({ kind: 'foreign_cursor' }),
       prove: async () => ({ kind: 'not_found' }),
       approvals: undefined,
+      delegation: undefined,
       log,
     };
     server.on('request', express().use('/me', meRouter(surface)));

@@ -40,12 +40,12 @@ export function expectNotice(answer: Answer, status: number, text: string): void
 }
 
 /** Starts it before the tests of the surrounding suite, and stops it after them. */
-export function siteWithProvider(database: TestDatabase) {
+export function siteWithProvider(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
   let page: PageWithProvider;
   let mandate: Mandate;
 
   before(async () => {
-    page = await startWithPage(database, { 'Service:Audit:Aggregation:Enabled': 'false' });
+    page = await startWithPage(database, { 'Service:Audit:Aggregation:Enabled': 'false', ...settings });
     mandate = page.mandate;
   });
 

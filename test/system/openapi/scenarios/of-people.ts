@@ -27,6 +27,13 @@ async function alteredOfGrace(world: World): Promise<TaskApproval> {
   return approval;
 }
 
+/** The person refuses that the agent of the examples hands work over. */
+async function refusedByGrace({ mandate }: World): Promise<void> {
+  const token = mandate.provider.mintAccessToken({ aud: ME_AUDIENCE, sub: 'grace' });
+  const headers = { authorization: `Bearer ${token}` };
+  await mandate.send('/me/agents/jira-triage/no-delegation', { method: 'PUT', headers });
+}
+
 /** A person with one record. */
 export function asHedy(world: World, changes: Changes = {}): Scenario {
   return asPerson(world, changes, { sub: 'hedy' });
@@ -86,6 +93,17 @@ export const ofPeople: Scenarios = {
     };
   },
   'resumeMyAgents 204': nothing,
+  'refuseMyAgentsDelegation 204': nothing,
+  'refuseMyAgentsDelegation 404 unknown_agent': () => sent({ path: { agent_id: 'nobody' } }),
+  async 'allowMyAgentsDelegation 401 sign_in_too_old'(world) {
+    await refusedByGrace(world);
+    return asPerson(world, {}, { sub: 'grace' });
+  },
+  async 'allowMyAgentsDelegation 204'(world) {
+    await refusedByGrace(world);
+    return asPerson(world, {}, { sub: 'grace', auth_time: world.mandate.clock.seconds() });
+  },
+  'allowMyAgentsDelegation 404 unknown_agent': () => sent({ path: { agent_id: 'nobody' } }),
   async 'listMyApprovals 200 waiting'(world) {
     await approvalOfGrace(world);
     return asPerson(world, {}, { sub: 'grace' });

@@ -1,0 +1,60 @@
+/** How pages show whether an agent may hand work to other agents, and the buttons by which the person changes it. */
+
+import type { AgentId } from '../../../domain/identifiers.ts';
+import { type Html, html, type Insert } from '../browser/html.ts';
+import { DELEGATION_SIGN_IN } from './cookies.ts';
+import { form } from './frame.ts';
+import { AGENT_FIELD } from './task-parts.ts';
+import type { Texts } from './texts/en.ts';
+import type { PersonView } from './view.ts';
+
+export const REFUSE_PATH = '/me/delegation/refuse';
+export const ALLOW_PATH = '/me/delegation/allow';
+
+export interface MayAllow {
+  /** Whether the person signed in lately enough to allow it again. */
+  readonly mayAllow: boolean;
+}
+
+/** Of one agent. */
+export interface DelegationView extends MayAllow {
+  readonly isRefused: boolean;
+  /** Whether the person could allow it again after a new sign-in. */
+  readonly isAllowable: boolean;
+}
+
+/** @param back fields of the form that lead back to the page */
+export function delegationOfAgent(
+  view: PersonView,
+  { isRefused, mayAllow, isAllowable }: DelegationView,
+  agentId: AgentId,
+  words: Texts,
+  back: Html,
+): Html {
+  const { delegation } = words;
+  const choice = isRefused
+    ? html`<p>${delegation.isRefused}</p>
+<p class="quiet">${delegation.refusalMeans}</p>
+${allowButton(view, { mayAllow }, agentId, words, back)}`
+    : html`<p class="quiet">${delegation.refusalMeans} ${isAllowable ? delegation.allowedAfterSignIn : delegation.neverAllowedAgain}</p>
+${form(view, REFUSE_PATH, html`${back}<button id="refuse-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${delegation.refuse}</button>`)}`;
+  return html`<section aria-labelledby="delegation">
+<div class="heading"><h2 id="delegation">${delegation.title}</h2></div>
+<div class="card">${choice}</div>
+</section>`;
+}
+
+/** A link to a new sign-in in place of the button, if the last one is too old: a form cannot lead to the provider. */
+export function allowButton(
+  view: Pick<PersonView, 'base' | 'formToken'>,
+  { mayAllow }: MayAllow,
+  agentId: AgentId,
+  { delegation }: Texts,
+  back?: Insert,
+): Html {
+  if (!mayAllow) {
+    return html`<a class="button" id="allow-${agentId}" href="${view.base}${DELEGATION_SIGN_IN}">${delegation.allow}</a>`;
+  }
+  const button = html`<button id="allow-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${delegation.allow}</button>`;
+  return form(view, ALLOW_PATH, html`${back}${button}`);
+}
