@@ -38,13 +38,16 @@ import { denied } from '../application/outcome.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { describeUsedTwice } from '../application/ports/storage.ts';
+import type { DelegationRules } from '../application/token/chain.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
+import { handOver } from '../application/token/hand-over.ts';
 import { introspectToken } from '../application/token/introspect.ts';
 import { listOpener } from '../application/token/open-listed-task.ts';
 import { redeemCode } from '../application/token/redeem.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
+import { takeUp } from '../application/token/take-up.ts';
 import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
 import type { Parts } from './parts.ts';
 import { personChecks } from './person-checks.ts';
@@ -123,6 +126,7 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
+    delegation: delegationRules(settings),
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     recordEach: !(settings['Service:Audit:Aggregation:Enabled'] && settings['Service:Audit:Aggregation:Renewals']),
     statusLists: settings['Service:StatusLists:Enabled']
@@ -162,6 +166,8 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
   return {
     exchange: (request, trace, permit) => exchangeToken(service, request, trace, permit),
     refresh: (request, trace, permit) => refreshToken(service, request, trace, permit),
+    handOver: (request, trace, permit) => handOver(service, request, trace, permit),
+    takeUp: (request, trace, permit) => takeUp(service, request, trace, permit),
     redeem: async (request, trace, permit) =>
       redemption === undefined ? denied('unsupported_grant_type') : redeemCode(redemption, request, trace, permit),
     introspect: (token) => introspectToken(service, token),
@@ -169,6 +175,15 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
     record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
     optionalParameters: optionalParameters(settings),
     log,
+  };
+}
+
+function delegationRules(settings: Settings): DelegationRules | undefined {
+  if (!settings['Service:Delegation:Enabled']) return undefined;
+  return {
+    maxDepth: settings['Service:Delegation:MaxDepth'],
+    maxChildrenPerTask: settings['Service:Delegation:MaxChildrenPerTask'],
+    offerTtl: settings['Service:Delegation:OfferTtl'],
   };
 }
 

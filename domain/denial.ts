@@ -41,6 +41,7 @@ const entry = <E extends OAuthError>(error: E, sentence: string) => ({ error, se
 const CLIENT = 'Client authentication failed.';
 const SUBJECT = 'The subject token is not acceptable.';
 const APPROVAL_REQUEST = 'The approval request is not acceptable.';
+const OFFER = 'The delegation offer is unknown, has expired, was used before, or is for another agent.';
 const CODE = 'The authorization code is unknown, has expired, was used before, or belongs to another client.';
 const GRANT = 'The task grant is unknown, was revoked, or belongs to another agent.';
 
@@ -161,6 +162,20 @@ const catalogue = {
   task_ending: entry('access_denied', 'The task ends in less than five seconds: stop, and do not retry.'),
   audience_mismatch: entry('invalid_target', "The resource is not the task's."),
   scope_widened: entry('invalid_scope', 'A refresh may not ask for a scope that the task does not hold.'),
+
+  // Delegation to another agent. What is wrong with an offer has one sentence: its reader learns nothing about other agents.
+  delegation_offer_unknown: entry('invalid_grant', OFFER),
+  delegation_offer_expired: entry('invalid_grant', OFFER),
+  delegation_offer_spent: entry('invalid_grant', OFFER),
+  delegation_not_for_agent: entry('invalid_grant', OFFER),
+  delegation_not_allowed: entry('access_denied', 'The agent may not delegate to this agent.'),
+  delegation_refused_by_person: entry('access_denied', 'The person does not let this agent delegate.'),
+  too_many_children: entry(
+    'access_denied',
+    'Too many tasks are delegated from this one. Retry when one of them has ended.',
+  ),
+  parent_ended: entry('access_denied', 'The task that would delegate has ended.'),
+  ancestor_disabled: entry('access_denied', 'An agent that delegated this task may not act.'),
 
   // Revocation. The response is that of a success (RFC 7009 §2.2), so this sentence is never sent.
   revocation_not_owner: entry('invalid_grant', 'The token was not issued to this agent.'),

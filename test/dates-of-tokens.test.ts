@@ -16,17 +16,19 @@ import { validateSubjectToken } from '../application/authentication/validate-sub
 import { explainSubjectToken } from '../application/doctor/explain-subject-token.ts';
 import type { Decisions } from '../application/ports/decisions.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
-import type { Tasks } from '../application/ports/tasks.ts';
+import type { ChainedTask, Tasks } from '../application/ports/tasks.ts';
 import { acceptLogout } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { introspectToken } from '../application/token/introspect.ts';
+import { takeUp } from '../application/token/take-up.ts';
+import { makeOfferId, OFFER_TYPE, offerClaims } from '../domain/delegation/offer.ts';
 import { makeTokenId } from '../domain/identifiers.ts';
 import { instantFromSeconds, plusSeconds } from '../domain/instant.ts';
 import { Secret } from '../domain/secret.ts';
 import { packStatuses } from '../domain/tasks/status-list.ts';
 import { taskTokenClaims } from '../domain/tasks/task-token.ts';
 import { capturedLog } from './support/captured-log.ts';
-import { anAgent, aTask } from './support/domain-fixtures.ts';
+import { agentIdOf, anAgent, aTask } from './support/domain-fixtures.ts';
 import { agreeing } from './support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
 import { sourceFiles } from './support/source-files.ts';
@@ -64,7 +66,8 @@ const signal = { iss: IDP, aud: HERE, jti: 'signal-7', iat: NOW - 5 };
 const anonymous = { record: async () => undefined };
 /** Applies whatever it is asked to. */
 const decisions = { decide: async () => ({ kind: 'applied' }) } as unknown as Decisions;
-const tasks: Pick<Tasks, 'tokenFacts'> = {
+const tasks: Pick<Tasks, 'tokenFacts' | 'chain'> = {
+  chain: async () => [],
   tokenFacts: async () => ({
     tokenRevocation: undefined,
     task,
@@ -333,11 +336,26 @@ describe('The dates of a token', () => {
     });
   }
 
+  it('count in an offer to another agent, exactly: the service made it, and writes no nbf', async () => {
+    const parent = { task, state: { kind: 'live' }, scope: task.scope, grantHash: 'hash', agentEnabled: true } as const;
+    const made = { issuer: HERE, offerId: makeOfferId('01M31S7W68TMK7WDX8YKPSYTEY'), child: agentIdOf('jira-triage') };
+    const about = { task, instance: undefined, scope: task.scope, now: plusSeconds(clock.now(), -5), ttl: 65 };
+    const { claims } = offerClaims({ ...made, ...about });
+    const reasonOf = async (changes: Claims) => {
+      const offer = key.sign({ alg: 'ES256', typ: OFFER_TYPE, kid: key.kid }, { ...claims, ...changes });
+      return told(await presentOffer(key, offer, [parent]));
+    };
+    expect(await reasonOf({ exp: NOW })).to.equal('delegation_offer_expired');
+    expect(await reasonOf({ exp: NOW + 1 }), 'the next check').to.equal('audience_mismatch');
+    expect(await reasonOf({ nbf: NOW - 1 })).to.equal('delegation_offer_unknown');
+    expect(await reasonOf({ exp: NOW + 400 })).to.equal('delegation_offer_unknown');
+  });
+
   it('are checked here for every file that reads a JWT', () => {
     const reading = sourceFiles(['adapters', 'application', 'composition', 'domain'])
       .filter((file) => READS.test(readFileSync(file, 'utf8')))
       .toSorted();
-    const known = Object.values(readers).map(({ file }) => file);
+    const known = ['application/token/take-up.ts', ...Object.values(readers).map(({ file }) => file)];
     expect(reading.filter((file) => !known.includes(file))).to.deep.equal(DECIDE_NOTHING);
   });
 });
@@ -350,9 +368,30 @@ const DECIDE_NOTHING = [
   'adapters/sdk/agent/mcp/mcp.ts',
   // Reports how old a list is.
   'application/doctor/status-lists.ts',
+  // Which use case reads a subject token that calls itself an offer.
+  'domain/delegation/offer.ts',
   // The reader itself.
   'domain/tokens/compact-jws.ts',
 ];
+
+/** Presents the offer for another resource than its own. */
+function presentOffer(key: SigningKey, offer: string, chain: readonly ChainedTask[]) {
+  const agents = { find: async () => anAgent(), confirm: async () => true, forget: () => undefined };
+  const service = {
+    agentCache: () => agents,
+    agentKeys: { verify: async () => ({ kind: 'verified' }) as const, isUsable: async () => true },
+    signingKeys: { verify: async () => true },
+    tasks: { chain: async () => chain },
+    clock,
+    sharedTime,
+    audiences: [HERE],
+    issuer: HERE,
+  } as unknown as Parameters<typeof takeUp>[0];
+  const assertion = { iss: 'jira-triage', sub: 'jira-triage', aud: HERE, jti: 'once', exp: NOW + 200 };
+  const actorToken = key.sign({ alg: 'ES256', typ: 'JWT', kid: key.kid }, assertion);
+  const acting = { actorToken, clientAssertion: undefined, clientId: undefined };
+  return takeUp(service, { ...acting, offer, resource: 'https://other.example', scope: ['a'], purpose: undefined });
+}
 
 function taskClaims(): Claims {
   const made = { issuer: HERE, tokenId: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ'), task, agent: anAgent() };

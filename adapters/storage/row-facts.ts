@@ -226,6 +226,22 @@ export const rowFacts = {
     ([row]) => row && toTerms(row),
   ),
 
+  delegating_task: rows<'delegating_task', Pick<TaskRow, 'state' | 'expires_at'> & { readonly grant_scope: string }>(
+    tables.tasks,
+    ['state', 'expires_at'],
+    (taskId) => ({ task_id: taskId }),
+    ([row]) => row && { state: row.state, expiresAt: row.expires_at, scope: readScope(row.grant_scope) },
+    { more: (_, row) => `(select g.scope from task_grants g where g.task_id = ${row}.task_id) as grant_scope` },
+  ),
+
+  live_children: selected<'live_children', { readonly children: number }>(
+    { task_id: 'text', at: 'instant' },
+    `select count(*) as children from tasks t
+      where t.parent_task_id = :task_id and t.state = 'live' and t.expires_at > :at`,
+    ({ taskId, at }, { instant }) => ({ task_id: taskId, at: instant(at) }),
+    ([row]) => row?.children ?? 0,
+  ),
+
   grant: rows<'grant', ReadRow<typeof tables.task_grants> & Pick<TaskRow, 'task_id'>>(
     tables.task_grants,
     ['task_id', 'scope', 'renewals', 'unrecorded', 'revoked_at', 'rotation_hash', 'previous_hash'],

@@ -127,6 +127,7 @@ export const tables = {
       sponsor: 'text',
       session_id: 'key?',
       parent_task_id: 'key?',
+      delegated_by: 'text?',
       audience: 'text',
       scope: 'text',
       held_scope: 'text?',

@@ -16,7 +16,7 @@ import type { SignInDenial } from '../../domain/sign-in-denial.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
+import { judgePolicy, ROOT_DELEGATION_DEPTH } from '../../domain/tasks/policy.ts';
 import type { Claims } from '../../domain/tokens/claims.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -241,7 +241,7 @@ async function offer(
 
   // 2. What can be offered: what the agent may have, without what the person does not hold.
   const { scope: held } = person;
-  const policy = judgePolicy(agent, { audience, requested: asked, held, depth: ISSUED_DELEGATION_DEPTH });
+  const policy = judgePolicy(agent, { audience, requested: asked, held, depth: ROOT_DELEGATION_DEPTH });
   if (policy.kind === 'refused') return refused(policy.reason, person.sponsorKey);
 
   // 3. One decision stores the request, unless something has ended it meanwhile.

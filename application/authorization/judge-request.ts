@@ -8,7 +8,7 @@ import { findRedirect } from '../../domain/agents/redirect-uri.ts';
 import { type AuthorizationRequest, audienceFor } from '../../domain/authorization/authorization-request.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import type { Scope } from '../../domain/scope.ts';
-import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
+import { judgePolicy, ROOT_DELEGATION_DEPTH } from '../../domain/tasks/policy.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type AuthorizationClient, type ClientSource, findClient } from '../authentication/find-client.ts';
 import type { Denial, Outcome } from '../outcome.ts';
@@ -106,7 +106,7 @@ export async function judgeRequest(
     audience,
     requested: asked,
     held: allowedScopes,
-    depth: ISSUED_DELEGATION_DEPTH,
+    depth: ROOT_DELEGATION_DEPTH,
   });
   if (policy.kind === 'refused') return refused({ reason: policy.reason });
   if (request.prompt.none) return refused({ reason: 'interaction_required' });

@@ -13,6 +13,7 @@ import { findAgent, findGrantOwner, findOwnTaskSponsor, findTaskSponsor, userExi
 import { keepRequest } from './keep-request.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
+import { offerDelegation } from './offer-delegation.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
 import { recordAct, refuseOperator } from './operator-act.ts';
@@ -57,6 +58,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   keepRequest,
   liftBlock,
   logOut,
+  offerDelegation,
   openSession,
   openStatusList,
   openTask,

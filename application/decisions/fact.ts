@@ -75,6 +75,10 @@ export interface Facts {
   live_task_without_session: Fact<{ readonly subject: string; readonly at: Instant }, boolean>;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
+  /** A task from which others were delegated: its state, its expiry and its grant's scope. */
+  delegating_task: Fact<TaskId, DelegatingFacts | undefined>;
+  /** How many tasks that were delegated from this one, without another between them, are live at `at`. */
+  live_children: Fact<{ readonly taskId: TaskId; readonly at: Instant }, number>;
   /** The task's person. */
   task_sponsor: Fact<TaskId, SponsorKey | undefined>;
   /** The values that the task's tokens repeat. */
@@ -242,6 +246,11 @@ export interface AuthorizationEnd {
   readonly count: number;
   /** Of the last one. */
   readonly reason: VoidReason;
+}
+
+export interface DelegatingFacts extends Pick<Grant, 'scope'> {
+  readonly state: TaskState['kind'];
+  readonly expiresAt: Instant;
 }
 
 interface GrantFacts extends Pick<Grant, 'scope' | 'renewals' | 'revokedAt' | 'rotation'> {

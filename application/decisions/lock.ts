@@ -44,14 +44,17 @@ export const LOCK_ORDER = [
   /** The number of approvals that wait for a person, by `sub`. */
   'approver',
   /**
-   * The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively, and so does
-   * every change of its approvals. A decision that ends tasks, and runs alone, takes the exclusive lock with the question
+   * The row of a task. A task that is delegated from it, through another one, shares the lock. What takes it exclusively: the end
+   * of the task, every change of its approvals, and a task that is delegated from it directly, because its children are counted. A decision that ends tasks, and runs alone, takes the exclusive lock with the question
    * `live_tasks`, in the order of that question.
    */
   'task',
   /** The row of an authorization, which one answer and one code change. Ends change it under the locks of the person or agent. */
   'authorization',
-  /** The row of a grant. A decision that ends the grant's task locks this row as well. */
+  /**
+   * The row of a grant. A decision that ends the grant's task locks this row as well. A token of a task that was delegated from the
+   * grant's task shares the lock, because a renewal may narrow the scope.
+   */
   'grant',
 ] as const;
 export type LockClass = (typeof LOCK_ORDER)[number];

@@ -7,19 +7,27 @@ import {
   requestDetail,
   type VoidReason,
 } from '../../domain/authorization/authorization.ts';
+import type { SpentOffer } from '../../domain/delegation/offer.ts';
 import type { RequestId, TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isWithin } from '../../domain/scope.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
-import type { GrantHash, Task } from '../../domain/tasks/task.ts';
+import type { Delegator, GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
+import {
+  type ChainObstacle,
+  chainLocks,
+  chainQuestions,
+  findChainObstacle,
+  type JudgedLink,
+  parentLocks,
+} from './delegated.ts';
 import { type Effect, recorded } from './effect.ts';
-import { ask, type StatusCandidates } from './fact.ts';
+import { type Answers, ask, type StatusCandidates } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
@@ -46,6 +54,19 @@ export interface TaskOpening {
   readonly purpose?: { readonly stated: StatedPurpose; readonly entry: LedgerEntry } | undefined;
   /** Set if the task begins with a code, which it spends. The task has the id that the code names. */
   readonly code?: PresentedCode | undefined;
+  /** Set if another task delegates it (`task.delegatedBy`), with an offer, which it spends. */
+  readonly delegation?: TakenOffer | undefined;
+}
+
+/** Why and how a task is delegated. */
+export interface TakenOffer {
+  /** The tasks of `task.delegatedBy`, in that order. */
+  readonly links: readonly JudgedLink[];
+  readonly offer: SpentOffer;
+  /** How many live tasks may be delegated directly from the parent. */
+  readonly maxChildren: number;
+  /** The `delegation.taken` entry. */
+  readonly entry: LedgerEntry;
 }
 
 interface PresentedCode {
@@ -59,7 +80,10 @@ interface PresentedCode {
  * Nothing is written unless the task is opened.
  * - `logged_out`, only with `refuseLoggedOut`: a remembered logout covers the task's session, or the person and the
  *   token was not issued after it. A token without `iat` counts as issued before.
- * - `parent_ended`: the parent task is not stored, is not live, or has expired by the new task's `createdAt`.
+ * - `parent_ended`, `narrowed`: a task above is not live, or has expired, by the new task's `createdAt`; or its scope has become less
+ *   than the task's.
+ * - `offer_spent`, `too_many_children`, `delegation_refused`: the offer was used before, the parent has too many live tasks under it,
+ *   or the person does not let its agent delegate.
  * - `code_unknown`, `code_expired`, `code_spent`, `code_void`: the code is not stored, its time is up by `createdAt`, a task
  *   came from it before, or it went void.
  * - `no_status_index`: no free index was found. After `statusDraws`, open a list (`open-status-list.ts`) and try again.
@@ -67,9 +91,14 @@ interface PresentedCode {
 export type OpenVerdict =
   /** `entries`, only with `statusDraws`: the number of the list's indices. */
   | { readonly kind: 'opened'; readonly status?: StatusReference; readonly entries?: number }
-  | { readonly kind: 'logged_out' | 'parent_ended' | 'no_status_index' }
+  | { readonly kind: 'logged_out' | 'no_status_index' }
+  | DelegationObstacle
   | CodeObstacle
   | Obstacle;
+
+export type DelegationObstacle =
+  | { readonly kind: 'offer_spent' | 'too_many_children' | 'delegation_refused' }
+  | ChainObstacle;
 
 export type CodeObstacle =
   | { readonly kind: 'code_unknown' | 'code_expired' }
@@ -81,23 +110,24 @@ export const openTask = decision({
   name: 'open_task',
   transaction: 'shared',
 
-  locks: ({ task, assertion, code }: TaskOpening) => [
+  locks: ({ task, assertion, code, delegation }: TaskOpening) => [
     shared('sponsor', task.sponsorKey),
     // A logout names `sub` only. If `sub` is the sponsor key, the lock above covers it.
     ...(task.sponsor === task.sponsorKey ? [] : [shared('subject', task.sponsor)]),
     ...(task.sessionId === undefined ? [] : [shared('session', task.sessionId)]),
     shared('agent', task.agentId),
     ...assertionLocks(assertion),
-    ...(task.parentTaskId === undefined ? [] : [shared('task', task.parentTaskId)]),
+    ...(delegation === undefined ? [] : delegationLocks(task, delegation)),
     ...(code === undefined ? [] : [exclusive('authorization', code.requestId)]),
   ],
 
-  asks: ({ task, assertion, code, refuseLoggedOut, statusDraws, statusCandidates }) => ({
+  asks: ({ task, assertion, code, delegation, refuseLoggedOut, statusDraws, statusCandidates }) => ({
     revision: ask('agent_revision', task.agentId),
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', task.sponsorKey),
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
-    parent: task.parentTaskId && ask('task_state', task.parentTaskId),
+    ...chainQuestions(delegation?.links ?? []),
+    ...delegationQuestions(task, delegation),
     authorization: code && ask('authorization', code.requestId),
     slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
     taken: statusCandidates && ask('taken_status_indices', statusCandidates),
@@ -105,7 +135,7 @@ export const openTask = decision({
 
   judge: (opening, facts): Judgement<OpenVerdict> => {
     const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, statusCandidates } = opening;
-    const { entry, purpose, code } = opening;
+    const { entry, purpose, code, delegation } = opening;
     const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
     const obstacle = findObstacle(agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
@@ -114,9 +144,8 @@ export const openTask = decision({
     if (refuseLoggedOut && isLoggedOut(facts.logouts, refuseLoggedOut.issuedAt, refuseLoggedOut.earliest)) {
       return refused({ kind: 'logged_out' });
     }
-    const { parent } = facts;
-    const parentIsLive = parent?.state === 'live' && !isTimeUp(parent, task.createdAt);
-    if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
+    const notDelegated = findDelegationObstacle(task, delegation, facts);
+    if (notDelegated !== undefined) return refused(notDelegated);
     const status = facts.slot
       ? firstOf(facts.slot.listId, facts.slot.free)
       : statusCandidates && firstOf(statusCandidates.listId, statusCandidates.indices, facts.taken);
@@ -128,6 +157,9 @@ export const openTask = decision({
       verdict: { kind: 'opened', ...(status && { status }), ...(entries && { entries }) },
       effects: [
         ...spend(assertion, facts.spent),
+        ...(delegation === undefined
+          ? []
+          : spend(offerAsAssertion(task, delegation.offer), [facts.offerSpent === true])),
         { effect: 'insert_task', task: status === undefined ? task : { ...task, status }, grantHash },
         ...(purpose === undefined
           ? []
@@ -137,11 +169,57 @@ export const openTask = decision({
           entry,
           ...(purpose === undefined ? [] : [purpose.entry]),
           ...(code === undefined ? [] : [authorizedEntry(code, entry)]),
+          ...(delegation === undefined ? [] : [delegation.entry]),
         ]),
       ],
     };
   },
 });
+
+/** The offer's parent, whose agent made it. */
+function parentIn({ delegatedBy }: Task): Delegator {
+  const [parent] = delegatedBy;
+  if (parent === undefined) throw new Error('a task with an offer has no parent');
+  return parent;
+}
+
+/**
+ * An offer is spent like an assertion of the agent that made it, so it counts as spent after a restore too (`fact.ts`). No assertion
+ * with such a `jti` does more than spend the agent's own offer.
+ */
+function offerAsAssertion(task: Task, { offerId, ...times }: SpentOffer): SpentAssertion {
+  return { agentId: parentIn(task).agentId, jti: offerId, ...times };
+}
+
+function delegationLocks(task: Task, { links, offer }: TakenOffer) {
+  return [...assertionLocks(offerAsAssertion(task, offer)), ...chainLocks(links, task.agentId), ...parentLocks(links)];
+}
+
+function delegationQuestions(task: Task, delegation: TakenOffer | undefined) {
+  if (delegation === undefined) return { offerSpent: undefined, children: undefined, isRefused: undefined };
+  const { taskId, agentId } = parentIn(task);
+  const [spent] = assertionQuestions(offerAsAssertion(task, delegation.offer));
+  return {
+    offerSpent: spent,
+    children: ask('live_children', { taskId, at: task.createdAt }),
+    isRefused: ask('delegation_refused', { sponsorKey: task.sponsorKey, agentId }),
+  };
+}
+
+/** The first that applies: a task above that has ended is no secret, and an offer is spent only by a task. */
+function findDelegationObstacle(
+  task: Task,
+  delegation: TakenOffer | undefined,
+  facts: Answers<ReturnType<typeof delegationQuestions> & ReturnType<typeof chainQuestions>>,
+): DelegationObstacle | undefined {
+  if (task.delegatedBy.length !== (delegation?.links.length ?? 0)) return { kind: 'parent_ended' };
+  if (delegation === undefined) return undefined;
+  if (facts.offerSpent === true) return { kind: 'offer_spent' };
+  const obstacle = findChainObstacle(delegation.links, facts, { scope: task.scope, at: task.createdAt });
+  if (obstacle !== undefined) return obstacle;
+  if (facts.isRefused === true) return { kind: 'delegation_refused' };
+  return (facts.children ?? 0) >= delegation.maxChildren ? { kind: 'too_many_children' } : undefined;
+}
 
 /** The first that applies, in the order of the checks: a code that is presented again is a sign of theft, also after its time. */
 function findCodeObstacle(

@@ -10,6 +10,7 @@ import { rotate } from '../../domain/tasks/grant.ts';
 import type { GrantHash } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
+import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedLink } from './delegated.ts';
 import { recorded } from './effect.ts';
 import { ask, type GrantOwner } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
@@ -25,6 +26,8 @@ export interface Renewal extends GrantOwner {
   /** Set if the grant rotates: SHA-256 of the whole grant that was presented, and of the one that the answer has. */
   readonly rotation?: { readonly presented: GrantHash; readonly next: GrantHash } | undefined;
   readonly agentRevision: Agent['revision'];
+  /** The tasks above, the nearest first. Absent if none delegated the task. */
+  readonly links?: readonly JudgedLink[] | undefined;
   /** Whether every renewal gets its own record. Otherwise renewals after the first are only counted on the grant. */
   readonly recordEach: boolean;
   /** The `token.refreshed` entry: appended for the task's first renewal, and with `recordEach` for every one. */
@@ -33,35 +36,40 @@ export interface Renewal extends GrantOwner {
 
 /**
  * Nothing is written unless the grant is renewed.
+ * - `parent_ended`, `narrowed`: the caller must check the tasks above again.
  * - `grant_changed`: the grant's scope is not `grantScope` any more, or its task has ended. The caller must read the grant and
  *   check the request again.
  * - `superseded`: the grant rotates, and a newer one than the presented one was used. The task must end (`refuse.ts`).
  */
-type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' | 'superseded' } | Obstacle;
+type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' | 'superseded' } | ChainObstacle | Obstacle;
 
 export const renewGrant = decision({
   name: 'renew_grant',
   transaction: 'shared',
 
-  locks: ({ sponsorKey, agentId, assertion, grantHash }: Renewal) => [
+  locks: ({ sponsorKey, agentId, assertion, grantHash, links = [] }: Renewal) => [
     shared('sponsor', sponsorKey),
     shared('agent', agentId),
     ...assertionLocks(assertion),
+    ...chainLocks(links, agentId),
     exclusive('grant', grantHash),
   ],
 
-  asks: ({ agentId, assertion, sponsorKey, grantHash }) => ({
+  asks: ({ agentId, assertion, sponsorKey, grantHash, links = [] }) => ({
     revision: ask('agent_revision', agentId),
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', sponsorKey),
     grant: ask('grant', grantHash),
+    ...chainQuestions(links),
   }),
 
   judge: (renewal, facts): Judgement<RenewVerdict> => {
     const refused = (verdict: RenewVerdict): Judgement<RenewVerdict> => ({ verdict, effects: [] });
-    const { grantHash, scope, assertion, recordEach, entry } = renewal;
+    const { grantHash, scope, assertion, recordEach, entry, links = [] } = renewal;
     const obstacle = findObstacle(renewal.agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
+    const changed = findChainObstacle(links, facts, { scope, at: entry.at });
+    if (changed !== undefined) return refused(changed);
     const { grant } = facts;
     // The transaction that ends a task revokes its grants, so the state of the task need not be read.
     const isJudged =

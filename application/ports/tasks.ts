@@ -7,7 +7,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { Grant, GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
-import type { TokenFacts } from '../../domain/tasks/task-token.ts';
+import type { StoredTokenFacts } from '../../domain/tasks/task-token.ts';
 
 /** Tasks, their grants and tokens. */
 export interface Tasks {
@@ -17,11 +17,14 @@ export interface Tasks {
   /** Whether the grant of the task rotates, which never changes; `false` if the task is not stored. */
   rotates(taskId: TaskId): Promise<boolean>;
 
+  /** The task and those above it, through which its authority came, the nearest first; empty if the task is not stored. */
+  chain(taskId: TaskId): Promise<readonly ChainedTask[]>;
+
   /** The task's person, who never changes; `undefined` if the task is not stored. */
   findSponsor(taskId: TaskId): Promise<SponsorKey | undefined>;
 
   /** The stored facts for an introspection; `undefined` if the task is not stored. */
-  tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;
+  tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<StoredTokenFacts | undefined>;
 
   /**
    * Up to `limit` tasks of the person as of one instant: live ones first, newest first; then ended ones, the latest end
@@ -54,6 +57,17 @@ export interface Tasks {
 
   /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
   countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
+}
+
+/** A task of a chain. */
+export interface ChainedTask {
+  readonly task: Task;
+  readonly state: TaskState;
+  /** Its present scope: that of the last refresh. */
+  readonly scope: Scope;
+  readonly grantHash: GrantHash;
+  /** Whether its agent is registered and enabled. */
+  readonly agentEnabled: boolean;
 }
 
 /** A task as its person sees it. */

@@ -3,7 +3,7 @@
  * and receives a task, its first token and its grant.
  *
  * The life of a task: the exchange finds out who asks and for whom, start-task.ts opens the task, refresh.ts renews its
- * token, revoke.ts lets the agent end it, introspect.ts tells tool servers whether a token is active, and status-list.ts
+ * token, hand-over.ts offers part of it to another agent, take-up.ts begins that agent's task, revoke.ts lets the agent end it, introspect.ts tells tool servers whether a token is active, and status-list.ts
  * publishes the same for all tasks of an audience. mint.ts makes the tokens. Each use case has the numbered checks of the
  * specification, and ends with one decision.
  */
@@ -13,24 +13,16 @@ import { formatScope, type Scope } from '../../domain/scope.ts';
 import { judgeMayAct, type MayActMode } from '../../domain/sponsors/may-act.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
-import {
-  type AgentAuthentication,
-  type AuthenticatedAgent,
-  authenticateAgent,
-} from '../authentication/authenticate-agent.ts';
+import { type ActingCredentials, authenticateActing } from '../authentication/authenticate-acting.ts';
+import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
 import { readSubjectToken, type SubjectValidation } from '../authentication/validate-subject-token.ts';
-import { allowed, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
+import { type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { HeldPermit } from '../ports/keys.ts';
 import type { IssuedToken } from './mint.ts';
 import { startTask, type TaskStarting } from './start-task.ts';
 
-export interface ExchangeRequest {
+export interface ExchangeRequest extends ActingCredentials {
   readonly subjectToken: string;
-  /** The assertion of the acting agent: `actor_token`, or with `Service:Exchange:ClientIsActor` a sole `client_assertion`. */
-  readonly actorToken: string | undefined;
-  /** Some OAuth libraries send a `client_assertion` in addition to the `actor_token`. */
-  readonly clientAssertion: string | undefined;
-  readonly clientId: string | undefined;
   readonly resource: string;
   readonly scope: Scope;
   /** Why the agent starts the task, in its own words. */
@@ -58,7 +50,7 @@ export async function exchangeToken(
     // 1. Authenticate the agent.
     const { agentKeys, clock, sharedTime, audiences, clients } = service;
     const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
-    const asking = await authenticateBoth(authentication, request, { about: requested, trace, permit });
+    const asking = await authenticateActing(authentication, request, { about: requested, trace, permit });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, about?: DenialSubject): Denied =>
@@ -76,39 +68,4 @@ export async function exchangeToken(
     const { resource: audience, scope: asked, purpose } = request;
     return startTask(service, asking.value, { person, audience, requested: asked, purpose }, trace);
   });
-}
-
-const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one agent.';
-
-/**
- * Authenticates by the `actor_token`, and by the `client_assertion` if one was sent. Both must be the same agent's, and
- * are used up together. If the `client_assertion` is refused, the `actor_token` is used up: it has already verified.
- */
-async function authenticateBoth(
-  authentication: AgentAuthentication,
-  { actorToken, clientAssertion, clientId }: ExchangeRequest,
-  {
-    about,
-    trace,
-    permit,
-  }: { readonly about: DenialSubject; readonly trace: Trace | undefined; readonly permit: HeldPermit },
-): Promise<Outcome<AuthenticatedAgent>> {
-  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about, trace, permit });
-  if (acting.kind === 'denied' || clientAssertion === undefined) return acting;
-  const { agent, assertion } = acting.value;
-  const refuse = (reason: DenialReason, detail?: string): Denied =>
-    denied(reason, { detail, about: { ...about, agentId: agent.agentId }, assertion });
-
-  // The client_id makes another agent's assertion fail before that agent is looked up.
-  const credentials = { assertion: clientAssertion, clientId: agent.agentId };
-  const client = await authenticateAgent(authentication, credentials, { trace, permit });
-  if (client.kind === 'denied') {
-    const { reason } = client.denial;
-    return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);
-  }
-  const { jti, forgetAt, latestForgetAt } = client.value.assertion;
-  // One request must not use one assertion twice either.
-  if (jti === assertion.jti) return refuse('actor_replayed');
-  const used = { ...assertion, clientAssertion: { jti, forgetAt, latestForgetAt } };
-  return allowed({ ...acting.value, assertion: used });
 }

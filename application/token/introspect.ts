@@ -6,8 +6,15 @@
 
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
-import { judgeStanding, type Standing, TASK_TOKEN_TYPE, type TokenFacts } from '../../domain/tasks/task-token.ts';
-import { isTokenOf } from '../../domain/tasks/token-of-task.ts';
+import { parentOf } from '../../domain/tasks/task.ts';
+import {
+  judgeStanding,
+  type Standing,
+  TASK_TOKEN_TYPE,
+  type TaskAbove,
+  type TokenFacts,
+} from '../../domain/tasks/task-token.ts';
+import { isTokenOf, type TaskTerms } from '../../domain/tasks/token-of-task.ts';
 import type { Claims } from '../../domain/tokens/claims.ts';
 import { CLOCK_SKEW_SECONDS, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
@@ -17,7 +24,7 @@ import type { Tasks } from '../ports/tasks.ts';
 import type { Measurements } from '../ports/telemetry.ts';
 
 export interface Introspection {
-  readonly tasks: Pick<Tasks, 'tokenFacts'>;
+  readonly tasks: Pick<Tasks, 'tokenFacts' | 'chain'>;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;
   readonly sharedTime: Pick<SharedTime, 'latest'>;
@@ -60,9 +67,26 @@ export async function findCurrentToken(
   const facts = token && (await service.tasks.tokenFacts(token.tokenId, token.taskId));
   if (token === undefined || facts === undefined) return { kind: 'inactive' };
   // Before the task's state: a forged token does not learn why the task ended.
-  if (isTokenOf(facts.task, token.claims, service.issuer)) return { kind: 'found', token, facts };
-  service.measurements?.tokenMismatch(surface);
-  return { kind: 'mismatch' };
+  if (!isTokenOf(facts.task, token.claims, service.issuer)) {
+    service.measurements?.tokenMismatch(surface);
+    return { kind: 'mismatch' };
+  }
+  const above = await tasksAbove(service, facts.task);
+  return above === undefined ? { kind: 'inactive' } : { kind: 'found', token, facts: { ...facts, above } };
+}
+
+/**
+ * The tasks through which the authority came: only a delegated task needs a further read. `undefined` if one is missing; a task
+ * is deleted after those that were delegated from it.
+ */
+async function tasksAbove(
+  { tasks }: Pick<Introspection, 'tasks'>,
+  task: TaskTerms,
+): Promise<readonly TaskAbove[] | undefined> {
+  const parent = parentOf(task);
+  if (parent === undefined) return [];
+  const above = await tasks.chain(parent);
+  return above.length === task.delegatedBy.length ? above : undefined;
 }
 
 /** `undefined` for any text that is not one of our own task tokens within its time. Nothing is read from storage. */

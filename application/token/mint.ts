@@ -51,6 +51,8 @@ export function mint(
   of: {
     readonly task: Task;
     readonly agent: Agent;
+    /** The agents that delegated the task. */
+    readonly delegators?: readonly Agent[];
     readonly scope: Scope;
     readonly instance: string | undefined;
     readonly now: Instant;

@@ -1,56 +1,30 @@
 /**
- * Refresh (RFC 6749 §6; specification "POST /oauth2/token", Refresh): an agent renews its token within a task. The
- * checks have the specification's numbers and order.
+ * Refresh (RFC 6749 §6; specification "POST /oauth2/token", Refresh): an agent renews its token within a task.
+ * usable-grant.ts has the checks.
  */
 
-import type { DenialReason } from '../../domain/denial.ts';
-import { secondsBetween } from '../../domain/instant.ts';
-import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
+import { formatScope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
-import {
-  GRANT_SECRET_BYTES,
-  isSuperseded,
-  judgeGrant,
-  type PresentedGrant,
-  readGrant,
-  rotatedGrant,
-} from '../../domain/tasks/grant.ts';
-import { judgePolicy } from '../../domain/tasks/policy.ts';
-import type { Grant } from '../../domain/tasks/task.ts';
+import { GRANT_SECRET_BYTES, rotatedGrant } from '../../domain/tasks/grant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
-import { type AuthenticatedClient, authenticateClient } from '../authentication/authenticate-client.ts';
-import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import { findGrantOwner } from '../decisions/find.ts';
+import { authenticateClient } from '../authentication/authenticate-client.ts';
 import { renewGrant } from '../decisions/renew-grant.ts';
-import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
-import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
+import { allowed, type Outcome } from '../outcome.ts';
 import type { HeldPermit } from '../ports/keys.ts';
-import type { Digest } from '../ports/runtime.ts';
-import type { Tasks } from '../ports/tasks.ts';
+import { judgedLink } from './chain.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
+import { checkGrant, type GrantChecking, type GrantRequest } from './usable-grant.ts';
 
-export interface RefreshRequest {
-  readonly refreshToken: string;
-  /** `undefined` requests the task's audience. */
-  readonly resource: string | undefined;
-  /** Set without a `resource`, if only a task that its person started may be renewed so. */
-  readonly needsResource?: boolean;
-  /** `undefined` requests the grant's scope. */
-  readonly scope: Scope | undefined;
+export interface RefreshRequest extends GrantRequest {
   readonly clientAssertion: string | undefined;
   readonly clientId: string | undefined;
 }
 
-interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
+interface Refresh extends Omit<AgentAuthentication, 'agents'>, GrantChecking, Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
-  readonly decisions: Decisions;
-  readonly tasks: Pick<Tasks, 'findGrant'>;
-  readonly digest: Digest;
-  /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
-  readonly sponsorCacheTtl: number;
   /** Whether each renewal has its own record. Otherwise renewals after a task's first are only counted. */
   readonly recordEach: boolean;
 }
@@ -77,68 +51,15 @@ export async function refreshToken(
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 
-    // (1) The grant exists and belongs to this agent.
-    const found = await findGrant(service, asking.value, request, requested);
-    if (found.kind === 'denied') return found;
-    const { grant, presented } = found.value;
+    const usable = await checkGrant(service, asking.value, request, requested, trace);
+    if (usable.kind === 'denied') return usable;
+    const { grant, presented, scope, links, refuse } = usable.value;
     const { task } = grant;
-    const isOfPersonsStart = task.authorization !== undefined;
-    const resource = request.resource ?? task.audience;
-    const about = {
-      ...requested,
-      audience: resource,
-      agentId: agent.agentId,
-      taskId: task.taskId,
-      sponsor: task.sponsor,
-    };
-    const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey' | 'misusedTask'> = {}): Denied =>
-      denied(reason, { ...more, about, assertion, ...(isOfPersonsStart && { isOfPersonsStart }) });
-
-    // An older rotation is a sign of theft, whatever else the request asks (RFC 9700 §4.14.2).
-    const asked = service.clock.now();
-    const ended = judgeGrant(grant, asked);
-    if (ended === undefined && (await wasSuperseded(service, grant, request))) {
-      const endsAt = await service.sharedTime.earliest();
-      return refuse('grant_superseded', { misusedTask: { taskId: task.taskId, sponsorKey: task.sponsorKey, endsAt } });
-    }
-    if (!agent.enabled) return refuse('agent_disabled');
-    // A client with a document authenticates by it for what a person allowed. Its registered keys are for exchanges.
-    const isOfDocument = isOfPersonsStart && agent.clientIdDocument !== undefined;
-    if (isOfDocument && asking.value.provedBy === 'registration') return refuse('actor_unknown_key');
-
-    // (2) The task is not revoked, (3) has not expired, and (4) has enough time left.
-    if (ended !== undefined) return refuse(ended);
-
-    // (5) The sponsor check still passes. A cached answer must be newer than the task and no older than a token's life.
-    // The task was dated by the earlier clock.
     const { sponsorKey } = task;
-    const taskAge = secondsBetween(task.createdAt, await service.sharedTime.earliest());
-    const lifetime = Math.min(agent.maxTokenTtl, secondsBetween(asked, task.expiresAt));
-    const maxAge = Math.min(service.sponsorCacheTtl, lifetime, taskAge);
-    const person = { subject: task.sponsor, sponsorKey };
-    const sponsorDenial = await checkSponsor(service, person, Math.max(0, maxAge), trace);
-    if (sponsorDenial !== undefined) return refuse(sponsorDenial);
-    // The task may have expired during the sponsor check.
-    const endedSince = judgeGrant(grant, service.clock.now());
-    if (endedSince !== undefined) return refuse(endedSince);
-
-    // (6) The same audience as the task, and no scope beyond the grant's, which an earlier refresh may have narrowed.
-    if (resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
-    const requestedScope = request.scope ?? grant.scope;
-    if (!isWithin(requestedScope, grant.scope)) return refuse('scope_widened', { sponsorKey });
-
-    // (7) The policy grants it under the agent's current registration.
-    const policy = judgePolicy(agent, {
-      audience: task.audience,
-      requested: requestedScope,
-      held: grant.scope,
-      depth: task.delegationDepth,
-    });
-    if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
 
     // A tool server refuses a token that is dated ahead.
     const now = await service.sharedTime.earliest();
-    const token = mint(service, { ...asking.value, task, scope: policy.scope, now });
+    const token = mint(service, { ...asking.value, task, delegators: links.map(({ agent }) => agent), scope, now });
     const next = grant.rotation && rotatedGrant(presented, service.randomness.secret(GRANT_SECRET_BYTES));
     const [renewed, accessToken] = await Promise.all([
       service.decisions.decide(renewGrant, {
@@ -147,18 +68,21 @@ export async function refreshToken(
         sponsorKey,
         grantHash: service.digest(presented.named),
         grantScope: grant.scope,
-        scope: policy.scope,
+        scope,
         assertion,
         ...(next && { rotation: { presented: service.digest(request.refreshToken), next: service.digest(next) } }),
         agentRevision: agent.revision,
+        ...(links.length > 0 && { links: links.map(judgedLink) }),
         recordEach: service.recordEach,
-        entry: tokenEntry('token.refreshed', { at: now, task, scope: policy.scope, tokenId: token.tokenId }),
+        entry: tokenEntry('token.refreshed', { at: now, task, scope, tokenId: token.tokenId }),
       }),
       token.sign(task.status),
     ]);
     switch (renewed.kind) {
       case 'agent_changed':
       case 'grant_changed':
+      case 'parent_ended':
+      case 'narrowed':
         return 'conflict';
       case 'replayed':
         return refuse('actor_replayed');
@@ -170,59 +94,11 @@ export async function refreshToken(
         return allowed({
           accessToken,
           expiresIn: token.expiresIn,
-          scope: policy.scope,
+          scope,
           refreshToken: next ?? request.refreshToken,
           taskId: task.taskId,
           taskExpiresAt: task.expiresAt,
         });
     }
   });
-}
-
-/** A plain read may be outdated, and would then end the task of the newest grant. So the deciding server has the last word. */
-async function wasSuperseded(
-  { decisions, digest }: Pick<Refresh, 'decisions' | 'digest'>,
-  { rotation, task: { agentId } }: Grant,
-  { refreshToken }: RefreshRequest,
-): Promise<boolean> {
-  const presented = digest(refreshToken);
-  if (rotation === undefined || !isSuperseded(rotation, presented)) return false;
-  const found = await decisions.decide(findGrantOwner, { agentId, grantHash: digest(readGrant(refreshToken).named) });
-  return found?.rotation !== undefined && isSuperseded(found.rotation, presented);
-}
-
-/** The client's grant, and what an exchanged task requires more: an enabled agent before all else, and a `resource`. */
-async function findGrant(
-  service: Pick<Refresh, 'tasks' | 'decisions' | 'digest'>,
-  { agent, assertion }: AuthenticatedClient,
-  { refreshToken, needsResource }: RefreshRequest,
-  requested: DenialSubject,
-): Promise<Outcome<{ readonly grant: Grant; readonly presented: PresentedGrant }>> {
-  const presented = readGrant(refreshToken);
-  const grantHash = service.digest(presented.named);
-  const { agentId } = agent;
-  const grant = await service.tasks.findGrant(agentId, grantHash);
-  const about = { ...requested, agentId };
-  const isOfPersonsStart = grant?.task.authorization !== undefined;
-  if (!agent.enabled && !isOfPersonsStart && assertion !== undefined) {
-    return denied('agent_disabled', { about, assertion });
-  }
-  if (grant === undefined && assertion === undefined) {
-    // A client_id alone proves nothing: the denial is anonymous, so no transaction records it and looks again.
-    const owner = await service.decisions.decide(findGrantOwner, { agentId, grantHash });
-    if (owner !== undefined) throw new StorageUnavailable('A read did not find a grant that is stored');
-    return denied('grant_not_found');
-  }
-  if (grant === undefined) return denied('grant_not_found', { about, assertion, unknownGrant: grantHash });
-  const of = { ...about, taskId: grant.task.taskId, sponsor: grant.task.sponsor };
-  // The two kinds of grant have two forms. No client was given this one.
-  if ((grant.rotation === undefined) !== (presented.rotating === undefined)) {
-    return denied('grant_not_found', { about: assertion && about, assertion });
-  }
-  // The code of this task was redeemed with a key.
-  if (assertion === undefined && grant.rotation === undefined) return denied('client_not_public', { about: of });
-  if (needsResource && !isOfPersonsStart) {
-    return denied('invalid_request', { detail: 'The parameter resource is missing.', about: of, assertion });
-  }
-  return allowed({ grant, presented });
 }

@@ -4,15 +4,16 @@
  */
 
 import { type CodeHash, requestDetail } from '../../domain/authorization/authorization.ts';
+import { takenDetail } from '../../domain/delegation/offer.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import { makeTaskId, type RequestId, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
-import { formatScope, type Scope } from '../../domain/scope.ts';
+import { formatScope, intersectScopes, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { GRANT_SECRET_BYTES, makeGrant, makeRotatingGrant, readGrant } from '../../domain/tasks/grant.ts';
 import { isEnding } from '../../domain/tasks/lifetime.ts';
-import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
+import { judgePolicy, ROOT_DELEGATION_DEPTH } from '../../domain/tasks/policy.ts';
 import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { AuthenticatedClient } from '../authentication/authenticate-client.ts';
@@ -20,7 +21,9 @@ import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor
 import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { Digest, SharedTime } from '../ports/runtime.ts';
+import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
+import { type ChainChecking, judgeLinks } from './chain.ts';
+import { type DelegatedStart, delegatorsOf, takenOffer } from './delegated-start.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { openListedTask } from './open-listed-task.ts';
 import { statePurpose } from './state-purpose.ts';
@@ -35,6 +38,8 @@ export interface Invocation {
   readonly purpose: string | undefined;
   /** Set if the person allowed it at `/oauth2/authorize`. */
   readonly authorized?: AuthorizedStart;
+  /** Set if another agent delegates it. The scopes of `person` are then those of its offer. */
+  readonly delegated?: DelegatedStart;
 }
 
 /** What the person allowed, and the code that stands for it. */
@@ -51,7 +56,8 @@ export interface AuthorizedStart {
   readonly endsBy: Instant;
 }
 
-export interface TaskStarting extends SponsorCheck, Minting {
+export interface TaskStarting extends SponsorCheck, Minting, Omit<ChainChecking, 'tasks' | 'clock'> {
+  readonly clock: Clock;
   readonly decisions: Decisions;
   readonly digest: Digest;
   /** The earlier of two clocks dates the task. */
@@ -75,13 +81,14 @@ export async function startTask(
   const { agent, assertion } = asking;
   const { person, audience, requested } = invocation;
   const { sponsorKey } = person;
-  const { authorized } = invocation;
+  const { authorized, delegated } = invocation;
   const about = {
     audience,
     scope: formatScope(requested),
     agentId: agent.agentId,
     sponsor: person.subject,
     ...(authorized && { detail: requestDetail(authorized) }),
+    ...(delegated && { detail: takenDetail(delegated.offer.offerId, delegated.offer.taskId) }),
   };
   const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey'> = {}): Denied =>
     denied(reason, { ...more, about, assertion, spentCode: authorized?.requestId });
@@ -91,7 +98,11 @@ export async function startTask(
   if (sponsorDenial !== undefined) return refuse(sponsorDenial);
 
   // 2. Evaluate the policy.
-  const policy = judgePolicy(agent, { audience, requested, held: person.scope, depth: ISSUED_DELEGATION_DEPTH });
+  const above = delegated && (await judgeLinks(service, delegated.above, agent));
+  if (above?.kind === 'refused') return refuse(above.reason, { sponsorKey });
+  const { links = [], scope: left = person.scope } = above ?? {};
+  const held = intersectScopes(person.scope, left);
+  const policy = judgePolicy(agent, { audience, requested, held, depth: ROOT_DELEGATION_DEPTH + links.length });
   if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
   // The earlier clock: with one that is ahead, the task would outlive its agent's limit at every other instance.
   const createdAt = await service.sharedTime.earliest();
@@ -99,17 +110,21 @@ export async function startTask(
   if (isEnding(task, task.createdAt)) return refuse('task_ending', { sponsorKey });
 
   // 3. Issue: task, grant, used assertion and record commit together.
-  const token = mint(service, { ...asking, task, scope: policy.scope, now: task.createdAt });
+  const delegators = links.map((link) => link.agent);
+  const token = mint(service, { ...asking, task, delegators, scope: policy.scope, now: task.createdAt });
   const grant = newGrant(service, authorized?.isRotating ?? false);
   const opening: TaskOpening = {
     task,
     grantHash: grant.hash,
     assertion,
     agentRevision: agent.revision,
-    refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt, earliest: createdAt } : undefined,
+    // A logout ends the task that delegates, and with it this one.
+    refuseLoggedOut:
+      service.refuseLoggedOut && !delegated ? { issuedAt: person.issuedAt, earliest: createdAt } : undefined,
     entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
     purpose: statePurpose(service, task, invocation.purpose),
     code: authorized && { requestId: authorized.requestId, hash: authorized.codeHash, rotation: grant.rotation },
+    delegation: delegated && takenOffer(service.delegation, delegated, task, links),
   };
   // The token is signed at the same time, unless it names the status that the transaction chooses.
   const { decisions, statusLists } = service;
@@ -121,6 +136,7 @@ export async function startTask(
   switch (opened.kind) {
     case 'agent_changed':
     case 'no_status_index':
+    case 'narrowed':
     // The code was read before: judged again, it has the reason of its refusal.
     case 'code_unknown':
     case 'code_expired':
@@ -134,7 +150,13 @@ export async function startTask(
     case 'logged_out':
       return refuse('subject_logged_out');
     case 'parent_ended':
-      return refuse('task_revoked');
+      return refuse('parent_ended');
+    case 'offer_spent':
+      return refuse('delegation_offer_spent');
+    case 'too_many_children':
+      return refuse('too_many_children');
+    case 'delegation_refused':
+      return refuse('delegation_refused_by_person');
     case 'opened':
       return allowed({
         accessToken: signed ?? (await token.sign(opened.status)),
@@ -170,21 +192,23 @@ function newTask(
   of: { readonly invocation: Invocation; readonly scope: Scope; readonly createdAt: Instant },
 ): Task {
   const { invocation, scope, createdAt } = of;
-  const { person, authorized } = invocation;
+  const { person, authorized, delegated } = invocation;
   // Whole seconds, because the token's task.exp is a NumericDate (RFC 7519 §2).
   const latestEnd = toSeconds(createdAt) + agent.maxTaskTtl;
-  const end = authorized === undefined ? latestEnd : Math.min(latestEnd, toSeconds(authorized.endsBy));
+  const endsBy = authorized?.endsBy ?? delegated?.above[0].task.expiresAt;
+  const end = endsBy === undefined ? latestEnd : Math.min(latestEnd, toSeconds(endsBy));
+  const delegatedBy = delegated === undefined ? [] : delegatorsOf(delegated);
   return {
     taskId: authorized?.taskId ?? makeTaskId(randomness.ulid()),
     agentId: agent.agentId,
     sponsorKey: person.sponsorKey,
     sponsor: person.subject,
     sessionId: person.sessionId,
-    parentTaskId: undefined,
+    delegatedBy,
     audience: invocation.audience,
     scope,
     ...(keepOrigin && { origin: { held: person.scope, asked: authorized?.asked ?? invocation.requested } }),
-    delegationDepth: ISSUED_DELEGATION_DEPTH,
+    delegationDepth: ROOT_DELEGATION_DEPTH + delegatedBy.length,
     createdAt,
     expiresAt: instantFromSeconds(end),
     status: undefined,

@@ -9,5 +9,6 @@ export function optionalParameters(settings: Settings): OptionalParameters {
     audienceParameter: settings['Service:Exchange:AudienceParameter'],
     purpose: settings['Service:Tasks:Purpose'],
     authorizationCode: settings['Service:Authorize:ClientId'] !== undefined,
+    delegation: settings['Service:Delegation:Enabled'],
   };
 }

@@ -86,6 +86,9 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'task.expired': ended('Expiry of a task'),
   // It follows `token.issued`, which is the logon. `detail` has a hash of the agent's words.
   'purpose.stated': requested('Purpose of a task', other('Purpose Statement')),
+  // The offer is no logon. It precedes the `token.issued` of the agent that takes it up; `delegation.taken` follows that one.
+  'delegation.offered': requested('Offer to another agent', other('Delegation Offer')),
+  'delegation.taken': requested('Delegation of a task', other('Delegation')),
   'agent.registered': call('Registration of an agent', CREATE, OPERATOR),
   'agent.updated': call('Change of an agent', UPDATE, OPERATOR),
   'agent.deleted': call('Removal of an agent', DELETE, OPERATOR),

@@ -19,6 +19,8 @@ export const ledgerEvents = [
   'task.revoked',
   'task.expired',
   'purpose.stated',
+  'delegation.offered',
+  'delegation.taken',
   'agent.registered',
   'agent.updated',
   'agent.deleted',
@@ -71,7 +73,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `purpose.stated`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…`, `authorization.…`, `task.authorized` and `operator.…`, on `admin.denied` about a person, on `token.denied` about a code, and on a signal that ended nothing. */
+  /** Only on `purpose.stated`, `delegation.…`, `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `approval.…`, `authorization.…`, `task.authorized` and `operator.…`, on `admin.denied` about a person, on `token.denied` about a code, and on a signal that ended nothing. */
   readonly detail?: string | undefined;
 }
 

@@ -3,8 +3,9 @@
  * "Task token claims", nested shape). The outermost actor is the caller.
  */
 
-import { AGENT_PREFIX, MAX_INSTANCE_LENGTH, parseAgentId } from '../identifiers.ts';
-import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
+import { AGENT_PREFIX, type AgentId, agentSubject, MAX_INSTANCE_LENGTH, parseAgentId } from '../identifiers.ts';
+import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import type { Task } from './task.ts';
 
 export interface Actor {
   /** `agent:<agent_id>`. */
@@ -15,6 +16,26 @@ export interface Actor {
   readonly depth: number;
   /** The previous actor, which delegated to this one. */
   readonly act?: Actor;
+}
+
+/** The `act` claim of a task's tokens. @param instance of the acting agent; the task has those of the agents that delegated it */
+export function actorChain(
+  { agentId, delegatedBy }: Pick<Task, 'agentId' | 'delegatedBy'>,
+  instance: string | undefined,
+): JsonObject {
+  const levels: readonly { readonly agentId: AgentId; readonly instance: string | undefined }[] = [
+    { agentId, instance },
+    ...delegatedBy,
+  ];
+  return levels.reduceRight<JsonObject | undefined>(
+    (act, level, index) => ({
+      sub: agentSubject(level.agentId),
+      ...(level.instance === undefined ? {} : { instance: level.instance }),
+      depth: levels.length - index,
+      ...(act === undefined ? {} : { act }),
+    }),
+    undefined,
+  ) as JsonObject;
 }
 
 /** `undefined` if a level is malformed or the depths do not count down by one to 1. */

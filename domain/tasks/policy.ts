@@ -7,8 +7,8 @@ import type { Registration } from '../agents/agent.ts';
 import type { DenialReason } from '../denial.ts';
 import { intersectScopes, type Scope } from '../scope.ts';
 
-/** Each task has one human and one agent. Readers understand longer chains, but none is issued. */
-export const ISSUED_DELEGATION_DEPTH = 1;
+/** The depth of a task that no other agent delegated. */
+export const ROOT_DELEGATION_DEPTH = 1;
 
 type PolicyVerdict =
   | { readonly kind: 'granted'; readonly scope: Scope }

@@ -20,7 +20,8 @@ export interface Task {
   readonly sponsor: string;
   /** The identity provider's session (`sid`) in which the task began, if the subject token named one. */
   readonly sessionId: string | undefined;
-  readonly parentTaskId: TaskId | undefined;
+  /** The agents that delegated it, the nearest first. Empty for a task that a person's token or answer started. */
+  readonly delegatedBy: readonly Delegator[];
   readonly audience: string;
   /** As granted by the exchange. */
   readonly scope: Scope;
@@ -33,6 +34,19 @@ export interface Task {
   readonly authorization?: TaskAuthorization;
   /** Where status lists show the task's status. Set when the task opens, if there are status lists. */
   readonly status: StatusReference | undefined;
+}
+
+/** An agent that delegated to the next one, and the task in which it did. */
+export interface Delegator {
+  readonly taskId: TaskId;
+  readonly agentId: AgentId;
+  /** `act.instance`, as it was when the agent delegated. */
+  readonly instance: string | undefined;
+}
+
+/** The task from which this one was delegated; `undefined` for a task that a person's token or answer started. */
+export function parentOf({ delegatedBy }: Pick<Task, 'delegatedBy'>): TaskId | undefined {
+  return delegatedBy[0]?.taskId;
 }
 
 /** The scopes from which the exchange chose the granted one, with those of the agent's registration. */

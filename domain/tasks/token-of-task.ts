@@ -7,16 +7,22 @@ import { agentSubject, MAX_INSTANCE_LENGTH } from '../identifiers.ts';
 import { toSeconds } from '../instant.ts';
 import { formatScope, isWithin, parseScope, type Scope } from '../scope.ts';
 import type { Claims } from '../tokens/claims.ts';
-import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 import { isBlank } from '../visible.ts';
+import { actorChain } from './actor-chain.ts';
 import { statusClaim } from './status-list.ts';
 import type { Task } from './task.ts';
 
 /** The values of a stored task that its tokens repeat. They do not change while the task is stored. */
 export type TaskTerms = Pick<
   Task,
-  'taskId' | 'agentId' | 'sponsor' | 'audience' | 'scope' | 'delegationDepth' | 'expiresAt' | 'status'
+  'taskId' | 'agentId' | 'sponsor' | 'delegatedBy' | 'audience' | 'scope' | 'expiresAt' | 'status'
 >;
+
+/** The `task` claim of the tokens of a task (specification "Task token claims"). */
+export function taskClaim({ taskId, expiresAt, sponsor }: Pick<Task, 'taskId' | 'expiresAt' | 'sponsor'>): JsonObject {
+  return { id: taskId, exp: toSeconds(expiresAt), sponsor };
+}
 
 /** The service writes these claims, and no `nbf`: that one can only restrict a token. */
 const CLAIMS: ReadonlySet<string> = new Set([
@@ -44,14 +50,13 @@ const CLAIMS: ReadonlySet<string> = new Set([
  * status lists.
  */
 export function isTokenOf(task: TaskTerms, { json, expiry, issuedAt }: Claims, issuer: string): boolean {
-  const actor = agentSubject(task.agentId);
   const end = toSeconds(task.expiresAt);
   return (
     member(json, 'sub') === task.sponsor &&
     member(json, 'aud') === task.audience &&
-    member(json, 'client_id') === actor &&
-    isActor(member(json, 'act'), { sub: actor, depth: task.delegationDepth }) &&
-    hasExactly(member(json, 'task'), { id: task.taskId, exp: end, sponsor: task.sponsor }) &&
+    member(json, 'client_id') === agentSubject(task.agentId) &&
+    isActorOf(task, member(json, 'act')) &&
+    isTaskOf(task, member(json, 'task')) &&
     expiry !== undefined &&
     expiry <= end &&
     issuedAt !== undefined &&
@@ -62,17 +67,24 @@ export function isTokenOf(task: TaskTerms, { json, expiry, issuedAt }: Claims, i
   );
 }
 
-/** The agent, and maybe an instance in the form in which the service copies it from an assertion. */
-function isActor(value: Json | undefined, expected: JsonObject): boolean {
+/**
+ * The agent with those that delegated the task. The agent may have an instance, in the form in which the service copies it from an
+ * assertion.
+ */
+export function isActorOf(task: Pick<TaskTerms, 'agentId' | 'delegatedBy'>, value: Json | undefined): boolean {
   if (!isJsonObject(value)) return false;
-  const instance = member(value, 'instance');
-  if (instance === undefined) return hasExactly(value, expected);
-  const isCopied = typeof instance === 'string' && !isBlank(instance) && instance.length <= MAX_INSTANCE_LENGTH;
-  return isCopied && hasExactly(value, { ...expected, instance });
+  const instance = textMember(value, 'instance');
+  const isCopied = instance === undefined || (!isBlank(instance) && instance.length <= MAX_INSTANCE_LENGTH);
+  return isCopied && hasExactly(value, actorChain(task, instance));
+}
+
+/** The `task` claim. */
+export function isTaskOf({ taskId, expiresAt, sponsor }: TaskTerms, value: Json | undefined): boolean {
+  return hasExactly(value, taskClaim({ taskId, expiresAt, sponsor }));
 }
 
 /** A refresh may narrow the scope. The service names each scope once, with one space between two. */
-function isScopeWithin(value: Json | undefined, granted: Scope): boolean {
+export function isScopeWithin(value: Json | undefined, granted: Scope): boolean {
   if (value === formatScope(granted)) return true;
   if (typeof value !== 'string' || value === '') return false;
   const scope = parseScope(value);
@@ -89,7 +101,7 @@ function isStatusOf({ status }: TaskTerms, value: Json | undefined, issuer: stri
 }
 
 /** Whether the value is an object with these members and no other. */
-function hasExactly(value: Json | undefined, expected: JsonObject): boolean {
+export function hasExactly(value: Json | undefined, expected: JsonObject): boolean {
   if (!isJsonObject(value)) return false;
   const names = Object.keys(expected);
   return (

@@ -1,4 +1,4 @@
-import { openTask } from '../../application/decisions/open-task.ts';
+import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
 import { refuse } from '../../application/decisions/refuse.ts';
 import { renewGrant } from '../../application/decisions/renew-grant.ts';
 import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
@@ -11,6 +11,7 @@ import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { type Row, row } from './decision-row.ts';
 import {
+  aChildOpening,
   anEntry,
   anOpening,
   aPurpose,
@@ -23,11 +24,18 @@ import {
 import { anAct, redeeming, rotationOf, type World } from './world.ts';
 
 /** Remembered logouts refuse it (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`). */
-const exchange = (who: 'owner' | 'idle', changes: (world: World) => Partial<Task>) => (world: World) => {
-  const opening = anOpening(world[who], { sponsorKey: world.sponsorKey, sponsor: world.subject, ...changes(world) });
-  const refuseLoggedOut = { issuedAt: NOON, earliest: opening.task.createdAt };
-  return { ...opening, assertion: world.assertionOf(opening.task.agentId), refuseLoggedOut };
-};
+const exchange =
+  (
+    who: 'owner' | 'idle',
+    changes: (world: World) => Partial<Task>,
+    open: (agent: Agent, changes: Partial<Task>, world: World) => TaskOpening = anOpening,
+  ) =>
+  (world: World) => {
+    const { sponsorKey, subject: sponsor } = world;
+    const opening = open(world[who], { sponsorKey, sponsor, ...changes(world) }, world);
+    const refuseLoggedOut = { issuedAt: NOON, earliest: opening.task.createdAt };
+    return { ...opening, assertion: world.assertionOf(opening.task.agentId), refuseLoggedOut };
+  };
 
 const renewal = (scope: readonly string[]) => (world: World) =>
   aRenewal(world.live, { scope, assertion: world.assertionOf(world.owner.agentId), recordEach: true });
@@ -52,12 +60,11 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
   'a delegated exchange for another person': row(
     openTask,
     ['idle', 'task'],
-    exchange('idle', ({ live }) => ({
-      parentTaskId: live.task.taskId,
-      sponsorKey: newSponsorKey(),
-      sponsor: 'another',
-      sessionId: undefined,
-    })),
+    exchange(
+      'idle',
+      () => ({ sponsorKey: newSponsorKey(), sponsor: 'another', sessionId: undefined }),
+      (agent, changes, { live }) => aChildOpening(agent, live, changes),
+    ),
   ),
   'the redemption of a code': row(openTask, ['allowed'], redeeming),
   'a refresh of a grant that rotates': row(renewGrant, ['redeemed'], (world) => {

@@ -7,7 +7,7 @@ import { makeTaskId, makeTokenId, type TaskId } from '../../domain/identifiers.t
 import { plusSeconds } from '../../domain/instant.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import type { TaskTerms } from '../../domain/tasks/token-of-task.ts';
-import { NOON } from '../support/domain-fixtures.ts';
+import { aDelegator, NOON } from '../support/domain-fixtures.ts';
 import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
 import { anApproval, unrecorded } from './effects-of-approvals.ts';
 import { newAgentId } from './storage-fixtures.ts';
@@ -21,8 +21,8 @@ const seenGrant =
 const ownerOf = ({ agentId, taskId, sponsorKey }: Task) => ({ agentId, taskId, sponsorKey });
 
 /** The values that the tokens of a task repeat. */
-function termsOf({ taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status }: Task): TaskTerms {
-  return { taskId, agentId, sponsor, audience, scope, delegationDepth, expiresAt, status };
+function termsOf({ taskId, agentId, sponsor, delegatedBy, audience, scope, expiresAt, status }: Task): TaskTerms {
+  return { taskId, agentId, sponsor, delegatedBy, audience, scope, expiresAt, status };
 }
 
 export const effectsOfTasks = {
@@ -41,7 +41,10 @@ export const effectsOfTasks = {
 
   insert_task() {
     const status = { listId: 'list é', index: 413 };
-    const stored = aTask({ status, parentTaskId: makeTaskId(ulid()) });
+    const stored = aTask({
+      status,
+      delegatedBy: [aDelegator(makeTaskId(ulid())), aDelegator(makeTaskId(ulid()), { instance: undefined })],
+    });
     const { task, grantHash, agent, given } = stored;
     const { scope, taskId, expiresAt } = task;
     const grant = { task, taskState: { kind: 'live' }, revokedAt: undefined, scope, renewals: 0 };

@@ -16,6 +16,7 @@ import { whileWritesFail } from './failing-writes.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { repetitions } from './repetitions.ts';
 import {
+  aChildOpening,
   anOpening,
   aRenewal,
   aRevocation,
@@ -56,8 +57,11 @@ onEveryDatabase('ends of one task that wait together', ({ storage, database, out
   const stateOf = async ({ task, entry }: TaskOpening) =>
     (await storage().tasks.tokenFacts(entry.jti as never, task.taskId))?.taskState.kind;
 
-  const delegatedFrom = async ({ task: { taskId: parentTaskId } }: TaskOpening) =>
-    openedTask(storage(), { parentTaskId, delegationDepth: 2 });
+  const delegatedFrom = async (parent: TaskOpening) => {
+    const child = aChildOpening(await registeredAgent(storage()), parent);
+    expect(await storage().tasks.open(child)).to.deep.include({ kind: 'opened' });
+    return child;
+  };
 
   for (const fails of [false, true]) {
     const title = fails ? ', also if the database refuses the writes of one' : '';
@@ -218,7 +222,7 @@ onEveryDatabase('ends of one task that wait together', ({ storage, database, out
     for (let round = 0; round < ROUNDS; round++) {
       const openings = [];
       for (let nth = 0; nth < TASKS; nth++) openings.push(await openedTask(storage(), {}, agent));
-      const children = openings.map(({ task: { taskId } }) => anOpening(helper, { parentTaskId: taskId }));
+      const children = openings.map((opening) => aChildOpening(helper, opening));
       const renewals = openings.map(() => 0);
       const ends = openings.map(() => 0);
       const tasks = openings.map((opening, nth) => [

@@ -5,7 +5,7 @@ import { ulid } from 'ulid';
 import type { Answer, TaskSelection } from '../../application/decisions/fact.ts';
 import { makeTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
-import { NOON } from '../support/domain-fixtures.ts';
+import { aDelegator, NOON } from '../support/domain-fixtures.ts';
 import { aTask, end } from './effect-row.ts';
 import { ended, type FactRows, given, idOf, KILLED, row, type Stored } from './fact-row.ts';
 import { DUE, LATER } from './world.ts';
@@ -18,7 +18,7 @@ function aTree() {
   const { agentId, sponsorKey, sponsor, sessionId = '' } = root.task;
   const at = (micros: number) => ({ createdAt: instantFromMicros(NOON + micros) });
   const below = (parent: Stored, changes: Parameters<typeof aTask>[0] = {}) =>
-    aTask({ parentTaskId: idOf(parent), ...at(9), ...changes });
+    aTask({ delegatedBy: [aDelegator(idOf(parent))], ...at(9), ...changes });
   const upper = sponsor.toUpperCase();
   const foreign = below(root);
   const over = below(root, { expiresAt: LATER });
@@ -74,7 +74,7 @@ export const factsOfTasks: FactRows = {
     const expiresAt = instantFromMicros(at + 1);
     const stored = (changes: Parameters<typeof aTask>[0] = {}) => aTask({ expiresAt, ...changes });
     const [one, two, three] = [0, 1, 2].map(() => makeTaskId(ulid())).toSorted() as [TaskId, TaskId, TaskId];
-    const child = stored({ taskId: three, parentTaskId: one, createdAt: LATER });
+    const child = stored({ taskId: three, delegatedBy: [aDelegator(one)], createdAt: LATER });
     const [killed, over] = [stored(), stored({ expiresAt: at })];
     return {
       given: [
@@ -117,6 +117,47 @@ export const factsOfTasks: FactRows = {
     };
   }),
 
+  'a task that delegates, with its grant’s present scope': row('delegating_task', () => {
+    const [live, killed] = [aTask(), aTask()];
+    const { expiresAt, scope } = live.task;
+    return {
+      given: [
+        ...given([live, killed]),
+        {
+          effect: 'update_grant',
+          grantHash: live.grantHash,
+          scope: scope.slice(1),
+          renewals: 1,
+          unrecorded: 0,
+          renewedAt: LATER,
+        },
+        ended(KILLED, [killed]),
+      ],
+      answers: [
+        [idOf(live), { state: 'live', expiresAt, scope: scope.slice(1) }],
+        [idOf(killed), { state: 'revoked', expiresAt: killed.task.expiresAt, scope: killed.task.scope }],
+        [makeTaskId(ulid()), undefined],
+      ],
+    };
+  }),
+
+  'how many tasks that one task delegated are live': row('live_children', () => {
+    const parent = aTask();
+    const child = (changes: Parameters<typeof aTask>[0] = {}) =>
+      aTask({ delegatedBy: [aDelegator(idOf(parent))], ...changes });
+    const [one, two, killed, over] = [child(), child(), child(), child({ expiresAt: LATER })];
+    const grandchild = aTask({ delegatedBy: [aDelegator(idOf(one)), aDelegator(idOf(parent))] });
+    return {
+      given: [...given([parent, one, two, killed, over, grandchild]), ended(KILLED, [killed])],
+      answers: [
+        [{ taskId: idOf(parent), at: LATER }, 2],
+        [{ taskId: idOf(parent), at: NOON }, 3],
+        [{ taskId: idOf(one), at: NOON }, 1],
+        [{ taskId: idOf(two), at: NOON }, 0],
+      ],
+    };
+  }),
+
   'the tasks that are due, the earliest first, in the order of their creation': row('due_tasks', () => {
     const due = (micros: number, nth: number) =>
       aTask({ expiresAt: instantFromMicros(DUE + micros), createdAt: instantFromMicros(NOON + nth) });
@@ -144,7 +185,7 @@ export const factsOfTasks: FactRows = {
       aTask({ expiresAt: at(1) }),
       aTask(),
     ];
-    const child = aTask({ parentTaskId: idOf(parent) });
+    const child = aTask({ delegatedBy: [aDelegator(idOf(parent))] });
     return {
       given: [
         ...given([last, first, parent, listed, expired, live, child]),

@@ -15,7 +15,14 @@ import type { Storage } from '../support/storage.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { lockAppends } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { newSponsorKey, openedTask, recordedBy, registeredAgent, renewTimes } from './storage-fixtures.ts';
+import {
+  aChildOpening,
+  newSponsorKey,
+  openedTask,
+  recordedBy,
+  registeredAgent,
+  renewTimes,
+} from './storage-fixtures.ts';
 import { anAct, LATER } from './world.ts';
 
 /** More than a portion. */
@@ -54,8 +61,9 @@ onEveryDatabase('everything', ({ storage, database, kind, outside }) => {
     const first = await openedTask(storage());
     const others = [];
     for (let nth = 2; nth < count; nth++) others.push(await openedTask(storage()));
-    const parent = { parentTaskId: first.task.taskId, delegationDepth: 2, createdAt: instantFromMicros(NOON + 9) };
-    return [first, ...others, await openedTask(storage(), parent)];
+    const child = aChildOpening(await registeredAgent(storage()), first, { createdAt: instantFromMicros(NOON + 9) });
+    expect(await storage().tasks.open(child)).to.deep.include({ kind: 'opened' });
+    return [first, ...others, child];
   }
   const statesOf = async (opened: Awaited<ReturnType<typeof open>>) =>
     (await Promise.all(opened.map(({ task }) => storage().tasks.findListed(task.taskId, LATER)))).map(

@@ -12,6 +12,7 @@ import type { Renewal } from '../../application/decisions/renew-grant.ts';
 import type { GrantRevocation } from '../../application/decisions/revoke-grant.ts';
 import type { TokenRevocation } from '../../application/decisions/revoke-single-token.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
+import { makeOfferId, takenDetail } from '../../domain/delegation/offer.ts';
 import {
   type AgentId,
   makeTaskId,
@@ -32,7 +33,7 @@ import { purposeDetail } from '../../domain/tasks/purpose.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { taskTokenClaims } from '../../domain/tasks/task-token.ts';
 import { type Claims, readClaims } from '../../domain/tokens/claims.ts';
-import { anAgent, NOON } from '../support/domain-fixtures.ts';
+import { aDelegator, anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
 /** Each ULID is greater than the previous one, as in the ids of successive tasks. */
@@ -76,7 +77,7 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
     sponsorKey: newSponsorKey(),
     sponsor: `ada-${randomUUID()}`,
     sessionId: `session-${randomUUID()}`,
-    parentTaskId: undefined,
+    delegatedBy: [],
     audience: 'https://jira.example/path?x=%2F',
     scope: ['jira:read', 'jira:comment'],
     origin: { held: ['jira:read', 'jira:comment', 'mail:send'], asked: ['jira:comment', 'jira:read', 'wiki:read'] },
@@ -100,6 +101,34 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
       jti: makeTokenId(ulid()),
       delegationDepth: 1,
     }),
+  };
+}
+
+/** The opening of a task that the agent of another task delegates. */
+export function aChildOpening(agent: Agent, parent: TaskOpening, changes: Partial<Task> = {}): TaskOpening {
+  const { taskId, agentId, delegatedBy, delegationDepth } = parent.task;
+  const opening = anOpening(agent, {
+    delegatedBy: [aDelegator(taskId, { agentId }), ...delegatedBy],
+    delegationDepth: delegationDepth + 1,
+    ...changes,
+  });
+  const { task } = opening;
+  const offerId = makeOfferId(ulid());
+  const link = { taskId, agentId, grantHash: parent.grantHash, agentRevision: parent.agentRevision };
+  return {
+    ...opening,
+    delegation: {
+      links: [link, ...(parent.delegation?.links ?? [])],
+      offer: { offerId, forgetAt: plusSeconds(NOON, 120), latestForgetAt: plusSeconds(NOON, 360) },
+      maxChildren: 1000,
+      entry: anEntry('delegation.taken', {
+        taskId: task.taskId,
+        agentId: task.agentId,
+        sponsor: task.sponsor,
+        delegationDepth: task.delegationDepth,
+        detail: takenDetail(offerId, taskId),
+      }),
+    },
   };
 }
 

@@ -35,6 +35,7 @@ import type { Storage } from '../support/storage.ts';
 import { aCode, anAuthorization } from './authorization-fixtures.ts';
 import { insertBlockOnly } from './insert-block-only.ts';
 import {
+  aChildOpening,
   anAssertion,
   anEntry,
   anOpening,
@@ -85,7 +86,7 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
     live,
     jti,
     audience,
-    child: anOpening(owner, { parentTaskId: live.task.taskId, sponsor: 'grace', delegationDepth: 2 }),
+    child: aChildOpening(owner, live, { sponsor: 'grace' }),
     due: anOpening(owner, { expiresAt: DUE }),
     /** One entry, which a task has. */
     list: { audience, listId: randomBytes(16).toString('base64url'), entries: 1, at: NOON },

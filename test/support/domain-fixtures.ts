@@ -1,9 +1,9 @@
 /** Domain values in which every field has a value, so that a test notices a lost field. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import { type AgentId, makeTaskId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
+import { type AgentId, makeTaskId, parseAgentId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, instantFromSeconds } from '../../domain/instant.ts';
-import type { Grant, Task } from '../../domain/tasks/task.ts';
+import type { Delegator, Grant, Task } from '../../domain/tasks/task.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 export const aTrace: Trace = {
@@ -48,6 +48,10 @@ export function anAgent(changes: Partial<Agent> = {}): Agent {
   };
 }
 
+export function aDelegator(taskId: TaskId, changes: Partial<Delegator> = {}): Delegator {
+  return { taskId, agentId: agentIdOf('jira-lead'), instance: 'lead-7', ...changes };
+}
+
 export function aTask(changes: Partial<Task> = {}): Task {
   return {
     taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'),
@@ -55,7 +59,7 @@ export function aTask(changes: Partial<Task> = {}): Task {
     sponsorKey: 'object-7' as SponsorKey,
     sponsor: 'ada',
     sessionId: 'session-3',
-    parentTaskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'),
+    delegatedBy: [],
     audience: 'https://jira.example',
     scope: ['jira:read', 'jira:comment'],
     origin: { held: ['jira:read', 'jira:comment', 'mail:send'], asked: ['jira:comment', 'jira:read', 'wiki:read'] },

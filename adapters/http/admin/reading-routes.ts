@@ -11,7 +11,7 @@ import { parseListCursor } from '../../../domain/list-cursor.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import { blockSources, parseBlockSource, presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
-import { type TaskState, taskStates } from '../../../domain/tasks/task.ts';
+import { parentOf, type TaskState, taskStates } from '../../../domain/tasks/task.ts';
 import { answerInvalid, answerProblem } from '../message/problem-details.ts';
 import {
   AUDIENCE_SENTENCE,
@@ -100,7 +100,7 @@ function presentTask({ state, ...task }: ListedTask): Record<string, unknown> {
     audience: task.audience,
     scope: formatScope(task.scope),
     delegation_depth: task.delegationDepth,
-    parent_task_id: task.parentTaskId ?? null,
+    parent_task_id: parentOf(task) ?? null,
     started_at: toShortText(task.createdAt),
     expires_at: toShortText(task.expiresAt),
     state: state.kind,

@@ -2,6 +2,7 @@
 
 import type { AskedApproval } from '../../../application/approvals/ask.ts';
 import type { Denial } from '../../../application/outcome.ts';
+import type { IssuedOffer } from '../../../application/token/hand-over.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';
 import { approvalUri, POLL_INTERVAL_SECONDS } from '../../../domain/approvals/approval.ts';
@@ -80,6 +81,17 @@ export function answerIssued(response: ServedResponse, token: IssuedToken, issue
   });
 }
 
+/** @param issuedType `issued_token_type`. RFC 8693 §2.2.1: an offer is no access token, so its `token_type` is `N_A` */
+export function answerOffer(response: ServedResponse, issued: IssuedOffer, issuedType: string): void {
+  sendJson(response, 200, {
+    access_token: issued.offer,
+    issued_token_type: issuedType,
+    token_type: 'N_A',
+    expires_in: issued.expiresIn,
+    scope: formatScope(issued.scope),
+  });
+}
+
 /** Specification "Introspection response". For an inactive token it says at most why the token ended. */
 export function answerIntrospection(response: ServedResponse, outcome: IntrospectedToken): void {
   if (outcome.kind === 'mismatch') response.reason = 'token_mismatch';
@@ -100,7 +112,8 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
         revocation_reason: outcome.revocation.reason,
       };
     case 'agent_disabled':
-      return { active: false, revocation_reason: 'agent_disabled' };
+    case 'ancestor_disabled':
+      return { active: false, revocation_reason: outcome.kind };
   }
 }
 

@@ -11,11 +11,13 @@ import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
 import type { HeldPermit } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
+import type { HandOverRequest, IssuedOffer } from '../../../application/token/hand-over.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';
 import type { CodeRequest } from '../../../application/token/redeem.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest, RevocationResult } from '../../../application/token/revoke.ts';
+import type { TakeUpRequest } from '../../../application/token/take-up.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
@@ -29,6 +31,7 @@ import {
   answerIssued,
   answerMethod,
   answerNothing,
+  answerOffer,
   answerUnavailable,
   neverCached,
 } from './answers.ts';
@@ -48,6 +51,8 @@ export interface OAuthSurface {
   exchange(request: ExchangeRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
   refresh(request: RefreshRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
   redeem(request: CodeRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
+  handOver(request: HandOverRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedOffer>>;
+  takeUp(request: TakeUpRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<IssuedToken>>;
   introspect(token: string): Promise<IntrospectedToken>;
   revoke(request: RevocationRequest, trace?: Trace, permit?: HeldPermit): Promise<Outcome<RevocationResult>>;
   /** Records a refusal before it is answered. Every request that may be refused passes through here. */
@@ -95,21 +100,22 @@ const tokenEndpoint: FormHandler = async (surface, form, response, { trace, perm
   const parsed = twice ?? parseTokenRequest(named, optionalParameters);
   const decide = async () => {
     if (parsed.kind === 'denied') return parsed;
-    const issued = await startOrRenew(surface, parsed.value, trace, permit);
     const { issuedType } = parsed.value;
-    return issued.kind === 'denied' ? issued : allowed({ token: issued.value, issuedType });
+    const issued = await answerOf(surface, parsed.value, trace, permit);
+    return issued.kind === 'denied' ? issued : allowed({ ...issued.value, issuedType });
   };
   const outcome = await surface.record(decide, trace);
   if (outcome.kind === 'denied') answerDenial(response, namingParameter(outcome.denial, form, optionalParameters));
-  else answerIssued(response, outcome.value.token, outcome.value.issuedType);
+  else if ('offer' in outcome.value) answerOffer(response, outcome.value, outcome.value.issuedType);
+  else answerIssued(response, outcome.value, outcome.value.issuedType);
 };
 
-function startOrRenew(
+function answerOf(
   surface: OAuthSurface,
   asked: TokenRequest,
   trace: Trace | undefined,
   permit: HeldPermit,
-): Promise<Outcome<IssuedToken>> {
+): Promise<Outcome<IssuedToken | IssuedOffer>> {
   switch (asked.kind) {
     case 'exchange':
       return surface.exchange(asked.request, trace, permit);
@@ -117,6 +123,10 @@ function startOrRenew(
       return surface.refresh(asked.request, trace, permit);
     case 'code':
       return surface.redeem(asked.request, trace, permit);
+    case 'hand_over':
+      return surface.handOver(asked.request, trace, permit);
+    case 'take_up':
+      return surface.takeUp(asked.request, trace, permit);
   }
 }
 

@@ -19,11 +19,13 @@ export interface OptionalParameters {
   readonly purpose: PurposeMode;
   /** `Service:Authorize:ClientId`: a person can start a task. Its client redeems a code, and may have a URL as `client_id`. */
   readonly authorizationCode: boolean;
+  /** `Service:Delegation:Enabled`: an exchange can make an offer to another agent (`audience`), and take one up. */
+  readonly delegation: boolean;
 }
 
 /** Each parameter that a setting adds, and when. Without it, a refusal does not name the parameter. */
 const ADDED = {
-  audience: ({ audienceParameter }: OptionalParameters) => audienceParameter,
+  audience: ({ audienceParameter, delegation }: OptionalParameters) => audienceParameter || delegation,
   purpose: ({ purpose }: OptionalParameters) => purpose !== 'off',
   code: isCodeRead,
   code_verifier: isCodeRead,

@@ -7,10 +7,14 @@
 import type { ApprovalQuestion } from '../../../application/approvals/ask.ts';
 import { allowed, type Denied, denied, type Outcome } from '../../../application/outcome.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
+import type { HandOverRequest } from '../../../application/token/hand-over.ts';
 import type { CodeRequest } from '../../../application/token/redeem.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest } from '../../../application/token/revoke.ts';
+import type { TakeUpRequest } from '../../../application/token/take-up.ts';
 import { MAX_URL_LENGTH } from '../../../domain/address.ts';
+import { looksLikeOffer } from '../../../domain/delegation/offer.ts';
+import { AGENT_PREFIX, parseAgentId } from '../../../domain/identifiers.ts';
 import { parseScope, type Scope } from '../../../domain/scope.ts';
 import { type OAuthForm, type OptionalParameters, readOptional } from './optional-parameters.ts';
 import { missing, mustBe, tooLong } from './parameter-faults.ts';
@@ -20,6 +24,7 @@ export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const REFRESH_TOKEN = 'refresh_token';
 export const AUTHORIZATION_CODE = 'authorization_code';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
+const REFRESH_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:refresh_token';
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
@@ -42,6 +47,8 @@ export type TokenRequest = {
   | { readonly kind: 'exchange'; readonly request: ExchangeRequest }
   | { readonly kind: 'refresh'; readonly request: RefreshRequest }
   | { readonly kind: 'code'; readonly request: CodeRequest }
+  | { readonly kind: 'hand_over'; readonly request: HandOverRequest }
+  | { readonly kind: 'take_up'; readonly request: TakeUpRequest }
 );
 
 export function parseTokenRequest(form: OAuthForm, optional: OptionalParameters): Outcome<TokenRequest> {
@@ -60,47 +67,82 @@ export function parseTokenRequest(form: OAuthForm, optional: OptionalParameters)
 }
 
 function parseExchange(form: OAuthForm, optional: OptionalParameters): Outcome<TokenRequest> {
-  const subjectToken = form.get('subject_token');
-  const scopeText = form.get('scope');
   // Some libraries always send a client_assertion. Without the setting, only an actor_token authenticates an exchange.
   const clientIsActor = form.has('client_assertion') && !form.has('actor_token');
   if (clientIsActor && !optional.clientIsActor) return missing('actor_token');
-  if (subjectToken === undefined) return missing('subject_token');
-  const types = tokenTypes(optional);
-  if (!types.includes(form.get('subject_token_type') ?? '')) return mustBe('subject_token_type', types.join(' or '));
+  const subject = readSubject(form, optional);
+  if (subject.kind === 'denied') return subject;
+  const { kind, token, issuedTypes } = subject.value;
   const actorType = form.get('actor_token_type');
   if (form.has('actor_token') ? actorType !== JWT_TYPE : actorType !== undefined && actorType !== JWT_TYPE) {
     return mustBe('actor_token_type', JWT_TYPE);
   }
   const issuedType = form.get('requested_token_type') ?? ACCESS_TOKEN_TYPE;
-  if (!types.includes(issuedType)) return mustBe('requested_token_type', types.join(' or '));
-  const target = readTarget(form, optional);
+  if (!issuedTypes.includes(issuedType)) return mustBe('requested_token_type', issuedTypes.join(' or '));
+  // The audience of an offer is the agent that it is for.
+  const target = readTarget(form, { audienceParameter: optional.audienceParameter && kind !== 'hand_over' });
   if (target.kind === 'denied') return target;
   if (target.value === undefined) return missing('resource');
+  const scopeText = form.get('scope');
   if (scopeText === undefined) return missing('scope');
   const scope = readScope(scopeText);
   const fault =
-    tooLong('subject_token', subjectToken, MAX_SUBJECT_TOKEN) ??
+    tooLong('subject_token', token, MAX_SUBJECT_TOKEN) ??
     tooLong('actor_token', form.get('actor_token'), MAX_ASSERTION) ??
     clientFault(form) ??
     commonFault(form, target.value, optional);
   if (fault !== undefined) return fault;
   if (scope === undefined) return badScope();
+  const common = {
+    actorToken: form.get(clientIsActor ? 'client_assertion' : 'actor_token'),
+    clientAssertion: clientIsActor ? undefined : form.get('client_assertion'),
+    clientId: form.get('client_id'),
+    resource: target.value.value,
+    scope,
+  };
+  if (kind === 'hand_over') return readHandOver(form, { ...common, grant: token });
   const added = readOptional(form, optional);
   if (added.kind === 'denied') return added;
-  return allowed({
-    kind: 'exchange',
-    issuedType,
-    request: {
-      subjectToken,
-      actorToken: form.get(clientIsActor ? 'client_assertion' : 'actor_token'),
-      clientAssertion: clientIsActor ? undefined : form.get('client_assertion'),
-      clientId: form.get('client_id'),
-      resource: target.value.value,
-      scope,
-      ...added.value,
-    },
-  });
+  return allowed(
+    kind === 'take_up'
+      ? { kind, issuedType, request: { ...common, offer: token, ...added.value } }
+      : { kind, issuedType, request: { ...common, subjectToken: token, ...added.value } },
+  );
+}
+
+interface Subject {
+  readonly kind: 'exchange' | 'hand_over' | 'take_up';
+  readonly token: string;
+  /** The values that `requested_token_type` can have. */
+  readonly issuedTypes: readonly string[];
+}
+
+/** The `subject_token`. Its type says what it is: a person's access token, or with `delegation` a task grant or an offer. */
+function readSubject(form: OAuthForm, optional: OptionalParameters): Outcome<Subject> {
+  const token = form.get('subject_token');
+  if (token === undefined) return missing('subject_token');
+  const type = form.get('subject_token_type') ?? '';
+  const types = tokenTypes(optional);
+  if (optional.delegation && type === REFRESH_TOKEN_TYPE) {
+    return allowed({ kind: 'hand_over', token, issuedTypes: [JWT_TYPE] });
+  }
+  // A person's access token may be called a JWT too.
+  const isOffer = optional.delegation && type === JWT_TYPE && (looksLikeOffer(token) || !types.includes(JWT_TYPE));
+  if (isOffer) return allowed({ kind: 'take_up', token, issuedTypes: types });
+  if (types.includes(type)) return allowed({ kind: 'exchange', token, issuedTypes: types });
+  const all = optional.delegation ? [...new Set([...types, JWT_TYPE, REFRESH_TOKEN_TYPE])] : types;
+  return mustBe('subject_token_type', all.join(' or '));
+}
+
+function readHandOver(form: OAuthForm, common: Omit<HandOverRequest, 'child'>): Outcome<TokenRequest> {
+  const audience = form.get('audience');
+  if (audience === undefined) return missing('audience');
+  if (form.get('requested_token_type') === undefined) return missing('requested_token_type');
+  const child = audience.startsWith(AGENT_PREFIX) ? parseAgentId(audience.slice(AGENT_PREFIX.length)) : undefined;
+  if (child === undefined) {
+    return denied('invalid_request', { detail: `The parameter audience must be ${AGENT_PREFIX} and an agent_id.` });
+  }
+  return allowed({ kind: 'hand_over', issuedType: JWT_TYPE, request: { ...common, child } });
 }
 
 /** RFC 8693 §3: an access token that is a JWT has two names. Ordinary libraries, such as Spring's, send the second one. */

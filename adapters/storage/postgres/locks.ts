@@ -77,6 +77,7 @@ const lockRows = (table: string, key: string, strength: 'share' | 'update') => {
 
 const parents = { on: 'task', mode: 'shared', ...lockRows('tasks', 'task_id', 'share') } as const;
 const changed = { on: 'task', mode: 'exclusive', ...lockRows('tasks', 'task_id', 'update') } as const;
+const grantsAbove = { on: 'grant', mode: 'shared', ...lockRows('task_grants', 'grant_hash', 'share') } as const;
 const grants = { on: 'grant', mode: 'exclusive', ...lockRows('task_grants', 'grant_hash', 'update') } as const;
 
 const requests = {
@@ -85,7 +86,7 @@ const requests = {
   ...lockRows('authorizations', 'request_id', 'update'),
 } as const;
 
-const ROWS = [parents, changed, requests, grants];
+const ROWS = [parents, changed, requests, grantsAbove, grants];
 
 type RowLocks = (typeof ROWS)[number];
 

@@ -289,6 +289,7 @@ create table @schema@.tasks (
   sponsor text not null,
   session_id text collate "C",
   parent_task_id text collate "C",
+  delegated_by text,
   audience text not null,
   scope text not null,
   -- The scopes of the person's token, and those that the agent requested; null without the console.

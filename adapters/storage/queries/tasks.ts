@@ -1,10 +1,10 @@
 /** Queries of tasks, their grants and tokens. `own-tasks.ts` and `task-list.ts` have the lists. */
 
-import type { LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/tasks.ts';
+import type { ChainedTask, LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
-import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
+import type { StoredTokenFacts } from '../../../domain/tasks/task-token.ts';
 import { TASK_AUTHORIZATION, type TaskAuthorizationRow, toTaskAuthorization } from '../rows/authorization-row.ts';
 import { readScope, storable } from '../rows/column.ts';
 import {
@@ -65,6 +65,34 @@ export const rotates: Query<TaskId, boolean> = {
   read: (rows) => rows.length > 0,
 };
 
+interface ChainRow extends TaskRow {
+  readonly grant_scope: string;
+  readonly grant_hash: GrantHash;
+  readonly enabled: boolean | number | null;
+}
+
+export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
+  name: 'chain_of_task',
+  plan: 'by_index',
+  text: `with recursive chain (task_id, parent_task_id, above) as (
+      select task_id, parent_task_id, 0 from tasks where task_id = :task_id
+      union all
+      select p.task_id, p.parent_task_id, chain.above + 1 from chain cross join tasks p where p.task_id = chain.parent_task_id
+    )
+    select ${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.grant_hash, a.enabled
+      from chain cross join tasks t join task_grants g on g.task_id = t.task_id left join agents a on a.agent_id = t.agent_id
+      where t.task_id = chain.task_id order by chain.above`,
+  values: (taskId) => ({ task_id: taskId }),
+  read: (rows: readonly ChainRow[]) =>
+    rows.map((row) => ({
+      task: toTask(row),
+      state: toTaskState(row),
+      scope: readScope(row.grant_scope),
+      grantHash: row.grant_hash,
+      agentEnabled: Boolean(row.enabled),
+    })),
+};
+
 export const findSponsor: Query<TaskId, SponsorKey | undefined> = {
   name: 'find_sponsor',
   text: 'select sponsor_key from tasks where task_id = :task_id',
@@ -86,7 +114,7 @@ interface TokenName {
   readonly taskId: TaskId;
 }
 
-export const tokenFacts: Query<TokenName, TokenFacts | undefined> = {
+export const tokenFacts: Query<TokenName, StoredTokenFacts | undefined> = {
   name: 'token_facts',
   key: { task_id: 'text', jti: 'text' },
   text: `select ${TOKEN_FACTS} from tasks t
@@ -161,6 +189,7 @@ export function tasks(ask: Ask): Tasks {
   return {
     findGrant: (agentId, grantHash) => ask(findGrant, { agentId, grantHash }),
     rotates: (taskId) => ask(rotates, taskId),
+    chain: (taskId) => ask(chainOfTask, taskId),
     findSponsor: (taskId) => ask(findSponsor, taskId),
     tokenFacts: (tokenId, taskId) => ask(tokenFacts, { tokenId, taskId }),
     ofSponsor: (sponsorKey, question) => ask(ownTasks, { sponsorKey, question }),

@@ -5,7 +5,15 @@ import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts
 import type { Instant } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
-import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
+import {
+  type Delegator,
+  type Grant,
+  parentOf,
+  type Revocation,
+  type RevocationReason,
+  type Task,
+  type TaskState,
+} from '../../../domain/tasks/task.ts';
 import type { TaskTerms } from '../../../domain/tasks/token-of-task.ts';
 import { columnsOf, tables } from '../tables.ts';
 import { type BindInstant, type Bound, type ReadRow, readScope, storable, storableOrNull } from './column.ts';
@@ -33,9 +41,9 @@ export const termsColumns = [
   'task_id',
   'agent_id',
   'sponsor',
+  'delegated_by',
   'audience',
   'scope',
-  'delegation_depth',
   'expires_at',
   'status_list',
   'status_index',
@@ -48,9 +56,9 @@ export function toTerms(row: TermsRow): TaskTerms {
     taskId: row.task_id,
     agentId: row.agent_id,
     sponsor: row.sponsor,
+    delegatedBy: row.delegated_by === null ? [] : readDelegators(row.delegated_by),
     audience: row.audience,
     scope: readScope(row.scope),
-    delegationDepth: row.delegation_depth,
     expiresAt: row.expires_at,
     status: toStatusReference(row),
   };
@@ -61,10 +69,20 @@ export function toTask(row: TaskRow): Task {
     ...toTerms(row),
     sponsorKey: row.sponsor_key,
     sessionId: row.session_id ?? undefined,
-    parentTaskId: row.parent_task_id ?? undefined,
     ...toOrigin(row),
+    delegationDepth: row.delegation_depth,
     createdAt: row.created_at,
   };
+}
+
+/** The nearest first: `[[task_id, agent_id, instance or null]]`. */
+function delegatorsColumn(delegators: readonly Delegator[]): string {
+  return JSON.stringify(delegators.map(({ taskId, agentId, instance = null }) => [taskId, agentId, instance]));
+}
+
+function readDelegators(column: string): readonly Delegator[] {
+  const rows: readonly [TaskId, AgentId, string | null][] = JSON.parse(column);
+  return rows.map(([taskId, agentId, instance]) => ({ taskId, agentId, instance: instance ?? undefined }));
 }
 
 function toOrigin({ held_scope: held, asked_scope: asked }: TaskRow): Pick<Task, 'origin'> {
@@ -95,7 +113,8 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
     storable('sponsor_key', task.sponsorKey),
     storable('sponsor', task.sponsor),
     storableOrNull('session_id', task.sessionId),
-    task.parentTaskId ?? null,
+    parentOf(task) ?? null,
+    task.delegatedBy.length === 0 ? null : delegatorsColumn(task.delegatedBy),
     storable('audience', task.audience),
     formatScope(task.scope),
     task.origin === undefined ? null : formatScope(task.origin.held),

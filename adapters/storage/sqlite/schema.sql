@@ -115,6 +115,7 @@ create table tasks (
   sponsor text not null,
   session_id text,
   parent_task_id text,
+  delegated_by text,
   audience text not null,
   scope text not null,
   -- The scopes of the person's token, and those that the agent requested; null without the console.

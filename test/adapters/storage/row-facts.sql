@@ -128,9 +128,23 @@ select sponsor_key from tasks where task_id = ?;
 
 -- task_terms
 -- postgres
-select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at::text, status_list, status_index from tasks t where t.task_id = q.task_id;
+select task_id, agent_id, sponsor, delegated_by, audience, scope, expires_at::text, status_list, status_index from tasks t where t.task_id = q.task_id;
 -- sqlite
-select task_id, agent_id, sponsor, audience, scope, delegation_depth, expires_at, status_list, status_index from tasks where task_id = ?;
+select task_id, agent_id, sponsor, delegated_by, audience, scope, expires_at, status_list, status_index from tasks where task_id = ?;
+
+-- delegating_task
+-- postgres
+select state, expires_at::text, (select g.scope from task_grants g where g.task_id = t.task_id) as grant_scope from tasks t where t.task_id = q.task_id;
+-- sqlite
+select state, expires_at, (select g.scope from task_grants g where g.task_id = tasks.task_id) as grant_scope from tasks where task_id = ?;
+
+-- live_children
+-- postgres
+select count(*) as children from tasks t
+  where t.parent_task_id = q.task_id and t.state = 'live' and t.expires_at > q.at;
+-- sqlite
+select count(*) as children from tasks t
+  where t.parent_task_id = ? and t.state = 'live' and t.expires_at > ?;
 
 -- grant
 -- postgres

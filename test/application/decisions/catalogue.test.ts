@@ -54,6 +54,7 @@ describe('The catalogue of decisions', () => {
       change_agent: 'own',
       delete_ended_tasks: 'own',
       close_session: 'own',
+      offer_delegation: 'shared',
       open_session: 'own',
       open_status_list: 'own',
       use_session: 'own',

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
-import { makeTaskId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
 import { anAssertion, anOpening, aPurpose, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
@@ -9,18 +8,22 @@ import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent();
 const { agentId } = agent;
-const parentTaskId = makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA');
 const CREATED = instantFromMicros(NOON + 7);
 const opening: TaskOpening = {
   ...anOpening(agent, { sessionId: 'session-7', createdAt: CREATED }),
   assertion: withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
 };
 const { task, grantHash, assertion, entry } = opening;
-const delegated: TaskOpening = { ...opening, task: { ...task, parentTaskId } };
 const guarded: TaskOpening = { ...opening, refuseLoggedOut: { issuedAt: NOON, earliest: CREATED } };
 
-const clear = { revision: agent.revision, spent: [false, false], blocks: [], logouts: [], parent: undefined };
-const liveParent = { state: 'live', expiresAt: instantFromMicros(CREATED + 1) };
+const clear = {
+  revision: agent.revision,
+  spent: [false, false],
+  blocks: [],
+  logouts: [],
+  linkRevisions: [],
+  linkTasks: [],
+};
 
 describe('Opening a task', () => {
   const opened = (of: TaskOpening) => ({
@@ -151,42 +154,22 @@ describe('Opening a task', () => {
     });
   }
 
-  for (const [title, parent] of [
-    ['that is not stored', undefined],
-    ['that was revoked', { ...liveParent, state: 'revoked' }],
-    ['whose expiry is recorded', { ...liveParent, state: 'expired' }],
-    ['that expires when the new task begins, before its expiry is recorded', { ...liveParent, expiresAt: CREATED }],
-  ] as const) {
-    it(`writes nothing for a parent task ${title}, and names a logout before the parent`, () => {
-      const facts = { ...clear, parent };
-      expect(openTask.judge(delegated, facts)).to.deep.equal({ verdict: { kind: 'parent_ended' }, effects: [] });
-      const logouts = [undefined, { statedAt: NOON, forgetAt: LATER }];
-      const loggedOut = openTask.judge(
-        { ...delegated, refuseLoggedOut: { issuedAt: NOON, earliest: CREATED } },
-        { ...facts, logouts },
-      );
-      expect(loggedOut.verdict, 'a logout comes first').to.deep.equal({ kind: 'logged_out' });
-    });
-  }
-
-  it('opens a task below a live parent task', () => {
-    expect(openTask.judge(delegated, { ...clear, parent: liveParent })).to.deep.equal(opened(delegated));
-  });
-
-  it('reads the agent, the assertions, the blocks of the person and the parent task', () => {
+  it('reads the agent, the assertions and the blocks of the person', () => {
     const questions = {
       revision: { fact: 'agent_revision', about: agentId },
       spent: assertionQuestions(assertion),
       blocks: { fact: 'blocks', about: task.sponsorKey },
       logouts: [],
-      parent: undefined,
+      linkRevisions: [],
+      linkTasks: [],
+      offerSpent: undefined,
+      children: undefined,
+      isRefused: undefined,
       authorization: undefined,
       slot: undefined,
       taken: undefined,
     };
     expect(openTask.asks(opening)).to.deep.equal(questions);
-    const parent = { fact: 'task_state', about: parentTaskId };
-    expect(openTask.asks(delegated), 'the parent').to.deep.equal({ ...questions, parent });
   });
 
   it('reads the logouts of the sub, and of the session, or of the tokens without one, if logouts refuse exchanges', () => {
@@ -210,11 +193,6 @@ describe('Opening a task', () => {
       'shares one lock of the person if the sub is the sponsor key',
       { sponsor: task.sponsorKey, sessionId: undefined },
       [person, ...others],
-    ],
-    [
-      'shares the lock of the parent task’s row',
-      { parentTaskId, sessionId: undefined },
-      [person, `shared subject ${task.sponsor}`, ...others, `shared task ${parentTaskId}`],
     ],
   ] as const) {
     it(`${title}, and locks its assertions exclusively`, () => {

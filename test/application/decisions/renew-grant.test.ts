@@ -22,7 +22,7 @@ const grant = {
   unrecorded: 2,
   revokedAt: undefined,
 };
-const clear = { revision: agent.revision, spent: [false, false], blocks: [], grant };
+const clear = { revision: agent.revision, spent: [false, false], blocks: [], linkRevisions: [], linkTasks: [], grant };
 
 describe('Renewing a grant', () => {
   for (const [title, recordEach, renewals, unrecorded, isRecorded] of [
@@ -93,6 +93,8 @@ describe('Renewing a grant', () => {
       spent: assertionQuestions(renewal.assertion),
       blocks: { fact: 'blocks', about: sponsorKey },
       grant: { fact: 'grant', about: grantHash },
+      linkRevisions: [],
+      linkTasks: [],
     });
   });
 

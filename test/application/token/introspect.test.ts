@@ -33,13 +33,15 @@ describe('introspecting a token', () => {
       task: aTask(),
       taskState: { kind: 'live' },
       agentEnabled: true,
+      above: [],
     };
     now = plusSeconds(NOON, 10);
     asked = [];
     mismatches = [];
   });
 
-  const tasks: Pick<Tasks, 'tokenFacts'> = {
+  const tasks: Pick<Tasks, 'tokenFacts' | 'chain'> = {
+    chain: async () => [],
     async tokenFacts(...ids) {
       asked.push(ids);
       return facts;

@@ -57,7 +57,8 @@ describe('the checks of a refresh', () => {
   async function refresh(changes: Partial<RefreshRequest> = {}) {
     const seconds = toSeconds(now);
     const claims = { aud: ISSUER, jti: 'a-jti', iat: seconds, exp: seconds + 60 };
-    const tasks: Pick<Tasks, 'findGrant'> = {
+    const tasks: Pick<Tasks, 'findGrant' | 'chain'> = {
+      chain: async () => [],
       async findGrant(agentId, grantHash) {
         expect([agentId, grantHash]).to.deep.equal([agent.agentId, sha256(GRANT)]);
         return grant;
@@ -93,6 +94,8 @@ describe('the checks of a refresh', () => {
         digest: sha256,
         sponsorCacheTtl: CACHE_TTL,
         recordEach: false,
+        delegation: undefined,
+        agents: { find: async () => undefined },
       },
       {
         refreshToken: GRANT,

@@ -30,6 +30,8 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'task.revoked': ['Authentication', 'Logoff', undefined],
   'task.expired': ['Authentication', 'Logoff', undefined],
   'purpose.stated': ['Authentication', 'Purpose Statement', 'the person'],
+  'delegation.offered': ['Authentication', 'Delegation Offer', 'the person'],
+  'delegation.taken': ['Authentication', 'Delegation', 'the person'],
   'agent.registered': ['API Activity', 'Create', 'operator'],
   'agent.updated': ['API Activity', 'Update', 'operator'],
   'agent.deleted': ['API Activity', 'Delete', 'operator'],

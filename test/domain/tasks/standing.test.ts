@@ -8,6 +8,7 @@ const facts: TokenFacts = {
   task: aTask({ expiresAt: plusSeconds(NOON, 60) }),
   taskState: { kind: 'live' },
   agentEnabled: true,
+  above: [],
 };
 const byClient = { at: NOON, reason: 'client_revoked' } as const;
 const byBlock = { kind: 'revoked', at: plusSeconds(NOON, -9), reason: 'sponsor_blocked' } as const;

@@ -4,7 +4,7 @@ import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import { isTokenOf } from '../../../domain/tasks/token-of-task.ts';
 import { readClaims } from '../../../domain/tokens/claims.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
+import { aDelegator, agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { forgedClaims } from '../../support/forged-claims.ts';
 
 const ISSUER = 'https://mandate.example';
@@ -60,7 +60,7 @@ describe('a token of its stored task', () => {
       aTask({ sponsor: 'Ada' }),
       aTask({ audience: 'https://jira.example/' }),
       aTask({ scope: ['jira:read'] }),
-      aTask({ delegationDepth: 2 }),
+      aTask({ delegatedBy: [aDelegator(makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'))] }),
       aTask({ expiresAt: NOON }),
     ]) {
       expect(isOurs(issued(), other)).to.equal(false);

@@ -23,7 +23,7 @@ export function aListedTask(
     sponsorKey: parseSponsorKey(`key-of-${person}`) as ListedTask['sponsorKey'],
     sponsor: person,
     sessionId: undefined,
-    parentTaskId: undefined,
+    delegatedBy: [],
     audience: 'https://jira.example/mcp',
     scope: ['jira:read', 'jira:comment'],
     delegationDepth: 1,

@@ -10,6 +10,7 @@ import { isRecorded } from '../../../../domain/ledger/compared.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import type { ShownAct } from '../../../../domain/operators/operator-act.ts';
 import { CLOCKS_DIFFER, type EndReason } from '../../../../domain/tasks/lifetime.ts';
+import { parentOf } from '../../../../domain/tasks/task.ts';
 import { type ClientLabel, provesName } from '../../../../domain/tasks/task-authorization.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { atMost } from '../../browser/times.ts';
@@ -181,7 +182,8 @@ function approvalLink(id: string, approvals: ApprovalsOfTask | undefined): Html 
 }
 
 function facts({ task, agent, now, recordCount, hasMoreRecords, records }: TaskView): Html {
-  const { sponsor, sponsorKey, agentId, displayName = agentId, audience, parentTaskId, purpose } = task;
+  const { sponsor, sponsorKey, agentId, displayName = agentId, audience, purpose } = task;
+  const parentTaskId = parentOf(task);
   return html`<dl class="facts">
 <dt>Person</dt><dd><a href="${personPath(sponsorKey)}">${named(sponsor)}</a>${sponsorKey !== sponsor && html` <span class="quiet">key ${code(sponsorKey)}</span>`}</dd>
 <dt>Agent</dt><dd>${agent === undefined ? html`${named(displayName)} (removed)` : html`<a href="${agentPath(agentId)}">${named(displayName)}</a>${!agent.enabled && ' (disabled)'}`} <span class="quiet">${code(agentId)}</span></dd>

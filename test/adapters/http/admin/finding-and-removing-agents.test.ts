@@ -34,7 +34,7 @@ describe('GET and DELETE /admin/agents/{agent_id}', () => {
   });
 
   it('refuses with 409 to remove an agent that has a stored task, and records the refusal', async () => {
-    const task = aTask({ parentTaskId: undefined });
+    const task = aTask({ delegatedBy: [] });
     const stored = await api.storage.agents.find(agentIdOf('jira-triage'));
     const opened = await api.storage.tasks.open({
       task,

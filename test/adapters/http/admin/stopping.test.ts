@@ -1,14 +1,11 @@
 import { expect } from 'chai';
-import { monotonicFactory } from 'ulid';
+import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
-import { makeTaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
+import { aChildOpening, anOpening } from '../../../contract/storage-fixtures.ts';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
-import { agentIdOf, aTask } from '../../../support/domain-fixtures.ts';
+import { agentIdOf } from '../../../support/domain-fixtures.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
-
-/** Monotonic: of two tasks of the same millisecond the earlier one has the lower id, and ends first. */
-const ulid = monotonicFactory();
 
 describe('The kill switches', () => {
   let api: AdminApi;
@@ -20,28 +17,18 @@ describe('The kill switches', () => {
   });
   afterEach(() => api.stop());
 
-  async function open(agent: string, sponsorKey: string, parentTaskId?: TaskId): Promise<TaskId> {
-    const agentId = agentIdOf(agent);
-    const stored = await api.storage.agents.find(agentId);
-    const taskId = makeTaskId(ulid());
-    const at = api.clock.now();
-    const task = aTask({
-      status: undefined,
-      taskId,
-      agentId,
-      parentTaskId,
-      createdAt: at,
-      expiresAt: plusSeconds(at, 600),
-      sponsorKey: sponsorKey as SponsorKey,
-    });
-    const opened = await api.storage.tasks.open({
-      task,
-      grantHash: taskId.padEnd(64, '0'),
-      assertion: { agentId, jti: taskId, forgetAt: task.expiresAt },
-      agentRevision: stored?.revision ?? 0,
-      entry: { at, event: 'token.issued', taskId, agentId, decision: 'allow' },
-    });
-    expect(opened.kind).to.equal('opened');
+  const openings = new Map<TaskId, TaskOpening>();
+
+  async function open(agent: string, sponsorKey: string, parent?: TaskId): Promise<TaskId> {
+    const found = await api.storage.agents.find(agentIdOf(agent));
+    if (found === undefined) throw new Error(`${agent} is not registered`);
+    const createdAt = api.clock.now();
+    const changes = { createdAt, expiresAt: plusSeconds(createdAt, 600), sponsorKey: sponsorKey as SponsorKey };
+    const above = parent && openings.get(parent);
+    const opening = above === undefined ? anOpening(found, changes) : aChildOpening(found, above, changes);
+    expect((await api.storage.tasks.open(opening)).kind).to.equal('opened');
+    const { taskId } = opening.task;
+    openings.set(taskId, opening);
     return taskId;
   }
   const endings = async () =>

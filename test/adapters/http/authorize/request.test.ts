@@ -24,6 +24,7 @@ const OFF: OptionalParameters = {
   audienceParameter: false,
   purpose: 'off',
   authorizationCode: true,
+  delegation: false,
 };
 
 function read(query: string, optional: Partial<OptionalParameters> = {}) {

@@ -14,7 +14,13 @@ import type { Outcome } from '../../../../application/outcome.ts';
 
 type Parameters = Readonly<Record<string, string | undefined>>;
 
-const OFF = { clientIsActor: false, audienceParameter: false, purpose: 'off', authorizationCode: false } as const;
+const OFF = {
+  clientIsActor: false,
+  audienceParameter: false,
+  purpose: 'off',
+  authorizationCode: false,
+  delegation: false,
+} as const;
 const CLIENT_IS_ACTOR = { clientIsActor: true };
 const AUDIENCE = { audienceParameter: true };
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';

@@ -1,3 +1,23 @@
+-- chainOfTask
+-- postgres
+with recursive chain (task_id, parent_task_id, above) as (
+  select task_id, parent_task_id, 0 from tasks where task_id = $1
+  union all
+  select p.task_id, p.parent_task_id, chain.above + 1 from chain cross join tasks p where p.task_id = chain.parent_task_id
+  )
+  select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.delegated_by, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.grant_hash, a.enabled
+  from chain cross join tasks t join task_grants g on g.task_id = t.task_id left join agents a on a.agent_id = t.agent_id
+  where t.task_id = chain.task_id order by chain.above;
+-- sqlite
+with recursive chain (task_id, parent_task_id, above) as (
+  select task_id, parent_task_id, 0 from tasks where task_id = ?
+  union all
+  select p.task_id, p.parent_task_id, chain.above + 1 from chain cross join tasks p where p.task_id = chain.parent_task_id
+  )
+  select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.delegated_by, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.grant_hash, a.enabled
+  from chain cross join tasks t join task_grants g on g.task_id = t.task_id left join agents a on a.agent_id = t.agent_id
+  where t.task_id = chain.task_id order by chain.above;
+
 -- countLiveTasks: of all
 -- postgres
 select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
@@ -42,13 +62,13 @@ select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as 
 
 -- findGrant
 -- postgres
-select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at,
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.delegated_by, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at,
   g.previous_hash, z.request_id as authorization_id, z.client as authorization_client,
   z.redirect_uri as authorization_uri, g.rotation_hash from task_grants g join tasks t using (task_id)
   left join authorizations z on z.task_id = t.task_id
   where g.grant_hash = $1 and t.agent_id = $2;
 -- sqlite
-select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at,
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.delegated_by, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at,
   g.previous_hash, z.request_id as authorization_id, z.client as authorization_client,
   z.redirect_uri as authorization_uri, g.rotation_hash from task_grants g join tasks t using (task_id)
   left join authorizations z on z.task_id = t.task_id
@@ -88,10 +108,10 @@ select 1 from task_grants where task_id = ? and rotation_hash is not null;
 
 -- tokenFacts
 -- postgres
-select t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, a.enabled,
+select t.task_id, t.agent_id, t.sponsor, t.delegated_by, t.audience, t.scope, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, a.enabled,
   r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = $1 where t.task_id = $2;
 -- sqlite
-select t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, a.enabled,
+select t.task_id, t.agent_id, t.sponsor, t.delegated_by, t.audience, t.scope, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, a.enabled,
   r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?;

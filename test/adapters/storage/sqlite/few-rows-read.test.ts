@@ -17,7 +17,6 @@ import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
 import { answerApproval } from '../../../../application/decisions/answer-approval.ts';
 import { askApproval } from '../../../../application/decisions/ask-approval.ts';
-import { allowDelegation, refuseDelegation } from '../../../../application/decisions/delegation-refusal.ts';
 import { endSomeTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import { revokeSingleToken } from '../../../../application/decisions/revoke-single-token.ts';
@@ -28,6 +27,7 @@ import { type ApprovalId, makeUserId } from '../../../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
 import {
+  aChildOpening,
   anAssertion,
   anOpening,
   aRefusal,
@@ -115,9 +115,9 @@ describe('SQLite', () => {
 
   const decisions: Record<string, (opening: TaskOpening) => Promise<unknown>> = {
     'a delegated exchange': async (opening) => {
-      const { taskId, sponsorKey } = opening.task;
+      const { sponsorKey } = opening.task;
       const agent = await registeredAgent(storage);
-      const child = anOpening(agent, { parentTaskId: taskId, sponsorKey, delegationDepth: 2, createdAt: NOON });
+      const child = aChildOpening(agent, opening, { sponsorKey, createdAt: NOON });
       expect(await storage.tasks.open(child)).to.deep.equal({ kind: 'opened' });
     },
     'a renewal': async (opening) => {
@@ -289,17 +289,6 @@ describe('SQLite', () => {
       expect(isSorted, plan.join('\n')).to.equal(what === 'the tasks whose time is up' || what.includes('audience'));
     });
   }
-
-  it("finds a person's refusals of handing-over, and their agents, by key", async () => {
-    const opening = await openedTask(storage);
-    const about = { sponsorKey: opening.task.sponsorKey, agentId: opening.task.agentId };
-    await storage.decide(refuseDelegation, { ...about, entry: aRefusal('sponsor_disabled') });
-    await storage.decide(allowDelegation, { ...about, entry: aRefusal('sponsor_disabled') });
-    for (const among of [undefined, [about.agentId]]) {
-      await storage.sponsors.delegationRefusals({ sponsorKey: about.sponsorKey, among, limit: 9 });
-    }
-    expect(await readMore()).to.deep.equal([]);
-  });
 
   it('finds some of all live tasks in the order of an index, and those delegated from them by key', async () => {
     const { task } = await openedTask(storage);

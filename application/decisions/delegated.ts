@@ -1,0 +1,65 @@
+/**
+ * What a delegated task rests on: the tasks above it, and their agents. The request was checked against plain reads of them. These
+ * locks and questions find whether they have changed since.
+ */
+
+import type { AgentId, TaskId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { isWithin, type Scope } from '../../domain/scope.ts';
+import { isTimeUp } from '../../domain/tasks/lifetime.ts';
+import type { GrantHash } from '../../domain/tasks/task.ts';
+import { type Answers, ask } from './fact.ts';
+import { exclusive, type Lock, shared } from './lock.ts';
+
+/** A task above, as the request was checked against it. */
+export interface JudgedLink {
+  readonly taskId: TaskId;
+  readonly grantHash: GrantHash;
+  readonly agentId: AgentId;
+  readonly agentRevision: number;
+}
+
+/**
+ * - `agent_changed`: check the request again.
+ * - `parent_ended`: a task above is not stored, is not live, or has expired.
+ * - `narrowed`: a task above does not have the whole scope any more. Check the request again.
+ */
+export type ChainObstacle = { readonly kind: 'agent_changed' | 'parent_ended' | 'narrowed' };
+
+/** @param links the nearest first @param own the agent whose lock the decision takes anyway */
+export function chainLocks(links: readonly JudgedLink[], own?: AgentId): readonly Lock[] {
+  const agentIds = new Set(links.map(({ agentId }) => agentId).filter((agentId) => agentId !== own));
+  return [
+    ...[...agentIds].map((agentId) => shared('agent', agentId)),
+    ...links.map(({ grantHash }) => shared('grant', grantHash)),
+  ];
+}
+
+/**
+ * Of a task that begins under them. The end of a task above waits for it, or comes before it. The children of its parent are
+ * counted, one after another.
+ */
+export function parentLocks([parent, ...others]: readonly JudgedLink[]): readonly Lock[] {
+  if (parent === undefined) return [];
+  return [exclusive('task', parent.taskId), ...others.map(({ taskId }) => shared('task', taskId))];
+}
+
+export function chainQuestions(links: readonly JudgedLink[]) {
+  return {
+    linkRevisions: links.map(({ agentId }) => ask('agent_revision', agentId)),
+    linkTasks: links.map(({ taskId }) => ask('delegating_task', taskId)),
+  };
+}
+
+export function findChainObstacle(
+  links: readonly JudgedLink[],
+  { linkRevisions, linkTasks }: Answers<ReturnType<typeof chainQuestions>>,
+  { scope, at }: { readonly scope: Scope; readonly at: Instant },
+): ChainObstacle | undefined {
+  if (links.some(({ agentRevision }, nth) => linkRevisions[nth] !== agentRevision)) return { kind: 'agent_changed' };
+  const isLive = linkTasks.every((task) => task?.state === 'live' && !isTimeUp(task, at));
+  if (!isLive) return { kind: 'parent_ended' };
+  return linkTasks.every((task) => task !== undefined && isWithin(scope, task.scope))
+    ? undefined
+    : { kind: 'narrowed' };
+}

@@ -1,0 +1,75 @@
+/** The tasks above a delegated one, with their agents, and what they leave to it (domain/delegation/hand-over.ts). */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import { judgeAbove, judgeChain } from '../../domain/delegation/hand-over.ts';
+import type { DenialReason } from '../../domain/denial.ts';
+import type { Scope } from '../../domain/scope.ts';
+import { parentOf, type Task } from '../../domain/tasks/task.ts';
+import type { JudgedLink } from '../decisions/delegated.ts';
+import type { Agents } from '../ports/agents.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { ChainedTask, Tasks } from '../ports/tasks.ts';
+
+/** `Service:Delegation`. */
+export interface DelegationRules {
+  readonly maxDepth: number;
+  readonly maxChildrenPerTask: number;
+  /** Seconds. */
+  readonly offerTtl: number;
+}
+
+export interface ChainChecking {
+  readonly tasks: Pick<Tasks, 'chain'>;
+  readonly agents: Pick<Agents, 'find'>;
+  readonly clock: Clock;
+  /** `undefined` without `Service:Delegation:Enabled`: no delegated task begins, and none is renewed. */
+  readonly delegation: DelegationRules | undefined;
+}
+
+/** A task above, and its agent as registered now. */
+export interface FoundLink extends ChainedTask {
+  readonly agent: Agent;
+}
+
+type AboveOutcome =
+  /** `scope`: what all tasks above have now; `undefined` if there are none. */
+  | { readonly kind: 'held'; readonly scope: Scope | undefined; readonly links: readonly FoundLink[] }
+  | { readonly kind: 'refused'; readonly reason: DenialReason };
+
+/** Reads the tasks above a task, and judges them for a token now. */
+export async function checkAbove(
+  service: ChainChecking,
+  task: Pick<Task, 'delegatedBy'>,
+  agent: Agent,
+): Promise<AboveOutcome> {
+  const parent = parentOf(task);
+  if (parent === undefined) return { kind: 'held', scope: undefined, links: [] };
+  return judgeLinks(service, await service.tasks.chain(parent), agent, task.delegatedBy.length);
+}
+
+/**
+ * @param above the task from which the agent's task is delegated, and those above it, the nearest first
+ * @param expected how many there must be
+ */
+export async function judgeLinks(
+  { agents, clock, delegation }: Pick<ChainChecking, 'agents' | 'clock' | 'delegation'>,
+  above: readonly ChainedTask[],
+  agent: Agent,
+  expected = above.length,
+): Promise<AboveOutcome> {
+  if (delegation === undefined) return { kind: 'refused', reason: 'delegation_not_allowed' };
+  if (above.length !== expected) return { kind: 'refused', reason: 'parent_ended' };
+  // Read anew: a cached registration would refuse what an operator has just allowed. The decision names their revisions.
+  const found = await Promise.all(
+    above.map(async (each) => ({ ...each, agent: await agents.find(each.task.agentId) })),
+  );
+  const held = judgeAbove(found, clock.now());
+  if (held.kind === 'refused') return held;
+  const links = found.filter((link): link is FoundLink => link.agent !== undefined);
+  const reason = judgeChain([agent, ...links.map((link) => link.agent)], delegation.maxDepth);
+  return reason === undefined ? { kind: 'held', scope: held.scope, links } : { kind: 'refused', reason };
+}
+
+export function judgedLink({ task: { taskId, agentId }, grantHash, agent }: FoundLink): JudgedLink {
+  return { taskId, agentId, grantHash, agentRevision: agent.revision };
+}

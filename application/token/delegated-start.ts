@@ -1,0 +1,45 @@
+/** What starts a task that another agent delegates: its offer, and the tasks through which its authority came. */
+
+import { type Offer, spentOffer, takenDetail } from '../../domain/delegation/offer.ts';
+import { formatScope } from '../../domain/scope.ts';
+import type { Delegator, Task } from '../../domain/tasks/task.ts';
+import type { TakenOffer } from '../decisions/open-task.ts';
+import type { ChainedTask } from '../ports/tasks.ts';
+import { type DelegationRules, type FoundLink, judgedLink } from './chain.ts';
+
+export interface DelegatedStart {
+  readonly offer: Offer;
+  /** The task that delegates, and those above it, the nearest first. */
+  readonly above: readonly [ChainedTask, ...ChainedTask[]];
+}
+
+export function delegatorsOf({ offer, above: [parent] }: DelegatedStart): readonly Delegator[] {
+  const { taskId, agentId, delegatedBy } = parent.task;
+  return [{ taskId, agentId, instance: offer.instance }, ...delegatedBy];
+}
+
+export function takenOffer(
+  delegation: DelegationRules | undefined,
+  { offer, above: [parent] }: DelegatedStart,
+  task: Task,
+  links: readonly FoundLink[],
+): TakenOffer {
+  const { taskId, agentId, sponsor, audience, scope, delegationDepth, createdAt: at } = task;
+  return {
+    links: links.map(judgedLink),
+    offer: spentOffer(offer),
+    maxChildren: delegation?.maxChildrenPerTask ?? 0,
+    entry: {
+      at,
+      event: 'delegation.taken',
+      taskId,
+      agentId,
+      sponsor,
+      audience,
+      scope: formatScope(scope),
+      delegationDepth,
+      decision: 'allow',
+      detail: takenDetail(offer.offerId, parent.task.taskId),
+    },
+  };
+}

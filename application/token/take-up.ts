@@ -1,0 +1,92 @@
+/**
+ * Takes up an offer of another agent (docs/sub-agents.md): the named agent presents it in place of a person's token, and receives a
+ * task under the task that delegated it, with a token and a grant of its own. hand-over.ts makes offers.
+ *
+ * Whatever is wrong with an offer has one sentence: only the record says whether it was unknown, expired, used or another agent's.
+ */
+
+import { isOfferOf, OFFER_TYPE, type Offer, readOffer, takenDetail } from '../../domain/delegation/offer.ts';
+import type { DenialReason } from '../../domain/denial.ts';
+import { formatScope, type Scope } from '../../domain/scope.ts';
+import type { Claims } from '../../domain/tokens/claims.ts';
+import { hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../domain/trace-context.ts';
+import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
+import { type ActingCredentials, authenticateActing } from '../authentication/authenticate-acting.ts';
+import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
+import { type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
+import type { HeldPermit, SigningKeys } from '../ports/keys.ts';
+import type { Tasks } from '../ports/tasks.ts';
+import type { IssuedToken } from './mint.ts';
+import { startTask, type TaskStarting } from './start-task.ts';
+
+export interface TakeUpRequest extends ActingCredentials {
+  readonly offer: string;
+  readonly resource: string;
+  readonly scope: Scope;
+  /** Why the agent starts the task, in its own words. */
+  readonly purpose: string | undefined;
+}
+
+interface TakingUp extends Omit<AgentAuthentication, 'agents'>, TaskStarting {
+  /** Opens one request's view of the agent cache. */
+  readonly agentCache: () => CachedAgents;
+  readonly tasks: Pick<Tasks, 'chain'>;
+}
+
+export async function takeUp(
+  service: TakingUp,
+  request: TakeUpRequest,
+  trace?: Trace,
+  permit?: HeldPermit,
+): Promise<Outcome<IssuedToken>> {
+  const requested = { audience: request.resource, scope: formatScope(request.scope) };
+
+  return retryOnConflict(service.agentCache(), async (agents) => {
+    // 1. Authenticate the agent that takes it up.
+    const { agentKeys, clock, sharedTime, audiences, clients } = service;
+    const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
+    const asking = await authenticateActing(authentication, request, { about: requested, trace, permit });
+    if (asking.kind === 'denied') return asking;
+    const { agent, assertion } = asking.value;
+    const refuse = (reason: DenialReason, about?: DenialSubject): Denied =>
+      denied(reason, { about: { ...requested, agentId: agent.agentId, ...about }, assertion });
+
+    // 2. The offer is the service's own, for this agent, and has not expired.
+    const read = await readOwnOffer(service, request.offer);
+    if (read === undefined) return refuse('delegation_offer_unknown');
+    const { offer, claims } = read;
+    const about = { sponsor: claims.subject, detail: takenDetail(offer.offerId, offer.taskId) };
+    if (offer.child !== agent.agentId) return refuse('delegation_not_for_agent', about);
+    if (offer.expiresAt <= (await sharedTime.latest())) return refuse('delegation_offer_expired', about);
+    const [parent, ...above] = await service.tasks.chain(offer.taskId);
+    if (parent === undefined || !isOfferOf(parent.task, offer, claims, service.issuer)) {
+      return refuse('delegation_offer_unknown', { detail: about.detail });
+    }
+    if (request.resource !== offer.audience) return refuse('audience_mismatch', about);
+
+    // 3. Start the task, with the checks of an exchange. The offer is spent in the same transaction.
+    const { sponsor: subject, sponsorKey, sessionId } = parent.task;
+    const { scope } = offer;
+    const invocation = {
+      person: { subject, sponsorKey, sessionId, scope, issuedAt: undefined, authenticatedAt: undefined },
+      audience: offer.audience,
+      requested: request.scope,
+      purpose: request.purpose,
+      delegated: { offer, above: [parent, ...above] },
+    } as const;
+    return startTask(service, asking.value, invocation, trace);
+  });
+}
+
+/** An offer with a signature of this service. Its time, and its task, are not examined. */
+async function readOwnOffer(
+  { signingKeys, issuer }: { readonly signingKeys: SigningKeys; readonly issuer: string },
+  text: string,
+): Promise<{ readonly offer: Offer; readonly claims: Claims } | undefined> {
+  const jws = readCompactJws(text);
+  if (jws === undefined || !hasType(jws, [OFFER_TYPE]) || !(await signingKeys.verify(jws))) return undefined;
+  const { claims } = jws;
+  const offer = claims.issuer === issuer ? readOffer(claims) : undefined;
+  return offer && { offer, claims };
+}
