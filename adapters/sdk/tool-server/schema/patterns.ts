@@ -45,6 +45,10 @@ export function compilePattern(text: string, flags = 0): RE2JS {
   return RE2JS.compile(RE2JS.translateRegExp(text), flags);
 }
 
+/** Calls repeat the names of members, and a comparison takes some 3 µs. Verdicts about names are kept, up to this number and length. */
+const MAX_NAMES = 1000;
+const MAX_NAME = 100;
+
 /**
  * @param patterns of names
  * @returns whether some readers take a name for one that a pattern matches, and the pattern does not match the name. Such readers
@@ -55,8 +59,18 @@ export function takenForMatch(patterns: readonly string[]): (name: string) => bo
     exact: compilePattern(text),
     anyCase: compilePattern(text, RE2JS.CASE_INSENSITIVE),
   }));
-  return (name) => {
+  const isTaken = (name: string): boolean => {
     const read = folded(name);
     return compiled.some(({ exact, anyCase }) => !exact.test(name) && (exact.test(read) || anyCase.test(read)));
+  };
+  const verdicts = new Map<string, boolean>();
+  return (name) => {
+    const known = verdicts.get(name);
+    if (known !== undefined) return known;
+    const verdict = isTaken(name);
+    if (name.length > MAX_NAME) return verdict;
+    if (verdicts.size >= MAX_NAMES) verdicts.clear();
+    verdicts.set(name, verdict);
+    return verdict;
   };
 }

@@ -149,6 +149,17 @@ describe('A compiled schema', () => {
     });
   }
 
+  it('decides the same about a name that it has compared before, also after more names than it remembers', () => {
+    const rules = compileSchema(byName);
+    const isTaken = (name: string) => typeof rules.decide({ [name]: 1 }) === 'object';
+    const long = `Amount${'s'.repeat(200)}`;
+    const verdicts = () => ['Amount', 'amount', 'to', long].map(isTaken);
+    expect([verdicts(), verdicts()]).to.deep.equal(Array(2).fill([true, false, false, true]));
+    expect(many(1100, (at) => isTaken(`x${at}`)).includes(true)).to.equal(false);
+    expect(many(1100, (at) => isTaken(`AMOUNT${at}`)).includes(false)).to.equal(false);
+    expect(verdicts()).to.deep.equal([true, false, false, true]);
+  });
+
   it('decides where the validators of the class Ajv2020 throw', () => {
     const object = { type: 'object' };
     // biome-ignore lint/suspicious/noThenProperty: JSON Schema has this name, and no promise is near.
