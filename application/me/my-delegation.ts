@@ -43,8 +43,8 @@ export async function refusedAmong(
   agentIds: readonly AgentId[],
 ): Promise<ReadonlySet<AgentId>> {
   const among = [...new Set(agentIds)];
-  if (among.length === 0) return new Set();
-  const found = await sponsors.delegationRefusals({ sponsorKey, among, limit: among.length });
+  const question = { sponsorKey, among, limit: among.length };
+  const found = among.length === 0 ? [] : await sponsors.delegationRefusals(question);
   return new Set(found.map(({ agentId }) => agentId));
 }
 

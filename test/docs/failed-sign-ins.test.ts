@@ -12,8 +12,9 @@ const titleIn = (document: string) => /<h1>([^<]*)<\/h1>/.exec(document)?.[1];
 
 describe('The causes of a failed sign-in', () => {
   const ofApprovers = ['approver_undated', 'approver_not_fresh'] as const;
+  const ofDelegation = ['delegation_undated', 'delegation_not_fresh'] as const;
   const others = ['sign_in_incomplete', 'sign_in_ended', 'several_sessions'] as const;
-  const ofMe = [...signInDenials, ...ofApprovers, ...others];
+  const ofMe = [...signInDenials, ...ofApprovers, ...ofDelegation, ...others];
 
   it('are listed in docs/people.md, each with the title of its page, its status and its word in the log', () => {
     const rows = [...page.matchAll(/^\| ([^|]+) \((\d{3})\) \| `(\w+)` \|/gm)].map(([, title, , word]) => [

@@ -85,7 +85,7 @@ for (const database of databasesByLength) {
 
       const again = await person.returnAddress('/me/sign-in?to=delegation');
       mandate.clock.advance(600);
-      expectNotice(await person.finish(again), 403, 'let an agent hand work over again');
+      expectNotice(await person.finish(again), 403, 'Sign in again to let an agent hand work over');
       const list = await open('/me/delegation', cookie);
       expect(list.text).to.contain('href="/me/sign-in?to=delegation"').and.not.contain('/me/delegation/allow');
       const lines = await mandate.recorded(async () => {

@@ -226,12 +226,12 @@ export const de: Texts = {
       action: 'Neu anmelden',
     },
     delegation_undated: {
-      title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
-      text: 'Damit ein Agent wieder Arbeit weitergeben darf, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Bitte fragen Sie Ihre Administration.',
+      title: 'Sie können das Weitergeben hier nicht wieder erlauben',
+      text: 'Damit ein Agent wieder Arbeit weitergeben darf, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Ihre Organisation teilt nicht mit, wann das war. Bitte fragen Sie Ihre Administration.',
       action: 'Zurück',
     },
     delegation_not_fresh: {
-      title: 'Bitte melden Sie sich neu an',
+      title: 'Melden Sie sich neu an, um das Weitergeben wieder zu erlauben',
       text: 'Damit ein Agent wieder Arbeit weitergeben darf, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
       action: 'Neu anmelden',
     },

@@ -268,12 +268,12 @@ export const en = {
       action: 'Sign in again',
     },
     delegation_undated: {
-      title: 'Your organisation does not say when you signed in',
-      text: 'To let an agent hand work over again, you must show that you have just signed in. Ask your administrator.',
+      title: 'You cannot let an agent hand work over again here',
+      text: 'To let an agent hand work over again, you must show that you have just signed in. Your organisation does not say when you signed in. Ask your administrator.',
       action: 'Back',
     },
     delegation_not_fresh: {
-      title: 'Please sign in again',
+      title: 'Sign in again to let an agent hand work over',
       text: 'To let an agent hand work over again, you must enter your credentials now. Your organisation did not confirm that you did.',
       action: 'Sign in again',
     },
