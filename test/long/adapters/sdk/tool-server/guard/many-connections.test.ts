@@ -11,8 +11,9 @@ import { proxyForEachTest } from '../../../../../support/tool-server/proxied-ups
 const MOST = 10_000;
 
 /**
- * Opens the connections a thousand at a time, and says so. For each line that it reads, it sends a request on the next one, and
- * says the answer's first line. A separate process: with both ends in one, the limit of open files would be in doubt.
+ * Opens the connections 250 at a time, and says when all are open. For each line that it reads, it sends a request on the next
+ * one, and says the answer's first line. A separate process: with both ends in one, the limit of open files would be in doubt.
+ * 511 connections wait at most until a busy guard accepts them. The kernel may tell a client of more that they are open.
  */
 const CLIENTS = `
   const { connect } = require('node:net');
@@ -23,7 +24,7 @@ const CLIENTS = `
     socket.on('error', reject);
   });
   (async () => {
-    while (sockets.length < count) sockets.push(...await Promise.all(Array.from({ length: 1000 }, open)));
+    while (sockets.length < count) sockets.push(...await Promise.all(Array.from({ length: 250 }, open)));
     console.log('open');
     let next = 0;
     for await (const _ of require('node:readline').createInterface({ input: process.stdin })) {
