@@ -40,7 +40,10 @@ describe('The page of the MCP inspector', function () {
       max_token_ttl: TOKEN_TTL,
       client_names,
     });
-    const program = await startInspector(server.endpoint, client_names === undefined ? agent.id : undefined);
+    const program = await startInspector(
+      server.endpoint,
+      client_names === undefined ? { oauth: { clientId: agent.id } } : {},
+    );
     await person.page.goto(program.address);
     return {
       agent,

@@ -27,14 +27,19 @@ export interface Inspector {
   stop(): Promise<void>;
 }
 
-/** @param clientId what the person would write into the settings of the server */
-export async function startInspector(endpoint: string, clientId?: string): Promise<Inspector> {
+/** What the person would write into the settings of the server. */
+export interface ServerSettings {
+  readonly oauth?: { readonly clientId: string };
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly protocolEra?: 'modern';
+}
+
+export async function startInspector(endpoint: string, settings: ServerSettings = {}): Promise<Inspector> {
   const program = await installed();
   const home = mkdtempSync(join(tmpdir(), 'mandate-inspector-'));
   const catalog = join(home, 'servers.json');
-  const server = { type: 'streamable-http', url: endpoint, connectionTimeout: CONNECTION_TIMEOUT_MS };
-  const known = clientId === undefined ? server : { ...server, oauth: { clientId } };
-  writeFileSync(catalog, JSON.stringify({ mcpServers: { [SERVER]: known } }));
+  const server = { type: 'streamable-http', url: endpoint, connectionTimeout: CONNECTION_TIMEOUT_MS, ...settings };
+  writeFileSync(catalog, JSON.stringify({ mcpServers: { [SERVER]: server } }));
   const child = spawn(process.execPath, [program, '--web', '--catalog', catalog], {
     env: {
       PATH: process.env.PATH,
@@ -110,10 +115,16 @@ export interface InspectorPage {
   connect(): Promise<void>;
   /** Waits until it is connected, and opens the list of tools. @returns their names */
   tools(): Promise<readonly string[]>;
-  /** Runs a tool of the list. */
-  run(tool: string): Promise<void>;
-  /** What the tool answered. */
+  /** Runs a tool of the list. @param fields of its form, by label */
+  run(tool: string, fields?: Readonly<Record<string, string>>): Promise<void>;
+  /** The JSON with which the tool answered. */
   result(): Promise<string>;
+  /** Waits until the tool has answered with this text. */
+  answered(text: string): Promise<void>;
+  /** Opens the address that the server asks the person to visit. @returns the page behind it */
+  openAsked(): Promise<Page>;
+  /** Tells it that the person has done there what the server asked for. */
+  goOn(): Promise<void>;
   /** Agrees to ask for the scopes that a tool lacks. @returns what the page says of them */
   askForScopes(): Promise<string>;
 }
@@ -130,18 +141,28 @@ export function inspectorPage(page: Page): InspectorPage {
       const list = page
         .getByRole('main')
         .getByRole('button')
-        .filter({ hasText: /^[a-z]+_[a-z]+$|^comment$/ });
+        .filter({ hasText: /^(?:[a-z]+_[a-z]+|comment|pay|balance)$/ });
       await list.first().waitFor();
       return list.allInnerTexts();
     },
-    async run(tool) {
+    async run(tool, fields = {}) {
+      if (await button('Close results').isVisible()) await button('Close results').click();
       await button(tool).click();
+      for (const [name, value] of Object.entries(fields)) {
+        await page.getByRole('textbox', { name, exact: true }).fill(value);
+      }
       await button('Execute Tool').click();
     },
     async result() {
       await page.getByRole('heading', { name: 'Results' }).waitFor();
       return page.getByRole('main').locator('.ace_content').first().innerText();
     },
+    answered: (text) => page.getByRole('main').getByText(text, { exact: true }).waitFor(),
+    async openAsked() {
+      const [opened] = await Promise.all([page.waitForEvent('popup'), button('Open in Browser').click()]);
+      return opened;
+    },
+    goOn: () => button("I've completed it").click(),
     async askForScopes() {
       const dialog = page.getByRole('dialog', { name: 'Additional permissions required' });
       const said = await dialog.getByRole('list').innerText();
