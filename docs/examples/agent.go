@@ -63,7 +63,7 @@ type approvalRequired struct {
 	wait time.Duration
 }
 
-func (required approvalRequired) Error() string { return "Nobody has answered yet: " + required.uri }
+func (required approvalRequired) Error() string { return "No answer yet: " + required.uri }
 
 // refused means: do not repeat the request. access_denied and invalid_grant also end the task.
 type refused string

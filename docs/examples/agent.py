@@ -44,7 +44,7 @@ class ApprovalRequired(Exception):
     """A person has to approve this call. The same call goes through once after the yes."""
 
     def __init__(self, uri, seconds):
-        super().__init__(f"Nobody has answered yet: {uri}")
+        super().__init__(f"No answer yet: {uri}")
         self.uri = uri
         self.seconds = seconds
 

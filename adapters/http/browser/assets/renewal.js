@@ -6,7 +6,7 @@
 // the value is empty. Its `data-renew-ms` is the time between two requests. Its `data-session-ms` says that a renewal counts
 // as a use of the session, and after how long without use the session ends.
 
-/** A page that nobody has touched for so long waits until its session is over: renewing it would prolong the session. */
+/** A page without input for this long waits until its session is over: renewing it would prolong the session. */
 const ATTENDED_MS = 5 * 60_000;
 const holder = document.querySelector('[data-renew-from]');
 const renewEveryMs = Number(holder.dataset.renewMs ?? 15_000);
