@@ -77,6 +77,16 @@ function requestOf(event: string, json: JsonObject): string | undefined {
       return on(named('task_id'), (task) => `DELETE /admin/tasks/${task}, which ends the task of the revoked token`);
     case 'task.revoked':
       return on(named('task_id'), (task) => `DELETE /admin/tasks/${task}`);
+    case 'delegation.refused':
+    case 'delegation.allowed': {
+      const method = event === 'delegation.refused' ? 'PUT' : 'DELETE';
+      return on(named('agent_id'), (agent) =>
+        on(
+          named('sponsor'),
+          (person) => `${method} /me/agents/${agent}/no-delegation, which only the person ${person} can send`,
+        ),
+      );
+    }
     case 'agent.updated':
       return on(
         named('agent_id'),
@@ -89,6 +99,6 @@ function requestOf(event: string, json: JsonObject): string | undefined {
   }
 }
 
-function on(name: string | undefined, request: (name: string) => string): string | undefined {
+function on(name: string | undefined, request: (name: string) => string | undefined): string | undefined {
   return name === undefined ? undefined : request(name);
 }

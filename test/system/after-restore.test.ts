@@ -210,14 +210,22 @@ for (const database of databasesByLength) {
         writeFileSync(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
       write(
         { records: [known[0], { ...known[1], sponsor: 'other' }] },
+        { ...lost, seq: 899_999_998, event: 'delegation.refused', agent_id: 'planner', sponsor: 'ada l' },
+        { ...lost, seq: 899_999_999, event: 'delegation.allowed', agent_id: 'planner', sponsor: 'grace' },
         { ...lost, checkpoint: null, seq: 900_000_001, event: 'sponsor.blocked', sponsor: 'a/b\u202e' },
         { ...lost, checkpoint: null, seq: 900_000_002, event: 'task.revoked', task_id: 'task_x' },
         { ...lost, checkpoint: null, seq: 900_000_003, event: 'token.revoked', task_id: 'task_y' },
       );
       const { code, out, err } = await run('--sink', file);
       expect({ code, err }).to.deep.equal({ code: 0, err: '' });
-      expect(out).to.include('The sink has 4 records that the database does not have.');
+      expect(out).to.include('The sink has 6 records that the database does not have.');
       expect(out).to.include(`Number ${known[1]?.seq} has another record in the database than in the sink.`);
+      expect(out).to.include(
+        '899999998 delegation.refused: PUT /me/agents/planner/no-delegation, which only the person ada%20l can send',
+      );
+      expect(out).to.include(
+        '899999999 delegation.allowed: DELETE /me/agents/planner/no-delegation, which only the person',
+      );
       expect(out).to.include('900000001 sponsor.blocked: PUT /admin/sponsors/a%2Fb%E2%80%AE/block');
       expect(out).to.include('900000002 task.revoked: DELETE /admin/tasks/task_x');
       expect(out).to.include('900000003 token.revoked: DELETE /admin/tasks/task_y, which');

@@ -142,7 +142,7 @@ for (const database of databasesByLength) {
       expect((await choose('DELETE', gone.id))[0]).to.equal(404);
     });
 
-    it('is an unknown path where the feature is off, for the API and the sign-in, with the same answer as any other', async () => {
+    it('is an unknown path where the feature is off, with the answer of any other unknown path', async () => {
       for (const method of ['PUT', 'DELETE', 'GET']) {
         const answers = await Promise.all(
           ['no-delegation', 'no-such-path'].map((last) => my(method, `/me/agents/${agent.id}/${last}`, { at: off })),

@@ -17,6 +17,7 @@ import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
 import { answerApproval } from '../../../../application/decisions/answer-approval.ts';
 import { askApproval } from '../../../../application/decisions/ask-approval.ts';
+import { allowDelegation, refuseDelegation } from '../../../../application/decisions/delegation-refusal.ts';
 import { endSomeTasks } from '../../../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import { revokeSingleToken } from '../../../../application/decisions/revoke-single-token.ts';
@@ -289,6 +290,17 @@ describe('SQLite', () => {
       expect(isSorted, plan.join('\n')).to.equal(what === 'the tasks whose time is up' || what.includes('audience'));
     });
   }
+
+  it("finds a person's refusals of handing-over, and their agents, by key", async () => {
+    const opening = await openedTask(storage);
+    const about = { sponsorKey: opening.task.sponsorKey, agentId: opening.task.agentId };
+    await storage.decide(refuseDelegation, { ...about, entry: aRefusal('sponsor_disabled') });
+    await storage.decide(allowDelegation, { ...about, entry: aRefusal('sponsor_disabled') });
+    for (const among of [undefined, [about.agentId]]) {
+      await storage.sponsors.delegationRefusals({ sponsorKey: about.sponsorKey, among, limit: 9 });
+    }
+    expect(await readMore()).to.deep.equal([]);
+  });
 
   it('finds some of all live tasks in the order of an index, and those delegated from them by key', async () => {
     const { task } = await openedTask(storage);

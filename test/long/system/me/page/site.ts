@@ -21,12 +21,12 @@ export interface PageInBrowser {
 }
 
 /** Starts it before the tests of a suite, and ends it after them. */
-export function pageInBrowser(database: TestDatabase): PageInBrowser {
+export function pageInBrowser(database: TestDatabase, settings: Readonly<Record<string, string>> = {}): PageInBrowser {
   let running: PageWithProvider;
   let triage: RegisteredAgent;
   let travel: RegisteredAgent;
   before(async () => {
-    running = await startWithPage(database);
+    running = await startWithPage(database, settings);
     triage = await running.mandate.agent({ display_name: 'Jira triage' });
     travel = await running.mandate.agent({ display_name: 'Travel planner' });
   });
