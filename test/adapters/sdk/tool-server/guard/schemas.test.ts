@@ -26,6 +26,7 @@ const RULES: Json = {
 const BODY = 'The body of this call must be JSON that all readers read alike, sent as application/json in UTF-8.';
 const REFUSES = 'The policy of the tool refuses these arguments.';
 const UNKNOWN = 'a member that the rules do not know';
+type Lines = readonly (readonly [name: string, value: string])[];
 
 describe('A schema in the guard, through the proxy', () => {
   const proxy = proxyForEachTest();
@@ -69,14 +70,14 @@ describe('A schema in the guard, through the proxy', () => {
     await start();
   });
 
-  async function atRoute(path: string, body: string, headers = [JSON_TYPE] as readonly (readonly [string, string])[]) {
+  async function atRoute(path: string, body: string, headers: Lines = [JSON_TYPE]) {
     const answer = await rawRequest(`${url}${path}`, 'POST', [bearer(), ...headers], body);
     const { reason, error, error_description: text } = JSON.parse(answer.body) as Readonly<Record<string, string>>;
     return { status: answer.status, reason, error, text, challenge: answer.headers['www-authenticate'] };
   }
-  async function atMcp(name: string, args: string, { id = '7', more = '' } = {}) {
+  async function atMcp(name: string, args: string, { id = '7', more = '', headers = [] as Lines } = {}) {
     const message = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":${args}${more}}}`;
-    const answer = await rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE], message);
+    const answer = await rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE, ...headers], message);
     return { status: answer.status, message, json: JSON.parse(answer.body) };
   }
   const outcomes = () => events.map(({ reason, approval }) => [reason, approval]);
@@ -345,6 +346,12 @@ describe('A schema in the guard, through the proxy', () => {
       expect((await atRoute('/both', SAID)).status).to.equal(200);
       expect((await atMcp('both', SAID)).json).to.deep.equal({ done: true });
       expect([approvals.asked.length, seen[0]]).to.deep.equal([1, SAID]);
+    });
+
+    it('is looked at after the headers of the message', async () => {
+      const { status, json } = await atMcp('order', '{"amount": 501}', { headers: [['Mcp-Name', 'pay']] });
+      expect([status, json.error.code]).to.deep.equal([400, -32020]);
+      expect([outcomes(), proxy.unshown, seen]).to.deep.equal([[['headers_differ', undefined]], [], []]);
     });
 
     it('is not looked at, and no body is read, if token or scope do not allow the request', async () => {
