@@ -1,7 +1,8 @@
 /** How pages show whether an agent may hand work to other agents, and the buttons by which the person changes it. */
 
-import type { AgentId } from '../../../domain/identifiers.ts';
+import type { MyAgent } from '../../../application/me/my-agents.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
+import { agentName } from './agent-name.ts';
 import { DELEGATION_SIGN_IN } from './cookies.ts';
 import { form } from './frame.ts';
 import { AGENT_FIELD } from './task-parts.ts';
@@ -10,6 +11,8 @@ import type { PersonView } from './view.ts';
 
 export const REFUSE_PATH = '/me/delegation/refuse';
 export const ALLOW_PATH = '/me/delegation/allow';
+
+type DelegatingAgent = Pick<MyAgent, 'agentId' | 'displayName'>;
 
 export interface MayAllow {
   /** Whether the person signed in lately enough to allow it again. */
@@ -27,15 +30,16 @@ export interface DelegationView extends MayAllow {
 export function delegationOfAgent(
   view: PersonView,
   { isRefused, mayAllow, isAllowable }: DelegationView,
-  agentId: AgentId,
+  agent: DelegatingAgent,
   words: Texts,
   back: Html,
 ): Html {
   const { delegation } = words;
+  const { agentId } = agent;
   const choice = isRefused
     ? html`<p>${delegation.isRefused}</p>
 <p class="quiet">${delegation.refusalMeans}</p>
-${allowButton(view, { mayAllow }, agentId, words, back)}`
+${allowButton(view, { mayAllow }, agent, words, back)}`
     : html`<p class="quiet">${delegation.refusalMeans} ${isAllowable ? delegation.allowedAfterSignIn : delegation.neverAllowedAgain}</p>
 ${form(view, REFUSE_PATH, html`${back}<button id="refuse-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${delegation.refuse}</button>`)}`;
   return html`<section aria-labelledby="delegation">
@@ -44,17 +48,24 @@ ${form(view, REFUSE_PATH, html`${back}<button id="refuse-${agentId}" name="${AGE
 </section>`;
 }
 
+/** The hidden end of a name of a control, of which a page has one for each agent. */
+export function ofAgent(agent: DelegatingAgent, words: Texts): Html {
+  return html`<span class="hidden">: ${agentName(agent, words)}</span>`;
+}
+
 /** A link to a new sign-in in place of the button, if the last one is too old: a form cannot lead to the provider. */
 export function allowButton(
   view: Pick<PersonView, 'base' | 'formToken'>,
   { mayAllow }: MayAllow,
-  agentId: AgentId,
-  { delegation }: Texts,
+  agent: DelegatingAgent,
+  words: Texts,
   back?: Insert,
 ): Html {
+  const { agentId } = agent;
+  const label = html`${words.delegation.allow}${ofAgent(agent, words)}`;
   if (!mayAllow) {
-    return html`<a class="button" id="allow-${agentId}" href="${view.base}${DELEGATION_SIGN_IN}">${delegation.allow}</a>`;
+    return html`<a class="button" id="allow-${agentId}" href="${view.base}${DELEGATION_SIGN_IN}">${label}</a>`;
   }
-  const button = html`<button id="allow-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${delegation.allow}</button>`;
+  const button = html`<button id="allow-${agentId}" name="${AGENT_FIELD}" value="${agentId}">${label}</button>`;
   return form(view, ALLOW_PATH, html`${back}${button}`);
 }

@@ -71,7 +71,7 @@ ${pageLinks([
 ])}${
   delegation &&
   html`
-${delegationOfAgent(view, delegation, agent.agentId, words, back)}`
+${delegationOfAgent(view, delegation, agent, words, back)}`
 }`;
   return pageOfPerson(view, language, { title: words.title, heading: name, renewed });
 }

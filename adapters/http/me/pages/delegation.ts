@@ -31,12 +31,11 @@ export function renderDelegations(view: DelegationsView, language: Language): st
   const { refusals, areMore } = view.refused;
   const { delegation } = words;
   const renewed = html`${pageLinks([[`${view.base}/me`, words.back]])}
-<p class="quiet">${delegation.refusalMeans}</p>
-${refusals.length === 0 && html`<p class="card">${delegation.none}</p>`}
+${refusals.length === 0 ? html`<p class="card">${delegation.none}</p>` : html`<p class="quiet">${delegation.listMeans}</p>`}
 <ul>${refusals.map(
     (agent) => html`<li class="card"><h2>${agentName(agent, words)}</h2>
 <p class="quiet">${delegation.refusedSince(moment(language, agent.refusedAt, view.now))}</p>
-${allowButton(view, view, agent.agentId, words)}</li>`,
+${allowButton(view, view, agent, words)}</li>`,
   )}</ul>
 ${areMore && html`<p class="quiet">${delegation.areMore(refusals.length)}</p>`}`;
   return pageOfPerson(view, language, { title: delegation.list, heading: delegation.list, renewed });

@@ -25,6 +25,7 @@ import {
   unknownTo,
 } from '../context.ts';
 import { DELEGATION_PATH } from '../cookies.ts';
+import { ofAgent } from '../delegation-parts.ts';
 import { form, pageLinks, pageOfPerson, texts } from '../frame.ts';
 import {
   AGENT_FIELD,
@@ -151,8 +152,8 @@ function agentLine(view: MeView, agent: MyAgent, words: Texts, language: Languag
   const name = agentName(agent, words);
   const address = `${view.base}${agentAddress({ of: newestTask, after: undefined })}`;
   return html`<li class="card agent" id="card-${agentId}">
-<a id="tasks-${agentId}" href="${address}"><h3>${name}</h3><span class="quiet">${words.tasks(tasks)} · ${words.active(distance(language, activeAt, view.now))}</span></a>
-${refusedDelegation(view, agentId, words)}${stopAgent(view, { agentId, task: newestTask }, html`${words.stop}<span class="hidden">: ${words.stopWhole(tasks, name)}</span>`)}
+<a id="tasks-${agentId}" href="${address}"><h3>${name}</h3><span class="quiet">${words.tasks(tasks)} · ${words.active(distance(language, activeAt, view.now))}${isRefused(view, agentId) && html` · ${words.delegation.isRefusedInShort}`}</span></a>
+${stopAgent(view, { agentId, task: newestTask }, html`${words.stop}<span class="hidden">: ${words.stopWhole(tasks, name)}</span>`)}
 </li>`;
 }
 
@@ -165,17 +166,21 @@ ${delegationLink(view, first, words)}${tasks.map((task) => liveTask(view, task, 
 ${tasks.length > 1 && html`<div class="task">${stopAgent(view, { agentId: first.agentId, task: first.taskId }, words.stopAgent(tasks.length, name))}</div>`}</li>`;
 }
 
-function refusedDelegation({ delegation }: MeView, agentId: AgentId, words: Texts): Insert {
-  if (delegation?.refused.has(agentId) !== true) return undefined;
-  return html`<p class="quiet">${words.delegation.isRefused}</p>
-`;
+/** Whether the person refuses that the agent hands work to other agents. */
+function isRefused({ delegation }: MeView, agentId: AgentId): boolean {
+  return delegation?.refused.has(agentId) === true;
 }
 
 /** The page of the agent has the choice. Where tasks are listed here, nothing else leads to it. */
-function delegationLink(view: MeView, { agentId, taskId }: MyTask, words: Texts): Insert {
+function delegationLink(view: MeView, task: MyTask, words: Texts): Insert {
+  const { agentId, taskId } = task;
   if (view.delegation === undefined) return undefined;
   const address = `${view.base}${agentAddress({ of: taskId, after: undefined })}`;
-  return html`${refusedDelegation(view, agentId, words)}<p><a id="delegation-${agentId}" href="${address}#delegation">${words.delegation.title}</a></p>
+  return html`${
+    isRefused(view, agentId) &&
+    html`<p class="quiet">${words.delegation.isRefused}</p>
+`
+  }<p><a id="delegation-${agentId}" href="${address}#delegation">${words.delegation.title}${ofAgent(task, words)}</a></p>
 `;
 }
 

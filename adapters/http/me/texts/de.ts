@@ -113,9 +113,12 @@ export const de: Texts = {
   delegation: {
     title: 'Arbeit an andere Agenten weitergeben',
     list: 'Agenten, die keine Arbeit weitergeben dürfen',
+    isRefusedInShort: 'darf keine Arbeit weitergeben',
     isRefused: 'Dieser Agent darf keine Arbeit an andere Agenten weitergeben: Sie haben es abgelehnt.',
     refusalMeans:
-      'Wenn Sie es ablehnen, kann kein anderer Agent eine Aufgabe für Sie beginnen, die von diesem kommt. Angebotene Arbeit, die noch nicht begonnen wurde, wird abgewiesen. Aufgaben, die andere Agenten schon haben, laufen weiter: Sie können sie stoppen.',
+      'Solange Sie es ablehnen, kann dieser Agent keine Arbeit weitergeben: an keinen anderen Agenten, und nicht an einen zweiten Lauf von sich selbst. Angebotene Arbeit, die noch nicht begonnen wurde, wird abgewiesen. Vorher weitergegebene Aufgaben laufen weiter: Sie können sie stoppen.',
+    listMeans:
+      'Diese Agenten können keine Arbeit weitergeben. Vorher weitergegebene Aufgaben laufen weiter: Sie können sie stoppen.',
     allowedAfterSignIn: 'Um es wieder zu erlauben, melden Sie sich neu an.',
     neverAllowedAgain:
       'Sie könnten es hier nicht wieder erlauben: Dafür müssten Sie zeigen, dass Sie sich gerade angemeldet haben, und Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben.',

@@ -149,9 +149,12 @@ export const en = {
     title: 'Handing work to other agents',
     /** The title of the page of all refusals, and a link to it. */
     list: 'Agents that may not hand work over',
+    /** Beside other words about the agent. */
+    isRefusedInShort: 'may not hand work over',
     isRefused: 'This agent may not hand work to other agents: you refused it.',
     refusalMeans:
-      'If you refuse it, no other agent can begin a task for you that comes from this one. Work that was offered and not begun yet is refused. Tasks that other agents already have go on: you can stop them.',
+      'While you refuse it, this agent can hand no work over: to no other agent, and not to a second run of itself. Work that was offered and not begun yet is refused. Tasks that were handed over before go on: you can stop them.',
+    listMeans: 'These agents can hand no work over. Tasks that were handed over before go on: you can stop them.',
     allowedAfterSignIn: 'To allow it again, you sign in again.',
     neverAllowedAgain:
       'You could not allow it again here: for that you would have to show that you have just signed in, and your organisation does not say when you signed in.',

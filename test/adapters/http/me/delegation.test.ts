@@ -12,10 +12,11 @@ const SAID: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     refuse: 'May not hand work to other agents',
     allow: 'May hand work over again',
-    goesOn: 'Tasks that other agents already have go on',
+    goesOn: 'Tasks that were handed over before go on',
     offers: 'Work that was offered and not begun yet is refused.',
     afterSignIn: 'To allow it again, you sign in again.',
     never: 'You could not allow it again here',
+    inShort: 'may not hand work over',
     isRefused: 'This agent may not hand work to other agents: you refused it.',
     list: 'Agents that may not hand work over',
     none: 'You refuse it to no agent.',
@@ -24,10 +25,11 @@ const SAID: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   de: {
     refuse: 'Darf keine Arbeit an andere Agenten weitergeben',
     allow: 'Darf wieder Arbeit weitergeben',
-    goesOn: 'Aufgaben, die andere Agenten schon haben, laufen weiter',
+    goesOn: 'Vorher weitergegebene Aufgaben laufen weiter',
     offers: 'Angebotene Arbeit, die noch nicht begonnen wurde, wird abgewiesen.',
     afterSignIn: 'Um es wieder zu erlauben, melden Sie sich neu an.',
     never: 'Sie könnten es hier nicht wieder erlauben',
+    inShort: 'darf keine Arbeit weitergeben',
     isRefused: 'Dieser Agent darf keine Arbeit an andere Agenten weitergeben: Sie haben es abgelehnt.',
     list: 'Agenten, die keine Arbeit weitergeben dürfen',
     none: 'Sie lehnen es bei keinem Agenten ab.',
@@ -93,11 +95,24 @@ for (const language of languages) {
         if (agentId === undefined) throw new Error('there is no agent');
         const delegation = { refused: new Set([agentId]), hasRefusals: true };
         const page = renderMe({ ...view, delegation }, language);
-        expect(page.split(said.isRefused ?? '').length - 1).to.equal(1);
+        const marks = page.split(said.isRefused ?? '').length + page.split(`· ${said.inShort}</span></a>`).length - 2;
+        expect(marks).to.equal(1);
         expect(has(page, 'href="/me/delegation"', 'list')).to.deep.equal([true, true]);
         expect(page).to.match(/href="\/me\/agent\?task=task_\w+(?:#delegation)?"/);
         const free = renderMe({ ...view, delegation: { refused: new Set(), hasRefusals: false } }, language);
-        expect(has(free, 'isRefused', 'href="/me/delegation"')).to.deep.equal([false, false]);
+        expect(has(free, 'isRefused', 'inShort', 'href="/me/delegation"')).to.deep.equal([false, false, false]);
+      }
+    });
+
+    it('gives each control a name that no other has, by the agent', () => {
+      const list = renderDelegations(aDelegationsView(), language);
+      const busy = renderMe({ ...aBusyView(), delegation: { refused: new Set(), hasRefusals: false } }, language);
+      for (const [page, control] of [
+        [list, /id="allow-[^>]*>([\s\S]*?)<\/button>/g],
+        [busy, /id="delegation-[^>]*>([\s\S]*?)<\/a>/g],
+      ] as const) {
+        const names = [...page.matchAll(control)].map(([, name]) => name);
+        expect([names.length, new Set(names).size]).to.deep.equal([2, 2]);
       }
     });
 
