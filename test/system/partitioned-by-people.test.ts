@@ -57,6 +57,7 @@ describe('A fleet of two Mandates with one tool server', () => {
     introspected.length = 0;
   });
 
+  const outcomes = () => events.map(({ reason, issuer }) => [reason, issuer]);
   const claimsOf = (token: string): object => decodeJwt(token);
   const tokens = () => Promise.all(agents.map(async (agent) => String((await agent.exchange()).body.access_token)));
   async function call(token: string | undefined, method: 'GET' | 'DELETE' = 'GET'): Promise<string> {
@@ -147,6 +148,10 @@ describe('A fleet of two Mandates with one tool server', () => {
     const sponsor = String((decodeJwt(issued[0] ?? '').task as { sponsor: string }).sponsor);
     await parts[0]?.block(sponsor, 'disabled');
     expect(await calls(issued, 'DELETE')).to.deep.equal(['401 not_active', 'allowed']);
+    expect(outcomes()).to.deep.equal([
+      ['not_active', parts[0]?.issuer],
+      [null, parts[1]?.issuer],
+    ]);
   });
 
   // The last one: it stops a service.
@@ -161,6 +166,11 @@ describe('A fleet of two Mandates with one tool server', () => {
     expect(await call(other, 'DELETE')).to.equal('503 introspection_unavailable');
     expect(await calls([south])).to.deep.equal(['allowed']);
     expect(await calls([south], 'DELETE')).to.deep.equal(['allowed']);
+    expect(outcomes()).to.deep.equal([
+      ['introspection_unavailable', parts[0]?.issuer],
+      [null, parts[1]?.issuer],
+      [null, parts[1]?.issuer],
+    ]);
     parts = parts.slice(1);
   });
 });

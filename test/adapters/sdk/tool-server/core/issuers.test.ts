@@ -53,6 +53,7 @@ describe('A tool server with several control planes', () => {
     const access = await server.authorize({ route: 'GET /issues', policy, token });
     return access.kind === 'allowed' ? access.claims.iss : access.reason;
   }
+  const outcomes = () => events.map(({ reason, issuer }) => [reason, issuer]);
   const askedOf = (plane: FakeControlPlane) => plane.server.received.map(({ path }) => path);
 
   it('accepts the tokens of each, by its keys, under one kid and one jti', async () => {
@@ -111,11 +112,16 @@ describe('A tool server with several control planes', () => {
       received.filter(({ path }) => path === OWN).map(({ body }) => new URLSearchParams(body).get('token')),
     );
     expect(sent).to.deep.equal(tokens.map((token) => [token]));
+    expect(outcomes()).to.have.deep.members([
+      ['not_active', one.issuer],
+      [null, other.issuer],
+    ]);
   });
 
   it('refuses an introspection that is about a token of another one', async () => {
     one.answerIntrospection = answering({ active: true, iss: other.issuer, sub: 'ada', jti: TOKEN_ID });
     expect(await ask(made(), one.token(), { highRisk: true })).to.equal('not_active');
+    expect(outcomes()).to.deep.equal([['not_active', one.issuer]]);
   });
 
   it('reads the lists of each for its own tokens only: a list of another one is unknown, and is not fetched', async () => {
@@ -138,6 +144,14 @@ describe('A tool server with several control planes', () => {
     // A list that one signed with its own key cannot stand for that of the other.
     one.answerStatus = sendList(await signList(one, iat + 1, {}, { key: other.key }));
     expect(await ask(made({ statusList: { onStale: 'refuse' } }), token(one, 6))).to.equal('status_unavailable');
+    expect(outcomes()).to.deep.equal([
+      ['not_active', one.issuer],
+      [null, one.issuer],
+      ['status_unavailable', one.issuer],
+      [null, other.issuer],
+      ['not_active', other.issuer],
+      ['status_unavailable', one.issuer],
+    ]);
   });
 
   it('refuses only the tokens of a control plane that is away', async () => {
@@ -151,6 +165,11 @@ describe('A tool server with several control planes', () => {
     // Its keys are cached, and cannot vouch for the status.
     expect(await ask(server, other.token())).to.equal('introspection_unavailable');
     expect(await ask(made(), one.token(), { highRisk: true })).to.equal(one.issuer);
+    // Without the keys of a control plane its token is not verified, so the event names none.
+    expect(outcomes().filter(([reason]) => reason !== null)).to.deep.equal([
+      ['keys_unavailable', null],
+      ['introspection_unavailable', other.issuer],
+    ]);
   });
 
   it('sends a request for approval to the control plane of the token, signed for it by the key that it knows', async () => {
@@ -201,9 +220,14 @@ describe('A tool server with several control planes', () => {
   });
 
   it('with the option issuer checks the signature before iss', async () => {
-    const text = createToolServer({ issuer: one.issuer, audience: AUDIENCE, onAccess: () => undefined });
+    const onAccess = (event: AccessEvent) => void events.push(event);
+    const text = createToolServer({ issuer: one.issuer, audience: AUDIENCE, onAccess });
     expect(await ask(text, other.token())).to.equal('invalid_signature');
     expect(await ask(text, one.token({ iss: other.issuer }))).to.equal('wrong_issuer');
+    expect(outcomes()).to.deep.equal([
+      ['invalid_signature', undefined],
+      ['wrong_issuer', undefined],
+    ]);
   });
 });
 

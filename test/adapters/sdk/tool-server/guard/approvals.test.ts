@@ -494,6 +494,12 @@ describe('A call that a person approves, through the proxy', () => {
             isError: true,
           });
           expect([asked().length, bank.paid]).to.deep.equal([1, [{ args: CALL, input: undefined }]]);
+          const calls = proxy.events.filter(({ route }) => route === 'pay');
+          expect(calls.map(({ reason, approval }) => [reason, approval])).to.deep.equal([
+            [null, 'not_needed'],
+            ['approval_required', undefined],
+            ['arguments_refused', undefined],
+          ]);
         });
       }
 

@@ -93,6 +93,10 @@ describe('The MCP endpoint of the proxy', () => {
       (await rawRequest(`${url}/mcp`, 'POST', [bearer(), JSON_TYPE, ...headers], body)).status;
     expect([await send([]), await send([['Mcp-Name', 'jira://1']])]).to.deep.equal([200, 400]);
     expect(seen).to.have.lengthOf(1);
+    expect(decided()).to.deep.equal([
+      ['MCP resources/read', 'allow', null],
+      [null, 'deny', 'unknown_tool'],
+    ]);
   });
 
   it('accepts UTF-8 by its name, and a body of 1 MiB, and none that is longer', async () => {
@@ -107,6 +111,10 @@ describe('The MCP endpoint of the proxy', () => {
     }
     expect(statuses).to.deep.equal([200, 413]);
     expect(seen).to.have.lengthOf(1);
+    expect(decided()).to.deep.equal([
+      ['MCP ping', 'allow', null],
+      [null, 'deny', 'unknown_tool'],
+    ]);
   });
 
   it('accepts a file as long as max_body_bytes says, and refuses a longer body with 413, also after a reload', async () => {

@@ -169,6 +169,7 @@ describe('A schema in the guard, through the proxy', () => {
       }
       expect([seen, approvals.asked.length]).to.deep.equal([[], 8]);
       expect((await atRoute('/payments', '{"amount": 1, "urgent": false}')).status).to.equal(200);
+      expect(outcomes()).to.deep.equal([...Array(8).fill(['approval_required', undefined]), [null, 'not_needed']]);
     });
 
     it('asks for a call with a name that some parsers take for one that a pattern of the schema matches', async () => {
@@ -206,6 +207,10 @@ describe('A schema in the guard, through the proxy', () => {
       expect([answer.reason, answer.text]).to.deep.equal([
         'arguments_refused',
         `${REFUSES} The line Note has no value: $.more.note.`,
+      ]);
+      expect(outcomes()).to.deep.equal([
+        [null, 'not_needed'],
+        ['arguments_refused', undefined],
       ]);
     });
   });
@@ -346,6 +351,11 @@ describe('A schema in the guard, through the proxy', () => {
       expect((await atRoute('/both', SAID)).status).to.equal(200);
       expect((await atMcp('both', SAID)).json).to.deep.equal({ done: true });
       expect([approvals.asked.length, seen[0]]).to.deep.equal([1, SAID]);
+      expect(outcomes()).to.deep.equal([
+        ...Array(4).fill(['arguments_refused', undefined]),
+        ['approval_required', undefined],
+        ...Array(2).fill([null, 'not_needed']),
+      ]);
     });
 
     it('is looked at after the headers of the message', async () => {
@@ -358,6 +368,7 @@ describe('A schema in the guard, through the proxy', () => {
       const headers = [['Authorization', bearer({ scope: 'wiki:read' })[1]], JSON_TYPE] as const;
       const answer = await rawRequest(`${url}/orders`, 'POST', headers, '{');
       expect([answer.status, JSON.parse(answer.body).reason]).to.deep.equal([403, 'insufficient_scope']);
+      expect(outcomes()).to.deep.equal([['insufficient_scope', undefined]]);
     });
 
     it('lets no wildcard behind its route allow a path that a server could take for it', async () => {

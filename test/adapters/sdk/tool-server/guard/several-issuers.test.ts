@@ -44,6 +44,7 @@ describe('The guard with several control planes', () => {
   const start = (issuer: string | readonly string[]) => proxy.start(server, { ...rules(), issuer });
   const both = () => [proxy.issuer, other.issuer];
   const bearer = (plane: FakeControlPlane, claims = {}) => ['Authorization', `Bearer ${plane.token(claims)}`] as const;
+  const reasons = () => proxy.events.map(({ reason, issuer }) => [reason, issuer]);
   const forged = [
     ['Mandate-Issuer', 'https://evil.example'],
     ['mandate_issuer', 'https://evil.example'],
@@ -122,12 +123,18 @@ describe('The guard with several control planes', () => {
     expect(status).to.equal(503);
     expect(proxy.errors).to.have.lengthOf(2);
     for (const [at, issuer] of [other.issuer, proxy.issuer].entries()) expect(proxy.errors[at]).to.include(issuer);
+    expect(reasons()).to.deep.equal([
+      ['keys_unavailable', null],
+      [null, proxy.issuer],
+      ['introspection_unavailable', proxy.issuer],
+    ]);
   });
 
   it('leaves a session of MCP to the control plane, person and agent that began it', async () => {
     const url = await start(both());
     const session = String((await send(url, proxy.plane, initialize)).headers['mcp-session-id']);
     expect((await send(url, other, rpc('ping'), session)).status).to.equal(404);
+    expect(reasons().at(-1)).to.deep.equal(['unknown_tool', other.issuer]);
     expect((await send(url, proxy.plane, rpc('ping'), session)).status).to.equal(200);
     expect(seen.at(-1)).to.deep.equal(['/mcp', proxy.issuer]);
   });
@@ -158,6 +165,11 @@ describe('The guard with several control planes', () => {
     expect(await ask(url, proxy.plane)).to.equal('401 wrong_issuer');
     reload(both());
     expect(await ask(url, proxy.plane)).to.equal('503 keys_unavailable');
+    const refused = reasons().filter(([reason]) => reason !== null);
+    expect(refused).to.deep.equal([
+      ['wrong_issuer', null],
+      ['keys_unavailable', null],
+    ]);
   });
 
   it('logs the control plane of a call that cannot be shown to a person, only with a list', async () => {
@@ -173,6 +185,10 @@ describe('The guard with several control planes', () => {
     }
     expect(proxy.unshown.map((shown) => shown.issuer)).to.deep.equal([proxy.issuer, undefined]);
     expect(proxy.unshown.map((shown) => Object.keys(shown).length)).to.deep.equal([4, 3]);
+    expect(reasons()).to.deep.equal([
+      ['arguments_refused', proxy.issuer],
+      ['arguments_refused', undefined],
+    ]);
   });
 
   it('refuses a token that names one control plane and was signed by another', async () => {
@@ -181,6 +197,7 @@ describe('The guard with several control planes', () => {
     other.key = { ...key, kid: proxy.plane.key.kid };
     const { status, body } = await rawRequest(`${url}/issues/7`, 'GET', [bearer(other, { iss: proxy.issuer })]);
     expect([status, JSON.parse(body).reason]).to.deep.equal([401, 'invalid_signature']);
+    expect(reasons()).to.deep.equal([['invalid_signature', null]]);
     expect(other.server.received).to.deep.equal([]);
   });
 });

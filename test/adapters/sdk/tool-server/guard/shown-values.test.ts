@@ -177,6 +177,6 @@ describe('The value of a line, through the proxy', () => {
       ]);
       expect(proxy.unshown.at(-1)?.problem).to.equal(sentence);
     }
-    expect([approvals.asked, seen]).to.deep.equal([[], 0]);
+    expect([approvals.asked, seen, reasons()]).to.deep.equal([[], 0, Array(4).fill('arguments_refused')]);
   });
 });

@@ -103,6 +103,7 @@ describe('The guard of an MCP server', () => {
       });
       expect(await statusOf({ body: reading() })).to.equal(503);
       expect(signal?.aborted).to.equal(true);
+      expect(decided()).to.deep.equal([['read_issue', 'deny', 'policy_unavailable', 'ada']]);
     });
 
     it('only after it has verified and introspected the token', async () => {
@@ -119,6 +120,11 @@ describe('The guard of an MCP server', () => {
       fixture.plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
       expect(await reasonOf({ body: reading() })).to.equal('not_active');
       expect(asked).to.equal(0);
+      expect(decided().map(([, , reason]) => reason)).to.deep.equal([
+        'wrong_audience',
+        'insufficient_scope',
+        'not_active',
+      ]);
     });
 
     it('with a copy of the arguments, so that authorize() cannot change those of the tool', async () => {
