@@ -5,7 +5,13 @@ import { expect } from 'chai';
 import { keepClaims, type TaskTokenClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
 import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
-import { FRONTS, guardedForEachTest, incomingWith, rpc } from '../../../../support/tool-server/guarded-messages.ts';
+import {
+  call,
+  FRONTS,
+  guardedForEachTest,
+  incomingWith,
+  rpc,
+} from '../../../../support/tool-server/guarded-messages.ts';
 
 const list = 'allowed';
 const methods = { 'resources/list': { scope: ['jira:read'] }, 'resources/read': { scope: ['jira:comment'] } };
@@ -34,6 +40,12 @@ describe('A list of allowed tools', () => {
     await guarded.start({ list });
     const { text } = await guarded.send({ claims: { act: undefined }, body: rpc('tools/list') });
     expect(text).to.include('read_board').and.not.include('read_issue');
+    const { status } = await guarded.send({ claims: { act: undefined }, body: call('read_issue') });
+    expect(status).to.equal(401);
+    expect(guarded.decided()).to.deep.equal([
+      ['MCP tools/list', 'allow', null, 'ada'],
+      ['read_issue', 'deny', 'no_actor', 'ada'],
+    ]);
   });
 
   describe('in the library', () => {
