@@ -122,8 +122,9 @@ function serve(serving: Serving, connection: Connection, exchange: Exchange): vo
 export function fail({ logError }: Serving, connection: Connection, error: ConnectionError): void {
   if (connection.isLast) return;
   connection.isLast = true;
-  logError({ reason: error });
-  const { current, pipelined } = connection;
+  const { current, pipelined, unread } = connection;
+  // A client that got its response early ends the connection in place of the rest of its body (RFC 9112 §9.5).
+  if (unread?.complete !== false) logError({ reason: error });
   // The rest of this pipelined request will not arrive, so the error is its response.
   if (isHalfRead(connection)) pipelined.pop()?.request.resume();
   // The rest of the current request will not arrive, so its handler would wait until the connection ends.

@@ -8,9 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import { capturedLog } from '../../../support/captured-log.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { readAnswers } from '../../../support/hostile/send-bytes.ts';
-import { PROGRAMS, type StartOptions } from '../../../support/http-server.ts';
+import { PROGRAMS, type StartOptions, serverWith } from '../../../support/http-server.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -208,6 +209,26 @@ for (const { name, start: startProgram, refusals } of PROGRAMS)
       socket.destroy();
     });
   });
+
+describe('The server', () => {
+  it('does not say that a client broke the protocol if it leaves in place of the rest of a body that was answered', async () => {
+    const log = capturedLog();
+    const server = await serverWith((request, response) => request.resume() && response.writeHead(401).end(), { log });
+    const begin = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nbegin';
+    for (const bytes of [begin, 'nonsense\r\n\r\n']) {
+      const socket = connect(server.address);
+      socket.write(bytes);
+      await once(socket, 'data');
+      socket.end();
+      await once(socket, 'close');
+    }
+    await eventually(() => log.lines.length > 0);
+    expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
+      { level: 'warn', message: 'a client broke the protocol', reason: 'malformed', count: 1 },
+    ]);
+    await server.stop(0);
+  });
+});
 
 describe('The guard', () => {
   const guard = PROGRAMS.find(({ name }) => name === 'the guard') ?? expect.fail();
