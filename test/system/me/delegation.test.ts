@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { databasesByLength } from '../../support/databases.ts';
-import { fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 
 const ME = 'https://mandate.test/me';
 const ENABLED = 'Service:Delegation:Enabled';
@@ -140,6 +140,41 @@ for (const database of databasesByLength) {
       expect((await mandate.admin('DELETE', `/admin/agents/${gone.id}`)).status).to.equal(204);
       expect(await refusals()).to.deep.equal([other.id]);
       expect((await choose('DELETE', gone.id))[0]).to.equal(404);
+    });
+
+    it('refuses offers and what was offered before, each with its record, and leaves running sub-tasks alone', async () => {
+      const worker = await mandate.agent({ max_delegation_depth: 2 });
+      const planner = await mandate.agent({ max_delegation_depth: 2, delegates_to: [worker.id] });
+      const TYPE = 'urn:ietf:params:oauth:token-type:';
+      const started = (await planner.exchangeFor({ sub: person })).body;
+      const offer = () =>
+        planner.exchange({
+          subject_token: String(started.refresh_token),
+          subject_token_type: `${TYPE}refresh_token`,
+          requested_token_type: `${TYPE}jwt`,
+          audience: `agent:${worker.id}`,
+        });
+      const takeUp = ({ body }: Answer) =>
+        worker.exchange({ subject_token: String(body.access_token), subject_token_type: `${TYPE}jwt` });
+      const running = await takeUp(await offer());
+      expect(running.status, running.text).to.equal(200);
+      const waiting = await offer();
+      await choose('PUT', planner.id);
+      const lines = await mandate.recorded(async () => {
+        for (const answer of [await offer(), await takeUp(waiting)]) {
+          expect([answer.status, answer.body.error, answer.body.reason], answer.text).to.deep.equal([
+            ...[400, 'access_denied', 'delegation_refused_by_person'],
+          ]);
+        }
+      });
+      expect(fieldsOf(lines, 'event', 'decision', 'reason')).to.deep.equal([
+        ['token.denied', 'deny', 'delegation_refused_by_person'],
+        ['token.denied', 'deny', 'delegation_refused_by_person'],
+      ]);
+      expect((await worker.refresh(String(running.body.refresh_token))).status).to.equal(200);
+      await choose('DELETE', planner.id);
+      // The refused take-up did not spend the offer.
+      expect((await takeUp(waiting)).status).to.equal(200);
     });
 
     it('is an unknown path where the feature is off, with the answer of any other unknown path', async () => {
