@@ -42,7 +42,7 @@ describe('The command line', function () {
     // The name of another command, as the value of an argument.
     [
       ['agent', 'init', 'doctor', '--help'],
-      ['agent.ts', 'agent/init.ts', 'run-command.ts'],
+      ['agent.ts', 'agent/init.ts', 'agent/registration-template.ts', 'run-command.ts'],
     ],
   ];
   // The others differ only in how many names the line has, and which.
