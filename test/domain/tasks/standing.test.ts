@@ -46,3 +46,27 @@ describe('the state of a token', () => {
     });
   });
 });
+
+describe('the state of a token of a delegated task', () => {
+  const above = { task: { expiresAt: plusSeconds(NOON, 60) }, state: { kind: 'live' }, agentEnabled: true } as const;
+  const judged = (changes: object, own: object = {}) =>
+    judgeStanding({ ...facts, above: [above, { ...above, ...changes }], ...own }, NOON);
+
+  it('is active while the tasks above are live, and their agents enabled', () => {
+    expect(judged({})).to.deep.equal({ kind: 'active' });
+  });
+
+  it('is revoked with a task above, for the reason of all tasks below it', () => {
+    const revocation = { at: byBlock.at, reason: 'parent_revoked' };
+    expect(judged({ state: byBlock })).to.deep.equal({ kind: 'revoked', revocation });
+  });
+
+  it('is inactive once the time of a task above is up', () => {
+    expect(judged({ task: { expiresAt: NOON } })).to.deep.equal({ kind: 'inactive' });
+  });
+
+  it('is inactive while an agent above is disabled; its own agent comes first', () => {
+    expect(judged({ agentEnabled: false })).to.deep.equal({ kind: 'ancestor_disabled' });
+    expect(judged({ agentEnabled: false }, { agentEnabled: false })).to.deep.equal({ kind: 'agent_disabled' });
+  });
+});
