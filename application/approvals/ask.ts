@@ -61,7 +61,7 @@ export async function askForApproval(
   const found = await findCurrentToken(service, question.token, 'approval');
   if (found.kind !== 'found') return allowed({ kind: 'inactive' });
   const { token } = found;
-  const { taskId, agentId, sponsor, audience } = found.facts.task;
+  const { taskId, agentId, sponsor, audience, delegatedBy } = found.facts.task;
   const about: ApprovalOrigin = { taskId, agentId, sponsor, audience };
 
   // 2. The request, and who signed it.
@@ -87,6 +87,7 @@ export async function askForApproval(
   const verdict = await service.decisions.decide(askApproval, {
     about,
     tokenId: token.tokenId,
+    delegators: delegatedBy.map((delegator) => delegator.agentId),
     request: { issuer: request.issuer, jti: request.jti, forgetAt: forgottenAt(request), at },
     opening: {
       approvalId,

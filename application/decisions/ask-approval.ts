@@ -21,7 +21,7 @@ import {
 } from '../../domain/approvals/approval.ts';
 import type { ApprovalOrigin } from '../../domain/approvals/approval-records.ts';
 import { earlierOf } from '../../domain/clocks.ts';
-import type { ApprovalId, TokenId } from '../../domain/identifiers.ts';
+import type { AgentId, ApprovalId, TokenId } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds, secondsBetween } from '../../domain/instant.ts';
 import type { Difference } from '../../domain/ledger/compared.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
@@ -35,6 +35,8 @@ import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.
 export interface ApprovalAsking {
   readonly about: ApprovalOrigin;
   readonly tokenId: TokenId;
+  /** The agents that delegated the task. */
+  readonly delegators: readonly AgentId[];
   /** The request, which is accepted once. Its `at` dates the records. */
   readonly request: SignalOccurrence;
   /** The approval to open if none is open. Its times are cut to those of the task. */
@@ -85,8 +87,8 @@ export const askApproval = decision({
   name: 'ask_approval',
   transaction: 'shared',
 
-  locks: ({ about, tokenId, request }: ApprovalAsking) => [
-    shared('agent', about.agentId),
+  locks: ({ about, delegators, tokenId, request }: ApprovalAsking) => [
+    ...[...new Set([about.agentId, ...delegators])].map((agentId) => shared('agent', agentId)),
     signalLock('approval', request),
     shared('token', tokenId),
     exclusive('approver', about.sponsor),
@@ -108,10 +110,10 @@ export const askApproval = decision({
       : undefined,
 });
 
-function questionsOf({ about: { taskId, agentId }, tokenId, request, opening, times }: ApprovalAsking) {
+function questionsOf({ about: { taskId, agentId }, delegators, tokenId, request, opening, times }: ApprovalAsking) {
   return {
     wasAccepted: isAccepted('approval', request),
-    isEnabled: ask('agent_enabled', agentId),
+    areEnabled: [agentId, ...delegators].map((each) => ask('agent_enabled', each)),
     isRevoked: ask('token_revoked', tokenId),
     task: ask('task_state', taskId),
     sponsorKey: ask('task_sponsor', taskId),
@@ -134,7 +136,8 @@ const answered = (verdict: AskVerdict): AskJudgement => ({ verdict, effects: [],
 function judgeAsking(asking: ApprovalAsking, facts: AskFacts): AskJudgement {
   const { rules, times } = asking;
   const { task } = facts;
-  const isActive = task?.state === 'live' && !isTimeUp(task, times.latest) && facts.isEnabled && !facts.isRevoked;
+  const isActive =
+    task?.state === 'live' && !isTimeUp(task, times.latest) && facts.areEnabled.every(Boolean) && !facts.isRevoked;
   if (!isActive) return answered({ kind: 'inactive' });
   const difference = differenceOf(asking, facts);
   if (difference !== undefined) return answered({ kind: 'altered', difference });

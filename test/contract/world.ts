@@ -279,6 +279,7 @@ export function asking(
   const { taskId, agentId, sponsor, audience } = live.task;
   return {
     about: { taskId, agentId, sponsor, audience },
+    delegators: [],
     tokenId: makeTokenId(`of ${name}`),
     request: { issuer: audience, jti: `${what} at ${at} ${jti}`, forgetAt: plusSeconds(at, 120), at },
     opening: {

@@ -7,7 +7,7 @@ import type { ApprovalState } from '../../../domain/approvals/approval.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { answering, asking, aWorld } from '../../contract/world.ts';
 import { lockNames } from '../../support/decision-fixtures.ts';
-import { NOON } from '../../support/domain-fixtures.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const world = aWorld();
 const { task } = world.live;
@@ -25,7 +25,7 @@ const stored = (state: ApprovalState, changes: object = {}) => {
 
 describe('Asking for an approval', () => {
   const asked = asking(world, 'waiting');
-  const facts = { wasAccepted: false, isEnabled: true, isRevoked: false, task: LIVE, sponsorKey: task.sponsorKey };
+  const facts = { wasAccepted: false, areEnabled: [true], isRevoked: false, task: LIVE, sponsorKey: task.sponsorKey };
   const NONE = { ofTask: 0, ofAgent: 0, ofPerson: 0 };
   const judge = (last: ReturnType<typeof stored> | undefined, earliest: number, latest: number, pending = NONE) =>
     askApproval.judge({ ...asked, times: { earliest: at(earliest), latest: at(latest) } }, { ...facts, last, pending });
@@ -39,6 +39,21 @@ describe('Asking for an approval', () => {
       `exclusive approver ${task.sponsor}`,
       `exclusive task ${task.taskId}`,
     ]);
+  });
+
+  it('reads whether the agents that delegated the task are enabled, and answers a task of a disabled one as inactive', () => {
+    const delegators = [agentIdOf('jira-lead'), agentIdOf('jira-root'), task.agentId];
+    const below = { ...asked, delegators };
+    const enabled = [task.agentId, ...delegators].map((about) => ({ fact: 'agent_enabled', about }));
+    expect(askApproval.asks(below).areEnabled).to.deep.equal(enabled);
+    expect(lockNames(askApproval.locks(below)).slice(0, 3)).to.deep.equal(
+      [task.agentId, 'jira-lead', 'jira-root'].map((agentId) => `shared agent ${agentId}`),
+    );
+    for (const disabled of [0, 1, 2]) {
+      const areEnabled = [0, 1, 2].map((nth) => nth !== disabled);
+      const { verdict } = askApproval.judge(below, { ...facts, areEnabled, last: undefined, pending: NONE });
+      expect(verdict).to.deep.equal({ kind: 'inactive' });
+    }
   });
 
   it('answers expired between the two clocks, and opens a new one once both have passed the time', () => {
