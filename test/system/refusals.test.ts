@@ -45,6 +45,15 @@ const ELSEWHERE = [
   'actor_not_named', // test/system/may-act.test.ts
   'actor_expiry_in_doubt', // test/system/jumping-clocks.test.ts
   'overloaded', // test/system/overload.test.ts
+  'delegation_offer_unknown', // test/system/delegation/refusals.test.ts
+  'delegation_offer_expired', // test/system/delegation/refusals.test.ts
+  'delegation_offer_spent', // test/system/delegation/refusals.test.ts
+  'delegation_not_for_agent', // test/system/delegation/refusals.test.ts
+  'delegation_not_allowed', // test/system/delegation/refusals.test.ts
+  'delegation_refused_by_person', // test/system/delegation/refusals.test.ts
+  'too_many_children', // test/system/delegation/refusals.test.ts
+  'parent_ended', // test/system/delegation/refusals.test.ts
+  'ancestor_disabled', // test/system/delegation/refusals.test.ts
   'approval_request_malformed', // test/system/approvals.test.ts
   'approval_request_expired', // test/system/approvals.test.ts
   'approval_issuer_unknown', // test/system/approvals.test.ts

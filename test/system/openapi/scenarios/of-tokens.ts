@@ -2,7 +2,9 @@
 
 import { sha256 } from '../../../../adapters/platform/system-crypto.ts';
 import { allowedRequest, REDIRECT } from '../../../support/authorize/allowed-request.ts';
+import { delegationAt, heldTask } from '../../../support/delegation.ts';
 import { type RegisteredAgent, registerAgent } from '../../../support/mandate.ts';
+import { ME_AUDIENCE } from '../../../support/openapi/send-example.ts';
 import { asks, digestOf } from '../../../support/tool-server/approval-request.ts';
 import type { World } from '../world.ts';
 import { issued, nothing, type Scenario, type Scenarios, type StartedTask, withBody } from './scenario.ts';
@@ -30,6 +32,29 @@ async function answered({ mandate, asking }: World, task: StartedTask, answer: '
 const TEXT = 'Not to this account';
 const SALT = 's'.repeat(43);
 const LINE_OF_A_NO = { text: TEXT, salt: SALT, hash: sha256(`${SALT}${TEXT}`) };
+
+/** Two agents, of which the first one may hand work to the second one, and a task of the first one. */
+async function handingOver({ mandate }: World) {
+  const child = await mandate.agent({ max_delegation_depth: 2 });
+  const parent = await mandate.agent({ max_delegation_depth: 2, delegates_to: [child.id] });
+  return { parent, child, task: heldTask(await parent.exchange()), at: delegationAt(mandate) };
+}
+
+type Handing = Awaited<ReturnType<typeof handingOver>>;
+
+/** The first agent offers a part of its task to the second one, or to another one. */
+function offers({ parent, child, task }: Handing, to = child.id): Scenario {
+  const asking = { subject_token: task.grant, actor_token: parent.assertion(), audience: `agent:${to}` };
+  return withBody(asking, 'offer');
+}
+
+/** The second agent takes an offer up, after `meanwhile`. */
+async function takesUp(world: World, meanwhile?: (taskId: string) => Promise<unknown>): Promise<Scenario> {
+  const { parent, child, task, at } = await handingOver(world);
+  const offer = await at.offer(parent, child, task.grant);
+  await meanwhile?.(task.taskId);
+  return withBody({ subject_token: offer, actor_token: child.assertion() }, 'take_up');
+}
 
 /** A public client of the instance where people start tasks. */
 function editorAt({ deaf }: World): Promise<RegisteredAgent> {
@@ -67,6 +92,8 @@ export const ofTokens: Scenarios = {
   'requestToken 200 exchange by client': ({ agent }) =>
     withBody({ subject_token: agent.subjectToken(), client_assertion: agent.assertion() }, 'exchange_by_client'),
   'requestToken 200 refresh': refresh,
+  'requestToken 200 offer': async (world) => offers(await handingOver(world)),
+  'requestToken 200 take_up': (world) => takesUp(world),
   'requestToken 200 public_refresh of a code': (world) => redeem(world),
   'requestToken 200 public_refresh': (world) => publicRefresh(world),
   'requestToken 400 invalid_request': (world) => exchange(world, { subject_token: undefined }),
@@ -86,6 +113,18 @@ export const ofTokens: Scenarios = {
   'requestToken 400 grant_superseded': (world) => publicRefresh(world, undefined, 'first'),
   'requestToken 400 authorized_task_revoked': (world) =>
     publicRefresh(world, (taskId) => world.deaf.admin('DELETE', `/admin/tasks/${taskId}`)),
+  // The offer of the example has no valid signature.
+  'requestToken 400 delegation_offer_unknown': ({ agent }) => withBody({ actor_token: agent.assertion() }, 'take_up'),
+  'requestToken 400 delegation_not_allowed': async (world) => offers(await handingOver(world), world.agent.id),
+  async 'requestToken 400 delegation_refused_by_person'(world) {
+    const { mandate } = world;
+    const handing = await handingOver(world);
+    const headers = { authorization: `Bearer ${mandate.provider.mintAccessToken({ aud: ME_AUDIENCE })}` };
+    await mandate.send(`/me/agents/${handing.parent.id}/no-delegation`, { method: 'PUT', headers });
+    return offers(handing);
+  },
+  'requestToken 400 parent_ended': (world) =>
+    takesUp(world, (taskId) => world.mandate.admin('DELETE', `/admin/tasks/${taskId}`)),
   'requestToken 400 scope_intersection_empty': (world) => exchange(world, { scope: 'jira:delete' }),
   'requestToken 400 scope_widened': (world) => refresh(world, { scope: 'jira:admin' }),
   'requestToken 400 audience_not_allowed': (world) => exchange(world, { resource: 'https://payroll.example' }),
