@@ -88,6 +88,7 @@ const lasting: Readonly<Record<string, number>> = {
   'adapters/telemetry/scrape-listener.ts': 3,
   'adapters/telemetry/service-metrics.ts': 2,
   'application/authentication/agent-cache.ts': 1,
+  'application/doctor/agents.ts': 1,
   'application/doctor/examine.ts': 1,
   'application/doctor/shared-examination.ts': 1,
   'application/ledger/anonymous-denials.ts': 1,
