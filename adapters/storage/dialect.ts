@@ -62,6 +62,11 @@ export interface Dialect {
   deleteSome(table: Table, until: string): string;
   /** A condition that the value before it is one of a select. Each is looked up separately. */
   among(select: string): string;
+  /**
+   * Joins the rows of a table to each row before it. Each is looked up separately: the planner overestimates the number of
+   * rows before it, and would read a whole table.
+   */
+  lookUp(table: string, alias: string, condition: string): string;
   /** Ends a subquery that the planner must not turn into a join, for which it may read a whole table. */
   readonly noJoin: string;
   /** Selects the texts of a JSON array. */
@@ -126,6 +131,8 @@ export const sqlite: Dialect = {
     select ${keys} from ${name} where ${until} <= :until order by ${until} limit :limit)`;
   },
   among: (select) => `in (${select})`,
+  // SQLite does not reorder a cross join.
+  lookUp: (table, alias, condition) => `cross join ${table} ${alias} on ${condition}`,
   noJoin: '',
   texts: (json) => `select value from json_each(${json})`,
   jsonRows(json, columns) {
@@ -211,6 +218,8 @@ export const postgres: Dialect = {
       `select ctid from ${name} where ${until} <= :until order by ${until} limit :limit`,
     )} and ${until} <= :until`,
   among: (select) => `= any (array(${select}))`,
+  lookUp: (table, alias, condition) =>
+    `cross join lateral (select * from ${table} ${alias} where ${condition} offset 0) ${alias}`,
   noJoin: 'offset 0',
   texts: (json) => `select json_array_elements_text(${json}::json)`,
   jsonRows(json, columns) {

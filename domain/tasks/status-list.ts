@@ -23,7 +23,7 @@ export const taskStatus = {
   valid: 0,
   /** The task is over. */
   invalid: 1,
-  /** The task's agent is disabled, and may be enabled again. */
+  /** An agent of the task's chain is disabled, and may be enabled again. */
   suspended: 2,
   /** One of the task's tokens was revoked: only introspection knows which. */
   ask: 3,
@@ -102,7 +102,7 @@ export function statusListClaims(list: {
 /** The indices of a list whose tasks are not simply valid. */
 export interface ListedTasks {
   readonly ended: readonly number[];
-  /** Live tasks of disabled agents. */
+  /** Live tasks of disabled agents, and those delegated from them. An index may be there more than once. */
   readonly suspended: readonly number[];
   /** Live tasks with a revoked token. */
   readonly withRevokedToken: readonly number[];

@@ -15,7 +15,15 @@ import { NOON } from '../support/domain-fixtures.ts';
 import { literalText } from '../support/literal-text.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, anOpening, aRefusal, aRenewal, aTokenRevocation, registeredAgent } from './storage-fixtures.ts';
+import {
+  aChildOpening,
+  anEntry,
+  anOpening,
+  aRefusal,
+  aRenewal,
+  aTokenRevocation,
+  registeredAgent,
+} from './storage-fixtures.ts';
 
 const newListId = () => randomBytes(16).toString('base64url');
 const newAudience = () => `https://tool-${randomUUID()}.example`;
@@ -229,15 +237,81 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect(await removal).not.to.equal('removed');
   });
 
-  it('are found among the revoked tokens of their own list only', async () => {
-    const { listId } = await openedList(16);
+  it('show a task below a task of a disabled agent as suspended, down to the last one, until the agent is enabled', async () => {
+    const { audience, listId } = await openedList(1024);
+    const [top, middle, leaf] = await Promise.all([1, 2, 3].map(() => registeredAgent(storage())));
+    if (top === undefined || middle === undefined || leaf === undefined) throw new Error('no agents');
+    const root = await drawn(audience, [1], { agentId: top.agentId });
+    const below = async (parent: TaskOpening, owner: Agent, index: number) => {
+      const { sponsorKey, sponsor } = parent.task;
+      const opening = aChildOpening(owner, parent, { audience, sponsorKey, sponsor });
+      const verdict = await storage().decide(openTask, { ...opening, statusDraws: [index] });
+      expect(verdict).to.deep.include({ kind: 'opened', status: { listId, index } });
+      return opening;
+    };
+    const second = await below(root, middle, 2);
+    await below(second, leaf, 3);
+    const ended = await below(second, leaf, 4);
+    await drawn(audience, [5], { agentId: leaf.agentId });
+    await storage().tasks.end({ kind: 'task', taskId: ended.task.taskId }, { at: AT, reason: 'operator_kill_switch' });
+    const suspended = async () => {
+      const list = await storage().statusLists.find(listId);
+      return [...new Set(list?.suspended)].sort();
+    };
+    const set = async (agent: Agent, enabled: boolean, revision: number) =>
+      storage().agents.replace({ ...agent, enabled, revision }, anEntry('agent.updated'));
+    expect(await suspended()).to.deep.equal([]);
+    await set(middle, false, 2);
+    expect(await suspended()).to.deep.equal([2, 3]);
+    await set(top, false, 2);
+    expect(await suspended()).to.deep.equal([1, 2, 3]);
+    await set(middle, true, 3);
+    expect(await suspended(), 'the top of the chain is still disabled').to.deep.equal([1, 2, 3]);
+    await set(top, true, 3);
+    expect(await suspended()).to.deep.equal([]);
+    expect((await storage().statusLists.find(listId))?.ended).to.deep.equal([4]);
+  });
+
+  it('show the end of a task and of all tasks below it at once', async () => {
+    const { audience, listId } = await openedList(1024);
+    const root = await drawn(audience, [1]);
+    const { sponsorKey, sponsor } = root.task;
+    const child = aChildOpening(await registeredAgent(storage()), root, { audience, sponsorKey, sponsor });
+    expect((await storage().decide(openTask, { ...child, statusDraws: [2] })).kind).to.equal('opened');
+    await storage().tasks.end({ kind: 'task', taskId: root.task.taskId }, { at: AT, reason: 'operator_kill_switch' });
+    expect((await storage().statusLists.find(listId))?.ended).to.have.members([1, 2]);
+  });
+
+  async function planOf(listId: string): Promise<string> {
     const connection = await outside();
     const select = literalText(findStatusList, listId, kind.engine === 'postgres' ? postgres : sqlite);
     // With the tables' real sizes Postgres reads the few rows of a test without an index.
     if (kind.engine === 'postgres') await connection.sql('set enable_seqscan = off');
     const rows = await connection.sql(`${kind.engine === 'postgres' ? 'explain' : 'explain query plan'} ${select}`);
-    const plan = rows.map((row) => row['QUERY PLAN'] ?? row.detail).join('\n');
-    expect(plan).to.contain('revoked_tokens_by_status_list');
+    return rows.map((row) => row['QUERY PLAN'] ?? row.detail).join('\n');
+  }
+
+  it('are found among the revoked tokens of their own list only', async () => {
+    const { listId } = await openedList(16);
+    expect(await planOf(listId)).to.contain('revoked_tokens_by_status_list');
+  });
+
+  it('of the tasks of disabled agents, and of those below, are looked up one after another', async () => {
+    const { listId } = await openedList(16);
+    const plan = (await planOf(listId)).replaceAll(/\n\s+Index Cond:/g, '');
+    const lookUps =
+      kind.engine === 'postgres'
+        ? [
+            'tasks_by_agent on tasks p .*agent_id = a.agent_id',
+            'tasks_by_parent on tasks t_1 .*parent_task_id = p.task_id',
+          ]
+        : ['p USING COVERING INDEX tasks_by_agent .agent_id=', 't USING INDEX tasks_by_parent .parent_task_id='];
+    for (const lookUp of [
+      ...lookUps,
+      kind.engine === 'postgres' ? 'parent_task_id = b.task_id' : 'SCAN b\nSEARCH t USING INDEX tasks_by_parent',
+    ]) {
+      expect(plan).to.match(new RegExp(lookUp));
+    }
   });
 
   it('are refused by the table to a second task, whatever decided so', async () => {

@@ -15,19 +15,34 @@ interface StatusListRow {
 
 /**
  * One statement, so that a task whose status changes meanwhile is not lost between two reads. Each part begins with the few
- * tasks that it is about.
+ * tasks that it is about: those of disabled agents lead to the live tasks
+ * delegated from them, whose agents may be enabled.
  */
 export const findStatusList: Query<string, StoredStatusList | undefined> = {
   name: 'find_status_list',
   plan: 'by_index',
   // A look-up for each revoked token of the list: for a join Postgres would read all tasks of the list.
-  text: ({ jsonAgg }) => `select l.entries,
+  text: ({ jsonAgg, lookUp }) => `with recursive below (task_id, status_list, status_index) as (
+      select t.task_id, t.status_list, t.status_index
+        from agents a ${lookUp('tasks', 'p', "p.agent_id = a.agent_id and p.state = 'live'")}
+          ${lookUp('tasks', 't', "t.parent_task_id = p.task_id and t.state = 'live'")}
+        where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
+      union all
+      select t.task_id, t.status_list, t.status_index
+        from below b ${lookUp('tasks', 't', "t.parent_task_id = b.task_id and t.state = 'live'")}
+    )
+    select l.entries,
       coalesce((
         select ${jsonAgg}(t.status_index) from tasks t where t.status_list = l.list_id and t.state <> 'live'
       ), '[]') as ended,
       coalesce((
-        select ${jsonAgg}(t.status_index) from agents a cross join tasks t
-          where not a.enabled and t.agent_id = a.agent_id and t.state = 'live' and t.status_list = l.list_id
+        select ${jsonAgg}(s.status_index) from (
+          select t.status_index
+            from agents a ${lookUp('tasks', 't', "t.agent_id = a.agent_id and t.state = 'live' and t.status_list = l.list_id")}
+            where not a.enabled
+          union all
+          select b.status_index from below b where b.status_list = l.list_id
+        ) s
       ), '[]') as suspended,
       coalesce((
         select ${jsonAgg}(t.status_index) from (
