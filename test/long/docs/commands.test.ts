@@ -128,10 +128,10 @@ describe('The commands', function () {
     expect(output).to.include('audit-2026-09.service-archive.gz');
   });
 
-  it('of docs/agents-as-files.md make a registration, and apply files', async () => {
+  it('of docs/agents-as-files.md make registrations, and apply files', async () => {
     const page = 'docs/agents-as-files.md';
-    const [init, apply] = blocksRunBy(THIS, page);
-    await follow(page, {}, init && [init]);
+    const blocks = blocksRunBy(THIS, page);
+    await follow(page, {}, blocks.slice(0, -1));
     const [file, shown] = ['yaml', ''].map((language) =>
       blocksOf(pageText(page)).find((block) => block.language === language),
     );
@@ -140,7 +140,7 @@ describe('The commands', function () {
     const jwks = 'https://keys.example/wiki-gardener/jwks.json';
     const gardener = { agent_id: 'wiki-gardener', display_name: 'Wiki gardener', jwks_uri: jwks };
     await register({ ...gardener, allowed_scopes: ['wiki:write'], allowed_audiences: ['https://wiki.example'] });
-    const [output = ''] = await follow(page, { 'https://mandate.example': issuer }, apply && [apply]);
+    const [output = ''] = await follow(page, { 'https://mandate.example': issuer }, blocks.slice(-1));
     expect(output.split('\n').slice(-4).join('\n')).to.match(shownOutput(shown?.text ?? ''));
   });
 
