@@ -21,15 +21,18 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const START_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
 
-interface GuardProcess {
+export interface GuardProcess {
   readonly target: Target;
   readonly pid: number;
 }
 
 export interface Guarded {
   readonly plane: FakeControlPlane;
-  /** @param more lines of the file */
-  startGuard(more: readonly string[]): Promise<GuardProcess>;
+  /**
+   * @param more lines of the file
+   * @param issuer the value of this field, in YAML; by default the control plane's URL
+   */
+  startGuard(more: readonly string[], issuer?: string): Promise<GuardProcess>;
 }
 
 export async function guarded(cleanup: Cleanup): Promise<Guarded> {
@@ -44,10 +47,10 @@ export async function guarded(cleanup: Cleanup): Promise<Guarded> {
   cleanup(() => plane.stop());
   return {
     plane,
-    async startGuard(more) {
+    async startGuard(more, issuer = plane.issuer) {
       const port = await freePort();
       const [file, log] = [join(folder, `${port}.yaml`), join(folder, `${port}.log`)];
-      const own = [`issuer: ${plane.issuer}`, `audience: ${AUDIENCE}`, `listen: 127.0.0.1:${port}`];
+      const own = [`issuer: ${issuer}`, `audience: ${AUDIENCE}`, `listen: 127.0.0.1:${port}`];
       writeFileSync(file, `${[...own, ...more].join('\n')}\n`);
       // Events and other lines are written to a file, as in production.
       const output = openSync(log, 'a');
