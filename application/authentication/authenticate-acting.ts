@@ -4,7 +4,12 @@ import type { DenialReason } from '../../domain/denial.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { HeldPermit } from '../ports/keys.ts';
-import { type AgentAuthentication, type AuthenticatedAgent, authenticateAgent } from './authenticate-agent.ts';
+import {
+  type AgentAuthentication,
+  type AuthenticatedAgent,
+  authenticateAgent,
+  type KeyChoice,
+} from './authenticate-agent.ts';
 
 export interface ActingCredentials {
   /** The assertion of the acting agent: `actor_token`, or with `Service:Exchange:ClientIsActor` a sole `client_assertion`. */
@@ -23,13 +28,16 @@ const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one a
 export async function authenticateActing(
   authentication: AgentAuthentication,
   { actorToken, clientAssertion, clientId }: ActingCredentials,
-  {
-    about,
-    trace,
-    permit,
-  }: { readonly about: DenialSubject; readonly trace: Trace | undefined; readonly permit: HeldPermit },
+  options: {
+    readonly about: DenialSubject;
+    /** Without it, those of the registration (`KeyChoice`). */
+    readonly keys?: KeyChoice;
+    readonly trace: Trace | undefined;
+    readonly permit: HeldPermit;
+  },
 ): Promise<Outcome<AuthenticatedAgent>> {
-  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about, trace, permit });
+  const { about, keys = 'registration', trace, permit } = options;
+  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, options);
   if (acting.kind === 'denied' || clientAssertion === undefined) return acting;
   const { agent, assertion } = acting.value;
   const refuse = (reason: DenialReason, detail?: string): Denied =>
@@ -37,7 +45,7 @@ export async function authenticateActing(
 
   // The client_id makes another agent's assertion fail before that agent is looked up.
   const credentials = { assertion: clientAssertion, clientId: agent.agentId };
-  const client = await authenticateAgent(authentication, credentials, { trace, permit });
+  const client = await authenticateAgent(authentication, credentials, { keys, trace, permit });
   if (client.kind === 'denied') {
     const { reason } = client.denial;
     return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);

@@ -57,10 +57,11 @@ export async function handOver(
   if (delegation === undefined) return denied('delegation_not_allowed');
 
   return retryOnConflict(service.agentCache(), async (agents) => {
-    // 1. Authenticate the agent that delegates.
+    // 1. Authenticate the agent that delegates. Its task may have begun with a code.
     const { agentKeys, clock, sharedTime, audiences, clients } = service;
     const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
-    const asking = await authenticateActing(authentication, request, { about: requested, trace, permit });
+    const by = { about: requested, keys: 'either', trace, permit } as const;
+    const asking = await authenticateActing(authentication, request, by);
     if (asking.kind === 'denied') return asking;
     const { agent, assertion, instance } = asking.value;
 

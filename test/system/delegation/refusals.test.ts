@@ -39,6 +39,7 @@ for (const database of databasesByLength) {
           'Service:Delegation:Enabled': 'true',
           'Service:Delegation:MaxDepth': '3',
           'Service:Delegation:MaxChildrenPerTask': '2',
+          'Service:StatusLists:Enabled': 'true',
         },
       });
       at = delegationAt(mandate);
