@@ -42,7 +42,7 @@ const SCHEMA = {
 const SHARES = { few: 'few', half: 'few half', all: 'few half all' } as const;
 type Share = keyof typeof SHARES;
 const TOOLS = Array.from({ length: 500 }, (_, nth) => ({ name: `tool_${nth}`, scope: scopeOfTool(nth) }));
-const LISTS = { 'some 60 KB': JSON.stringify(listOf(false)), 'some 180 KB': JSON.stringify(listOf(true)) } as const;
+const LISTS = { '68 KB': JSON.stringify(listOf(false)), '212 KB': JSON.stringify(listOf(true)) } as const;
 type List = keyof typeof LISTS;
 
 /** The load generator reads each list too, so a block has fewer of them. */
