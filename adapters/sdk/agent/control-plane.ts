@@ -4,11 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { AGENT_PREFIX } from '../../../domain/identifiers.ts';
 import { trimOws } from '../../../domain/trim-ows.ts';
 import { fetchAnswer, MAX_RETRY_AFTER_SECONDS, withTimeout } from '../http-answer.ts';
 import type { SignAssertion } from './agent-key.ts';
 import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
 import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
+import { type Offer, readIssuedOffer } from './offer.ts';
 import type { AgentClock, CheckedAgentOptions } from './options.ts';
 
 export interface ControlPlane {
@@ -19,19 +21,35 @@ export interface ControlPlane {
   exchange(request: ExchangeRequest): Promise<IssuedToken>;
   /** @param scope narrows the task permanently. @throws TaskOver, Refused, NotNow */
   renew(held: IssuedToken, resource: string, scope?: readonly string[]): Promise<IssuedToken>;
+  /** Offers a part of the task to another agent. @throws TaskOver, Refused, NotNow */
+  offer(held: IssuedToken, request: OfferRequest): Promise<Offer>;
   /** Ends the task of a grant. @throws Refused, NotNow */
   revoke(grant: string): Promise<void>;
 }
 
 export interface ExchangeRequest {
+  /** The person's access token, or the offer of another agent. */
   readonly subjectToken: string;
+  /** The default is that of a person's access token. */
+  readonly subjectTokenType?: typeof JWT;
   readonly resource: string;
   readonly scope: readonly string[];
   readonly purpose?: string | undefined;
 }
 
+interface OfferRequest {
+  /** The id of the agent that may take it up. */
+  readonly to: string;
+  readonly resource: string;
+  readonly scope: readonly string[];
+}
+
 const TOKEN_PATH = '/oauth2/token';
+const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const REFRESH_TOKEN = 'urn:ietf:params:oauth:token-type:refresh_token';
+/** The type of an assertion, and of an offer. */
+export const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Long enough for one request, and short, so that an intercepted assertion expires soon. */
 const ASSERTION_SECONDS = 60;
@@ -42,17 +60,20 @@ const NOTABLE_MS = 30_000;
 /** RFC 6749 §5.2. The error object holds only codes of this form. */
 const CODE = /^[a-z_]{1,64}$/;
 
-/** A renewal refused with one of these, as `reason` or else as `error`, means that the library gives the task up. */
-const ENDS: ReadonlySet<string> = new Set<TaskEnd>([
+/** A request refused with one of these, as `reason` or else as `error`, means that the library gives the task up. */
+const ENDS = new Set<TaskEnd>([
   'task_revoked',
   'task_expired',
   'task_ending',
   'agent_disabled',
   'sponsor_disabled',
   'sponsor_not_found',
+  'parent_ended',
+  'ancestor_disabled',
   'invalid_grant',
-  'access_denied',
 ]);
+/** An offer may be refused with the last two because of the agent that it names. */
+const RENEWAL_ENDS = new Set<TaskEnd>([...ENDS, 'delegation_not_allowed', 'access_denied']);
 
 export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion): ControlPlane {
   const { issuer, agentId, instance, clock, timeoutMs } = options;
@@ -72,16 +93,19 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
   };
   const authenticated = async () => ({ client_assertion_type: ASSERTION, client_assertion: await assertion() });
 
-  const exchangeForm: ControlPlane['exchangeForm'] = async ({ subjectToken, resource, scope, purpose }) => ({
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: subjectToken,
-    subject_token_type: ACCESS_TOKEN,
+  const exchanging = async () => ({
+    grant_type: TOKEN_EXCHANGE,
     actor_token: await assertion(),
-    actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    actor_token_type: JWT,
+  });
+  const exchangeForm: ControlPlane['exchangeForm'] = async (request) => ({
+    ...(await exchanging()),
+    subject_token: request.subjectToken,
+    subject_token_type: request.subjectTokenType ?? ACCESS_TOKEN,
     requested_token_type: ACCESS_TOKEN,
-    resource,
-    scope: scope.join(' '),
-    ...(purpose !== undefined && { purpose }),
+    resource: request.resource,
+    scope: request.scope.join(' '),
+    ...(request.purpose !== undefined && { purpose: request.purpose }),
   });
 
   return {
@@ -106,9 +130,21 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
         const narrowed = names(scope ?? held.scope).filter((name) => held.scope.includes(name));
         return readIssuedToken(answer.body, { at, scope: narrowed, task: held });
       }
-      const refusal = refusalOf(answer);
-      const end = [refusal.reason, refusal.error].find((code): code is TaskEnd => code !== undefined && ENDS.has(code));
-      throw end === undefined ? refusal : new TaskOver(end);
+      throw endedOr(refusalOf(answer), RENEWAL_ENDS);
+    },
+    async offer(held, { to, resource, scope }) {
+      const at = clock.now();
+      const answer = await send(options, TOKEN_PATH, {
+        ...(await exchanging()),
+        subject_token: held.grant,
+        subject_token_type: REFRESH_TOKEN,
+        requested_token_type: JWT,
+        audience: `${AGENT_PREFIX}${to}`,
+        resource,
+        scope: scope.join(' '),
+      });
+      if (answer.status === 200) return readIssuedOffer(answer.body, { at, scope });
+      throw endedOr(refusalOf(answer), ENDS);
     },
     async revoke(grant) {
       const form = { token: grant, token_type_hint: 'refresh_token', ...(await authenticated()) };
@@ -116,6 +152,12 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
       if (answer.status !== 200) throw refusalOf(answer);
     },
   };
+}
+
+/** The refusal, or a TaskOver if it ends the task for the agent. */
+function endedOr(refusal: Refused, ends: ReadonlySet<string>): Refused | TaskOver {
+  const end = [refusal.reason, refusal.error].find((code): code is TaskEnd => code !== undefined && ends.has(code));
+  return end === undefined ? refusal : new TaskOver(end);
 }
 
 interface Answer {

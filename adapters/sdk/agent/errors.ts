@@ -18,6 +18,11 @@ export type TaskEnd =
   | 'agent_disabled'
   | 'sponsor_disabled'
   | 'sponsor_not_found'
+  /** Only of a task that another agent has handed over: a task above it is over, or an agent above it is disabled. */
+  | 'parent_ended'
+  | 'ancestor_disabled'
+  /** Only of such a task: its agents may no longer hand work to each other. */
+  | 'delegation_not_allowed'
   /** The control plane does not know the grant. */
   | 'invalid_grant'
   | 'access_denied'
@@ -146,6 +151,7 @@ export class Refused extends Error {
    * With `access_denied`: the control plane's reason, for example `sponsor_disabled`. With `unexpected_answer`: an
    * Unacceptable. `scope_given_up`: the caller of `narrow` named a scope that the task has given up. No request was sent.
    * `no_scope_named`: a tool server of MCP refused a call, and more scopes would not help. No scopes were requested.
+   * `offer_unreadable`: the text that `takeUp` got is no offer. No request was sent.
    */
   readonly reason: string | undefined;
 
@@ -181,6 +187,7 @@ function clockSentence(aheadSeconds = 0): string {
 
 function sentenceOf(error: string, reason: string | undefined): string {
   if (error === 'unexpected_answer') return 'The answer of the control plane was not accepted';
+  if (reason === 'offer_unreadable') return 'The text is no offer of another agent';
   if (reason === 'no_scope_named') return 'The tool server refused, and names no scope that the task lacks';
   return reason === 'scope_given_up' ? 'The task has given up this scope' : 'The control plane refused';
 }

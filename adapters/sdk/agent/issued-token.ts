@@ -99,7 +99,7 @@ function faultOf(issued: IssuedToken, claims: TokenClaims | undefined, asked: As
   return undefined;
 }
 
-function isWithin(narrow: readonly string[], wide: readonly string[]): boolean {
+export function isWithin(narrow: readonly string[], wide: readonly string[]): boolean {
   const held = new Set(names(wide));
   return narrow.every((scope) => scope !== '' && held.has(scope));
 }

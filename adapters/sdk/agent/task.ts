@@ -1,11 +1,13 @@
 /** A task whose token renews itself until the task ends. */
 
-import { anyObject, checkArguments, must, optional, optionsOf } from '../arguments.ts';
+import { parseAgentId } from '../../../domain/identifiers.ts';
+import { anyObject, type Checks, checkArguments, must, optional, optionsOf } from '../arguments.ts';
 import { approvedFetch, type Waiting } from './approved-fetch.ts';
 import { type ControlPlane, retryWithBackoff } from './control-plane.ts';
 import { NotNow, Refused, TaskOver } from './errors.ts';
 import { type IssuedToken, names } from './issued-token.ts';
-import { agentScopes, type CheckedAgentOptions } from './options.ts';
+import type { Offer } from './offer.ts';
+import { agentScopes, audience, type CheckedAgentOptions } from './options.ts';
 
 export interface Task {
   readonly id: string;
@@ -34,12 +36,35 @@ export interface Task {
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**
+   * Offers a part of the task to another agent, which takes it up with `takeUp`, once, and soon: the offer expires within a
+   * minute by default. Neither the token of this task nor its grant is given away (docs/sub-agents.md).
+   *
+   * @throws TaskOver once the task has ended; Refused, for example with the `reason` `delegation_not_allowed`; NotNow;
+   * TypeError
+   *
+   * @example
+   * ```ts
+   * const offer = await task.handOver({ to: 'jira-reader', scope: ['jira:read'] });
+   * await send(offer.text);
+   * ```
+   */
+  handOver(request: HandOver): Promise<Offer>;
+  /**
    * Revokes the task. From the call on, `token()` throws. After success, another call does nothing.
    *
    * @throws NotNow, Refused: the task was not revoked, and ends when it expires
    */
   end(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface HandOver {
+  /** The id of the agent that may take the offer up. It may be this agent: another run of the same program. */
+  readonly to: string;
+  /** The resource of this task, which is the default: no other can be handed over. */
+  readonly resource?: string;
+  /** At least one scope, of those that this task has. */
+  readonly scope: readonly string[];
 }
 
 /** Specification "POST /oauth2/token": clients renew at about 60% of expires_in. */
@@ -56,6 +81,11 @@ const REFUSAL_STANDS_MS = 1000;
 const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_expired', 'invalid_grant']);
 
 const NARROW = optionsOf({ scope: agentScopes });
+const HAND_OVER = optionsOf({
+  to: must('be the id of an agent', (value) => typeof value === 'string' && parseAgentId(value) !== undefined),
+  resource: optional(audience),
+  scope: agentScopes,
+} satisfies Checks<HandOver>);
 const FETCH = optionsOf({
   input: must('be a URL or its text', (value) => typeof value === 'string' || isUrl(value)),
   init: optional(anyObject),
@@ -130,6 +160,10 @@ export function renewingTask(
       const send = sendingFetch(options.fetch, task.token, origins);
       return approvedFetch(options, waiting, () => send(input, init), init);
     },
+    async handOver(request) {
+      checkArguments('task.handOver', request, HAND_OVER);
+      return handOver(state, request);
+    },
     end: () => end(state),
     [Symbol.asyncDispose]: () => task.end(),
   };
@@ -163,13 +197,31 @@ async function narrow(state: State, scope: readonly string[]): Promise<void> {
   await state.narrowing;
 }
 
+async function handOver(state: State, { to, resource = state.resource, scope }: HandOver): Promise<Offer> {
+  while (state.narrowing !== undefined) await settled(state.narrowing);
+  refuseGivenUp(state, scope);
+  try {
+    return await retryWithBackoff(state.options, () => {
+      if (state.ended !== undefined) throw state.ended;
+      return state.plane.offer(state.current, { to, resource, scope });
+    });
+  } catch (error) {
+    if (error instanceof TaskOver) state.ended ??= error;
+    throw error;
+  }
+}
+
+/** A scope that was given up is never requested again, because a faulty control plane could grant it. @throws Refused */
+function refuseGivenUp({ first, current }: State, scope: readonly string[]): void {
+  const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
+  if (names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
+}
+
 /** @param scope the scopes to keep; `undefined` for a plain renewal */
 async function renew(state: State, scope: readonly string[] | undefined): Promise<void> {
   const { clock, patienceMs } = state.options;
-  const isGivenUp = (name: string) => state.first.scope.includes(name) && !state.current.scope.includes(name);
   if (state.ended !== undefined) throw state.ended;
-  // A scope that was given up is never requested again, because a faulty control plane could grant it.
-  if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
+  if (scope !== undefined) refuseGivenUp(state, scope);
   const early = backoffMs(state);
   if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
   if (early > 0) await clock.sleep(early);
