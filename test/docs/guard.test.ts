@@ -74,7 +74,7 @@ describe('docs/guard.md', () => {
   });
 
   it('lists the headers and the metrics', () => {
-    for (const name of Object.keys(identityHeaders(undefined, { issuer: [] })))
+    for (const name of Object.keys(identityHeaders(undefined, { issuer: [], acceptsChains: true })))
       expect(page).to.include(`| \`${name}\` |`);
     const metrics = [
       ...guardMetrics()
@@ -109,7 +109,7 @@ describe('docs/guard.md', () => {
   it('shows configurations of Traefik and Envoy, which no test runs, that remove what a client may not send', async () => {
     const named = ['x-forwarded-method', 'x-forwarded-uri', 'x-original-method', 'x-original-uri'];
     const read = async (name: string) => parse(await readFile(`docs/examples/guard/${name}.yaml`, 'utf8'));
-    const own = Object.keys(identityHeaders(undefined, { issuer: [] }));
+    const own = Object.keys(identityHeaders(undefined, { issuer: [], acceptsChains: true }));
     const replacing = [
       ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
       ...['x-script-name', 'script-name', 'script_name', 'path-info', 'path_info'],

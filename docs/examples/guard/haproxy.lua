@@ -1,7 +1,7 @@
 -- Asks the guard about a request. 204 lets it pass, with the headers of the answer. Everything else refuses it.
 
 local GUARD = "http://127.0.0.1:8099/decide"
-local NAMES = { "mandate-subject", "mandate-agent", "mandate-task", "mandate-scope", "mandate-issuer" }
+local NAMES = { "mandate-subject", "mandate-agent", "mandate-task", "mandate-scope", "mandate-issuer", "mandate-chain" }
 local OF_REFUSAL = {
   "www-authenticate", "retry-after", "content-type", "cache-control",
   -- With `origins` in the guard's file.
@@ -34,7 +34,7 @@ core.register_action("ask_guard", { "http-req" }, function(txn)
   if answer and answer.status == 204 then
     for _, name in ipairs(NAMES) do
       local value = first(answer.headers, name)
-      -- The guard names the issuer only if its file has a list of them.
+      -- The guard names the issuer only if its file has a list of them, and the chain only if a policy accepts one.
       if value then txn.http:req_set_header(name, value) else txn.http:req_del_header(name) end
     end
     -- The service does not get the token.

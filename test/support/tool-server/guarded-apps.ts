@@ -81,8 +81,8 @@ export const frameworks: readonly Framework[] = [
 ];
 
 /** The claims as every app of these answers with them. */
-export function presented({ sub, act, scope, task }: TaskTokenClaims): object {
-  return { sub, agent: act?.sub ?? null, scope, task: task?.id ?? null };
+export function presented({ sub, act, chain, scope, task }: TaskTokenClaims): object {
+  return { sub, agent: act?.sub ?? null, chain: chain.map((actor) => actor.sub), scope, task: task?.id ?? null };
 }
 
 /** The same, from the headers that the guard sets. */
@@ -91,6 +91,9 @@ export function presentedHeaders(headers: Readonly<Record<string, unknown>>): ob
   return {
     sub: value('subject'),
     agent: value('agent') || null,
+    chain: value('chain')
+      .split(' ')
+      .filter((name) => name !== ''),
     scope: value('scope').split(' '),
     task: value('task') || null,
   };

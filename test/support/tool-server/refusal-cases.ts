@@ -52,6 +52,7 @@ export const refusalCases: readonly RefusalCase[] = [
   { reason: 'unsupported_algorithm', what: 'HS256', token: headed({ alg: 'HS256' }) },
   { reason: 'wrong_type', what: 'no typ', token: headed({ typ: undefined }) },
   { reason: 'wrong_type', what: 'a logout token', token: headed({ typ: 'logout+jwt' }) },
+  { reason: 'wrong_type', what: 'an offer to another agent', token: headed({ typ: 'delegation-offer+jwt' }) },
   { reason: 'wrong_type', what: 'the typ application/at+jwt', token: headed({ typ: 'application/at+jwt' }) },
   { reason: 'unknown_key', what: 'a kid that is not published', token: headed({ kid: 'another' }) },
   { reason: 'unknown_key', what: 'no kid', token: headed({ kid: undefined }) },

@@ -26,10 +26,18 @@ export interface TaskTokenClaims {
   readonly clientId: string | undefined;
   /** The agent that calls. Absent if a person calls directly. */
   readonly act: Actor | undefined;
+  /**
+   * The agents of `act` as a list: the one that calls, then the one that handed the work to it, and so on to the agent that got
+   * the person's token. Empty if a person calls directly.
+   */
+  readonly chain: readonly ChainedActor[];
   readonly task: { readonly id: string; readonly exp: number; readonly sponsor: string } | undefined;
   /** Whether every call must be introspected. */
   readonly introspectRequired: boolean;
 }
+
+/** An agent of the chain, without those behind it. */
+export type ChainedActor = Omit<Actor, 'act'>;
 
 export interface Expected {
   readonly issuer: string;
@@ -75,8 +83,16 @@ export function judgeClaims(
   // The control plane writes only `true`. Any other value but `false` requires introspection too, to be safe.
   const asked = member(claims, 'introspect_required');
   const introspectRequired = asked !== undefined && asked !== false;
-  const accepted = { iss, sub, aud: audience, exp, iat, jti, scope, clientId, act, task, introspectRequired };
+  const actors = { act, chain: [...chainOf(act)] };
+  const accepted = { iss, sub, aud: audience, exp, iat, jti, scope, clientId, ...actors, task, introspectRequired };
   return { kind: 'accepted', claims: accepted };
+}
+
+function* chainOf(outermost: Actor | undefined): Generator<ChainedActor> {
+  for (let next = outermost; next !== undefined; next = next.act) {
+    const { act: _behind, ...actor } = next;
+    yield actor;
+  }
 }
 
 function readTask(claims: JsonObject): TaskTokenClaims['task'] {

@@ -25,7 +25,7 @@ export type { AccessRequest, AskedFor, Objection } from './access-request.ts';
 export type { ApprovalKey } from './approval-key.ts';
 export type { ApprovalText, CallToApprove, NotNeeded, ToApprove } from './approval-text.ts';
 export { authorizationHeaders } from './bearer-token.ts';
-export type { TaskTokenClaims } from './claims.ts';
+export type { ChainedActor, TaskTokenClaims } from './claims.ts';
 export type { IssuerOptions, StatusListOptions, ToolServerOptions } from './options.ts';
 export type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 export { type Refusal, type RefusalBody, type RefusalReason, refusalReasons } from './refusal.ts';

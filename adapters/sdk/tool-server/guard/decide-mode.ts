@@ -11,7 +11,7 @@ import type { GuardConfiguration } from './configuration.ts';
 import { replacesRequest } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { guardRoutes, MALFORMED } from './guard-routes.ts';
-import { type IdentityHeaders, identityHeaders } from './identity-headers.ts';
+import { type IdentityHeaders, identityHeaders, type Naming, namingOf } from './identity-headers.ts';
 import { originalRequest } from './original-request.ts';
 import { closeOwnAnswer, openOwnAnswer } from './own-answer.ts';
 import { hasBody } from './request-body.ts';
@@ -41,15 +41,17 @@ export function decideMode(toolServer: ToolServer, configuration: GuardConfigura
 interface Rules {
   readonly toolServer: ToolServer;
   readonly configuration: GuardConfiguration;
+  readonly naming: Naming;
   readonly find: ReturnType<typeof guardRoutes>;
 }
 
 function rulesOf(toolServer: ToolServer, configuration: GuardConfiguration): Rules {
-  return { toolServer, configuration, find: guardRoutes(toolServer, configuration) };
+  const naming = namingOf(configuration);
+  return { toolServer, configuration, naming, find: guardRoutes(toolServer, configuration) };
 }
 
 async function decide(
-  { toolServer, configuration, find }: Rules,
+  { toolServer, configuration, naming, find }: Rules,
   request: IncomingMessage,
   response: ServerResponse,
   isMalformed: boolean,
@@ -61,14 +63,14 @@ async function decide(
   const original = isQuestion ? originalRequest(rawHeaders) : undefined;
   const found = original === undefined ? MALFORMED : find(original.method, original.path);
   if (found === 'open') {
-    allow(response, identityHeaders(undefined, configuration));
+    allow(response, identityHeaders(undefined, naming));
     return;
   }
   const authorization = authorizationHeaders(rawHeaders, headers);
   const { route, policy } = found;
   const access = await toolServer.authorize({ route, policy, authorization, headers });
   if (access.kind === 'refused') answerRefusal(response, forGateway(access));
-  else allow(response, identityHeaders(access.claims, configuration));
+  else allow(response, identityHeaders(access.claims, naming));
 }
 
 function allow(response: ServerResponse, headers: IdentityHeaders): void {

@@ -2,13 +2,34 @@
 
 import { formatScope } from '../../../../domain/scope.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import type { RoutePolicy } from '../core/policy.ts';
 import type { GuardConfiguration } from './configuration.ts';
 
 export type IdentityHeaders = Readonly<
   Record<'Mandate-Subject' | 'Mandate-Agent' | 'Mandate-Task' | 'Mandate-Scope', string> & {
     'Mandate-Issuer'?: string;
+    'Mandate-Chain'?: string;
   }
 >;
+
+/** What decides which headers there are besides the four. */
+export interface Naming extends Pick<GuardConfiguration, 'issuer'> {
+  /** Whether a policy accepts work that one agent has handed to another. Then the agent that calls is not the only one. */
+  readonly acceptsChains?: boolean;
+}
+
+export function namingOf({
+  issuer,
+  routes,
+  mcp,
+}: Pick<GuardConfiguration, 'issuer' | 'routes' | 'mcp'>): Required<Naming> {
+  const policies: readonly RoutePolicy[] = [
+    ...routes,
+    ...Object.values(mcp?.tools ?? {}),
+    ...Object.values(mcp?.methods ?? {}),
+  ];
+  return { issuer, acceptsChains: policies.some(({ maxDelegationDepth = 1 }) => maxDelegationDepth > 1) };
+}
 
 /**
  * A header that is absent could be one that a client sent: an empty one replaces it.
@@ -18,7 +39,7 @@ export type IdentityHeaders = Readonly<
  */
 export function identityHeaders(
   claims: TaskTokenClaims | undefined,
-  { issuer }: Pick<GuardConfiguration, 'issuer'>,
+  { issuer, acceptsChains = false }: Naming,
 ): IdentityHeaders {
   return {
     'Mandate-Subject': encoded(claims?.sub ?? ''),
@@ -26,6 +47,7 @@ export function identityHeaders(
     'Mandate-Task': encoded(claims?.task?.id ?? ''),
     'Mandate-Scope': encoded(formatScope(claims?.scope ?? [])),
     ...(typeof issuer !== 'string' && { 'Mandate-Issuer': encoded(claims?.iss ?? '') }),
+    ...(acceptsChains && { 'Mandate-Chain': encoded((claims?.chain ?? []).map(({ sub }) => sub).join(' ')) }),
   };
 }
 

@@ -28,7 +28,7 @@ import { describeTool, reporting, reportRefused, type UnshownCall } from './desc
 import { messageHeaders, requestHeaders, withoutCoding } from './forwarded-headers.ts';
 import type { GuardMode } from './guard-mode.ts';
 import { type FoundRoute, MALFORMED } from './guard-routes.ts';
-import { identityHeaders } from './identity-headers.ts';
+import { identityHeaders, type Naming, namingOf } from './identity-headers.ts';
 import { type AllowedRequest, decideAtMcp } from './mcp-endpoint.ts';
 import { openOwnAnswer } from './own-answer.ts';
 import { proxyRoutes } from './proxy-routes.ts';
@@ -46,6 +46,7 @@ const UNREAD_MS = 2000;
 interface Rules {
   readonly toolServer: ToolServer;
   readonly configuration: ProxyConfiguration;
+  readonly naming: Naming;
   readonly find: (method: string, path: string) => FoundRoute;
   readonly onUnshown: (call: UnshownCall) => void;
   readonly metadata: ResourceMetadata;
@@ -114,6 +115,7 @@ function rulesOf(
   return {
     toolServer,
     configuration,
+    naming: namingOf(configuration),
     find: proxyRoutes(toolServer, configuration),
     onUnshown,
     metadata,
@@ -176,7 +178,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { configuration, metadata, upstream, hostFor, mcp } = rules;
+  const { configuration, naming, metadata, upstream, hostFor, mcp } = rules;
   if (path !== undefined && metadata.answer(request, response)) return;
   openOwnAnswer(configuration.origins, request, response);
   const allowed = await decide(rules, path, request, response);
@@ -184,7 +186,7 @@ async function answer(
   const { claims, approved, copy, lists, ...sent } = allowed;
   const headers = requestHeaders(request.rawHeaders, {
     host: hostFor(request.headers.host),
-    identity: identityHeaders(claims, configuration),
+    identity: identityHeaders(claims, naming),
     passed: configuration.passHeaders,
   });
   const readsSession = approved !== undefined && mcp?.policies.askForApproval === true;

@@ -77,10 +77,23 @@ describe('A tool server', () => {
   it('returns every claim', () => {
     const { iss, sub, aud, exp, iat, jti, act, task } = good;
     const scope = ['jira:read', 'jira:comment'];
+    const others = { clientId: 'agent:triage', introspectRequired: false };
     expect(judge({})).to.deep.equal({
       kind: 'accepted',
-      claims: { iss, sub, aud, exp, iat, jti, scope, clientId: 'agent:triage', act, task, introspectRequired: false },
+      claims: { iss, sub, aud, exp, iat, jti, scope, act, chain: [act], task, ...others },
     });
+  });
+
+  it('gives the agents of a chain as a list, the one that calls first', () => {
+    const root = { sub: 'agent:triage', instance: 'pod-7', depth: 1 };
+    const middle = { sub: 'agent:reader', depth: 2 };
+    const caller = { sub: 'agent:reader', instance: 'run-2', depth: 3 };
+    const chainOf = (act: unknown) => {
+      const verdict = judge({ act });
+      return verdict.kind === 'accepted' && verdict.claims.chain;
+    };
+    expect(chainOf({ ...caller, act: { ...middle, act: root } })).to.deep.equal([caller, middle, root]);
+    expect(chainOf(undefined)).to.deep.equal([]);
   });
 
   it('grants no scope from a malformed scope claim', () => {

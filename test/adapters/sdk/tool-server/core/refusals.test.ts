@@ -219,7 +219,7 @@ for (const surface of surfaces) {
     const comments: Target = { route: 'POST /issues/:key/comments', path: '/issues/OPS-7/comments' };
     const person = { ...NOBODY, sub: 'ada', task_id: TASK_ID, jti: VERIFIED.jti };
     const { instance: _, ...withoutInstance } = VERIFIED;
-    for (const [what, claims, target, known] of [
+    for (const [what, claims, target, known, actors = known.act === null ? [] : [known.act]] of [
       ['a valid token', {}, issue, VERIFIED],
       ['an exp within the clock skew', { exp: NOW - 59 }, issue, VERIFIED],
       ['an iat and an nbf within the clock skew', { iat: NOW + 60, nbf: NOW + 60 }, issue, VERIFIED],
@@ -229,6 +229,7 @@ for (const surface of surfaces) {
         { act: chain(3, 2, 1) },
         sprint,
         { ...withoutInstance, act: 'agent:hop-0', depth: 3 },
+        ['agent:hop-0', 'agent:hop-1', 'agent:hop-2'],
       ],
       ['all of several required scopes', {}, comments, VERIFIED],
       ['an active token, where the policy is high-risk', {}, deletion, VERIFIED],
@@ -246,6 +247,7 @@ for (const surface of surfaces) {
         expect(surface.claimsIn(answer)).to.deep.equal({
           sub: 'ada',
           agent: known.act,
+          chain: actors,
           scope: ['jira:read', 'jira:comment'],
           task: known.task_id,
         });

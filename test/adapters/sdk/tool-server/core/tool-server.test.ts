@@ -281,6 +281,7 @@ describe('A tool server', () => {
       scope: ['jira:read', 'jira:comment'],
       clientId: 'agent:triage',
       act,
+      chain: [{ sub: 'agent:child', depth: 2 }, act.act],
       introspectRequired: true,
     });
     expect([exp - iat, task?.sponsor]).to.deep.equal([240, 'ada@example']);

@@ -4,8 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { TaskTokenClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
-import { identityHeaders } from '../../../../../adapters/sdk/tool-server/guard/identity-headers.ts';
+import { identityHeaders, namingOf } from '../../../../../adapters/sdk/tool-server/guard/identity-headers.ts';
 import { PYTHON } from '../../../../support/other-languages/languages.ts';
+import { matchOf } from '../../../../support/tool-server/decided-app.ts';
 
 const claims: TaskTokenClaims = {
   iss: 'https://mandate.example',
@@ -17,6 +18,7 @@ const claims: TaskTokenClaims = {
   scope: ['jira:read', 'jira:comment'],
   clientId: 'agent:other',
   act: { sub: 'agent:triage', depth: 1 },
+  chain: [{ sub: 'agent:triage', depth: 1 }],
   task: { id: 'task_01M31S7W68TMK7WDX8YKPSYTES', exp: 1_789_654_721, sponsor: 'ada' },
   introspectRequired: false,
 };
@@ -34,7 +36,7 @@ describe('The headers of an allowed request', () => {
   });
 
   it('are all four, empty where the token has nothing', () => {
-    const bare = { ...claims, scope: [], act: undefined, task: undefined };
+    const bare = { ...claims, scope: [], act: undefined, chain: [], task: undefined };
     expect(identityHeaders(bare, ONE)).to.deep.equal({
       'Mandate-Subject': 'ada',
       'Mandate-Agent': '',
@@ -49,6 +51,35 @@ describe('The headers of an allowed request', () => {
     expect(issuer).to.equal('https://mandate.example/%257Ea');
     expect(others).to.deep.equal(identityHeaders(claims, ONE));
     expect(identityHeaders(undefined, issuers)['Mandate-Issuer']).to.equal('');
+  });
+
+  it('name every agent too where a policy accepts work that was handed on; empty without one', () => {
+    const naming = { ...ONE, acceptsChains: true };
+    const handedOn = { ...claims, chain: [{ sub: 'agent:reader', instance: 'run-2', depth: 2 }, ...claims.chain] };
+    const { 'Mandate-Chain': agents, ...others } = identityHeaders(handedOn, naming);
+    expect(agents).to.equal('agent:reader agent:triage');
+    expect(others).to.deep.equal(identityHeaders(handedOn, ONE));
+    expect(identityHeaders(undefined, naming)['Mandate-Chain']).to.equal('');
+  });
+
+  it('are those of chains only if a route, a tool or a method accepts more than one agent', () => {
+    const scope = ['jira:read'];
+    const policy = (maxDelegationDepth?: number) => ({ scope, ...(maxDelegationDepth && { maxDelegationDepth }) });
+    const route = (depth?: number) => [{ match: matchOf('GET /*'), ...policy(depth) }];
+    const mcp = (tool?: number, method?: number) => ({
+      path: '/mcp',
+      tools: { read: policy(tool) },
+      methods: { 'resources/read': policy(method) },
+    });
+    const files = [
+      { routes: route(), mcp: undefined },
+      { routes: route(1), mcp: mcp(1, 1) },
+      { routes: route(2), mcp: mcp() },
+      { routes: [], mcp: mcp(3) },
+      { routes: [], mcp: mcp(1, 2) },
+    ];
+    const accepting = files.map((file) => namingOf({ ...ONE, ...file }).acceptsChains);
+    expect(accepting).to.deep.equal([false, false, true, true, true]);
   });
 
   const subjects: readonly (readonly [string, string])[] = [
