@@ -158,6 +158,7 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
         ['Mandate-Task', 'task_forged'],
         ['Mandate-Scope', 'jira:admin'],
         ['Mandate-Issuer', 'https://evil.example'],
+        ['Mandate-Chain', 'agent:forged'],
       ] as const;
       const target = '/issues/a%20b;c?q=%2e%2e/%2f';
       expect((await ask('GET', target, [...bearer(), ...forged])).status).to.equal(200);
@@ -174,6 +175,8 @@ for (const kind of Object.keys(MODES) as (keyof typeof MODES)[]) {
           target,
           [
             ['mandate-agent', VERIFIED.act],
+            // A policy accepts three agents.
+            ['mandate-chain', VERIFIED.act],
             ['mandate-scope', 'jira:read jira:comment'],
             ['mandate-subject', VERIFIED.sub],
             ['mandate-task', VERIFIED.task_id],
