@@ -1,11 +1,12 @@
 /** Hand-overs: an agent offers a part of its task to another one, which takes it up as a task below (docs/sub-agents.md). */
 
+import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { databasesByLength } from '../../support/databases.ts';
 import { delegationAt, type HeldTask, heldTask, TOKEN_TYPE } from '../../support/delegation.ts';
 import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../../support/mandate.ts';
-import { sharedSigningKey } from '../../support/shared-signing-key.ts';
+import { sharedSigningKey, signingKeySettings } from '../../support/shared-signing-key.ts';
 
 const DEEP = { max_delegation_depth: 3 };
 
@@ -237,6 +238,27 @@ for (const database of databasesByLength) {
       expect((await off.admin('DELETE', `/admin/tasks/${started.taskId}`)).body).to.include({ revoked_tasks: 2 });
       expect(await off.introspect(below.token)).to.include({ active: false, revocation_reason: 'parent_revoked' });
       await off.stop();
+    });
+
+    it('are taken up at another replica after a rotation of keys, and not once the key has left', async () => {
+      const next = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+      const [old, own] = [mandate.settings['Service:Signing:Keys'][0]?.Pem?.reveal() ?? '', signingKeySettings(next)];
+      const offers = [await at.offer(root, lead, started.grant), await at.offer(root, lead, started.grant)];
+      const rotated = await mandate.another({
+        ...own,
+        'Service:Signing:Keys:0:Kid': 'next',
+        'Service:Signing:Keys:1:Pem': old,
+        'Service:Signing:ActiveKid': 'next',
+      });
+      const below = heldTask(await delegationAt(rotated).take(lead, offers[0] ?? ''));
+      expect(decodeProtectedHeader(below.token).kid).to.equal('next');
+      await rotated.stop();
+      const without = await mandate.another(own);
+      const lines = await mandate.recorded(async () => {
+        expect((await delegationAt(without).take(lead, offers[1] ?? '')).body).to.include({ error: 'invalid_grant' });
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'delegation_offer_unknown']]);
+      await without.stop();
     });
 
     it('are refused at another resource, as the agent’s own refresh is', async () => {
