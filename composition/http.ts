@@ -20,7 +20,7 @@ import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor
 import { listActs } from '../application/admin/list-acts.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
 import { listBlocks } from '../application/admin/list-blocks.ts';
-import { listTasks, showTask } from '../application/admin/list-tasks.ts';
+import { listTasks, showTask, taskTree } from '../application/admin/list-tasks.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopEverything } from '../application/admin/stop-everything.ts';
@@ -265,6 +265,7 @@ function admin(parts: Parts, access: Access, named: Parts['operators']): HttpSur
       listActs: (question) => listActs({ ...reading, operatorActs: storage.operatorActs }, question),
       listTasks: (question) => listTasks(reading, question),
       showTask: (taskId) => showTask(reading, taskId),
+      taskTree: settings['Service:Delegation:Enabled'] ? (question) => taskTree(reading, question) : undefined,
       presentsPurposes: settings['Service:Tasks:Purpose'] !== 'off',
       presentsAuthorizations: authorizeChoice(settings) !== undefined,
       listBlocks: (question) => listBlocks(reading, question),

@@ -1,4 +1,4 @@
-/** Tasks as operators see them: all in pages, newest first, or one with the numbers of its records. */
+/** Tasks as operators see them: all in pages, newest first; a tree in pages; or one with the numbers of its records. */
 
 import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { type Reporting, reportDifferences } from '../ledger/differences.ts';
@@ -6,7 +6,7 @@ import type { FindArchivedPart } from '../ledger/find-archived-part.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
-import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/tasks.ts';
+import type { ListedTask, ShownTask, TaskFilters, Tasks, TreePosition, TreeTask } from '../ports/tasks.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
 interface TaskReading {
@@ -42,6 +42,44 @@ export function listTasks(
     positionOf: ({ taskId }: ListedTask) => [taskId],
   } as const;
   return listPage(digest, list, question);
+}
+
+export interface TaskTreeQuestion extends PageQuestion {
+  /** Any task of the tree. */
+  readonly taskId: TaskId;
+}
+
+/** The whole tree of a task, the first task first. */
+export async function taskTree(
+  {
+    tasks,
+    sharedTime,
+    digest,
+  }: Pick<TaskReading, 'sharedTime' | 'digest'> & {
+    readonly tasks: Pick<Tasks, 'tree' | 'findSponsor'>;
+  },
+  { taskId, ...question }: TaskTreeQuestion,
+): Promise<ListPage<TreeTask> | { readonly kind: 'not_found' }> {
+  const list = {
+    query: ['task_tree', taskId],
+    parse: readTreePosition,
+    read: async (after: TreePosition | undefined, limit: number) => ({
+      items: await tasks.tree({ taskId, after, limit, now: await sharedTime.earliest() }),
+    }),
+    positionOf: (task: TreeTask) => [String(task.delegationDepth), task.taskId],
+  } as const;
+  const page = await listPage(digest, list, question);
+  // The rest of a tree may have been deleted since the page before: that page is empty.
+  const isUnknown = page.kind === 'page' && page.items.length === 0 && (await tasks.findSponsor(taskId)) === undefined;
+  return isUnknown ? { kind: 'not_found' } : page;
+}
+
+const DEPTH = /^[1-9]\d?$/;
+
+function readTreePosition([depth = '', id = '', ...more]: readonly string[]): TreePosition | undefined {
+  const taskId = parseTaskId(id);
+  if (!DEPTH.test(depth) || taskId === undefined || more.length > 0) return undefined;
+  return { delegationDepth: Number(depth), taskId };
 }
 
 export interface TaskWithRecords {

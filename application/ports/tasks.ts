@@ -50,6 +50,12 @@ export interface Tasks {
   findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
 
   /**
+   * Up to `limit` tasks of the whole tree that has the task, also ended ones: the task without a parent first, then level by
+   * level. Empty if the task is not stored.
+   */
+  tree(question: TaskTreeQuestion): Promise<readonly TreeTask[]>;
+
+  /**
    * The people with live tasks, in the order of their keys. The query looks at `most` people who have any stored task. A
    * task whose time is up counts until its expiry is recorded.
    */
@@ -181,6 +187,27 @@ export interface ListedTask extends Task {
   readonly displayName: string | undefined;
   /** Successful refreshes so far. */
   readonly renewals: number;
+}
+
+/** A task of a tree: those that one agent handed to another, from the task that a person's token or answer started. */
+export interface TreeTask extends Pick<Task, 'taskId' | 'agentId' | 'audience' | 'delegationDepth' | 'expiresAt'> {
+  /** `undefined` for the first task of the tree. */
+  readonly parentTaskId: TaskId | undefined;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  readonly state: TaskState;
+}
+
+export type TreePosition = Pick<TreeTask, 'delegationDepth' | 'taskId'>;
+
+export interface TaskTreeQuestion {
+  /** Any task of the tree. */
+  readonly taskId: TaskId;
+  /** The last task of the previous page. */
+  readonly after: TreePosition | undefined;
+  readonly limit: number;
+  /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
+  readonly now: Instant;
 }
 
 /** A single task as operators see it. */

@@ -139,6 +139,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       unblock: (sponsorKey) => unblockSponsor({ ...service, twoPersons: false }, sponsorKey),
       listTasks: (question) => listTasks(service, question),
       showTask: (taskId) => showTask(service, taskId),
+      taskTree: undefined,
       presentsPurposes: false,
       presentsAuthorizations: false,
       listBlocks: (question) => listBlocks(service, question),

@@ -22,7 +22,7 @@ const routeOf = ({ method, path }: { method: string; path: string }) => `${metho
 const NEEDED: Readonly<Record<OperatorRole, readonly string[]>> = {
   viewer: [
     ...['GET /admin/agents', 'GET /admin/agents/{agent_id}', 'GET /admin/tasks', 'GET /admin/tasks/{task_id}'],
-    ...['GET /admin/sponsors', 'GET /admin/sponsors/{sponsor_key}'],
+    ...['GET /admin/sponsors', 'GET /admin/sponsors/{sponsor_key}', 'GET /admin/tasks/{task_id}/tree'],
   ],
   auditor: [
     ...['GET /audit', 'GET /audit/stream', 'GET /audit/checkpoints', 'GET /audit/records/{seq}/proof'],

@@ -29,7 +29,7 @@ import { issuerPath } from '../routes.ts';
 import { type ActsSurface, listActs } from './act-routes.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
 import { type AdminAccess, type OperatorRequest, operatorRouter, type Settling } from './operator-router.ts';
-import { type ReadingSurface, readingReads } from './reading-routes.ts';
+import { type ReadingSurface, readingReads, treeReads } from './reading-routes.ts';
 import { type SponsorSurface, sponsorChanges, sponsorReads } from './sponsor-routes.ts';
 import { type StopSurface, stopChanges } from './stop-routes.ts';
 
@@ -54,6 +54,7 @@ export function adminRouter(surface: ActedOn<AdminSurface>): Router {
       'GET /admin/agents': list,
       'GET /admin/agents/{agent_id}': show,
       ...sponsorReads,
+      ...(surface.taskTree !== undefined && treeReads),
       ...(hasOperators && { ...readingReads, 'GET /admin/acts': listActs }),
     },
     changes: {

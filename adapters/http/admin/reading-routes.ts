@@ -1,10 +1,13 @@
-/** What operators and their console read: tasks and blocks in pages. The paths exist only with `Service:Operators`. */
+/**
+ * What operators and their console read: tasks and blocks in pages. The paths exist only with `Service:Operators`, that of a
+ * tree only with `Service:Delegation`.
+ */
 
 import type { Response } from 'express';
 import type { ListBlocksQuestion } from '../../../application/admin/list-blocks.ts';
 import type { ListPage } from '../../../application/admin/list-page.ts';
-import type { ListTasksQuestion, TaskWithRecords } from '../../../application/admin/list-tasks.ts';
-import type { ListedTask, ShownTask } from '../../../application/ports/tasks.ts';
+import type { ListTasksQuestion, TaskTreeQuestion, TaskWithRecords } from '../../../application/admin/list-tasks.ts';
+import type { ListedTask, ShownTask, TreeTask } from '../../../application/ports/tasks.ts';
 import { parseAgentId, parseSponsorKey, parseTaskId, type TaskId } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { parseListCursor } from '../../../domain/list-cursor.ts';
@@ -27,6 +30,10 @@ import { type OperatorRequest, type Reads, SPONSOR_KEY_SENTENCE } from './operat
 export interface ReadingSurface extends PresentsAuthorizations {
   listTasks(question: ListTasksQuestion): Promise<ListPage<ListedTask>>;
   showTask(taskId: TaskId): Promise<TaskWithRecords | undefined>;
+  /** `undefined` without `Service:Delegation:Enabled`. */
+  readonly taskTree:
+    | ((question: TaskTreeQuestion) => Promise<ListPage<TreeTask> | { readonly kind: 'not_found' }>)
+    | undefined;
   /** Whether agents may state purposes. If not, a task shows the purpose that was stored while they could. */
   readonly presentsPurposes: boolean;
   listBlocks(question: ListBlocksQuestion): Promise<ListPage<SponsorBlock>>;
@@ -56,6 +63,27 @@ async function showTask(surface: ReadingSurface, request: OperatorRequest, respo
     records: found.records,
     next_cursor: found.nextCursor ?? null,
   });
+}
+
+async function taskTree(surface: ReadingSurface, request: OperatorRequest, response: Response): Promise<void> {
+  const taskId = parseTaskId(request.params.taskId);
+  const query = readQuery(request.originalUrl, ['limit', CURSOR]);
+  const page = readPage(query, parseListCursor);
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  const found = taskId && (await surface.taskTree?.({ taskId, ...page }));
+  if (found === undefined || found.kind === 'not_found') return answerUnknownTask(response);
+  answerPage(response, 'tasks', presentTreeTask, found);
+}
+
+function presentTreeTask(task: TreeTask): Record<string, unknown> {
+  return {
+    task_id: task.taskId,
+    parent_task_id: task.parentTaskId ?? null,
+    agent_id: task.agentId,
+    audience: task.audience,
+    state: task.state.kind,
+    delegation_depth: task.delegationDepth,
+  };
 }
 
 export function answerUnknownTask(response: Response): void {
@@ -120,3 +148,5 @@ export const readingReads: Reads<ReadingSurface> = {
   'GET /admin/tasks/{task_id}': showTask,
   'GET /admin/sponsors': blocks,
 };
+
+export const treeReads: Reads<ReadingSurface> = { 'GET /admin/tasks/{task_id}/tree': taskTree };

@@ -12,6 +12,7 @@ export const adminRoutes = {
   'GET /admin/tasks': 'viewer',
   'DELETE /admin/tasks': 'responder',
   'GET /admin/tasks/{task_id}': 'viewer',
+  'GET /admin/tasks/{task_id}/tree': 'viewer',
   'DELETE /admin/tasks/{task_id}': 'responder',
   'GET /admin/sponsors': 'viewer',
   'GET /admin/sponsors/{sponsor_key}': 'viewer',

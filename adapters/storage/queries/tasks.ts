@@ -1,4 +1,4 @@
-/** Queries of tasks, their grants and tokens. `own-tasks.ts` and `task-list.ts` have the lists. */
+/** Queries of tasks, their grants and tokens. `own-tasks.ts`, `task-list.ts` and `task-tree.ts` have the lists. */
 
 import type { ChainedTask, LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/identifiers.ts';
@@ -22,6 +22,7 @@ import {
 import { ownAgents, ownEndedTasks, ownLiveTasks, ownTasks, ownTasksById } from './own-tasks.ts';
 import type { Ask, Query } from './query.ts';
 import { findListedTask, listTasks } from './task-list.ts';
+import { taskTree } from './task-tree.ts';
 
 /** A grant joined with its task. */
 interface GrantRow extends TaskRow, TaskAuthorizationRow {
@@ -199,6 +200,7 @@ export function tasks(ask: Ask): Tasks {
     ofSponsorById: (sponsorKey, question) => ask(ownTasksById, { sponsorKey, question }),
     list: (question) => ask(listTasks, question),
     findListed: (taskId, now) => ask(findListedTask, { taskId, now }),
+    tree: (question) => ask(taskTree, question),
     livePeople: (most) => ask(livePeople, most),
     countLive: (question) => ask(countLiveTasks, question),
   };

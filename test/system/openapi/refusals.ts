@@ -188,7 +188,7 @@ export function describeRefusals(database: TestDatabase): void {
       const isNamed =
         id === 'stopEverything' ||
         (operation.scheme !== 'scimToken' &&
-          !operation.path.includes('{') &&
+          (!operation.path.includes('{') || id === 'getTaskTree') &&
           operation.parameters.some(({ value }) => value.in === 'query' || value.name === 'Last-Event-ID'));
       const isClosed =
         body !== undefined && problemsOf(schemaOf(body), { unknown: 'x' })?.includes('additional') === true;
@@ -212,7 +212,7 @@ export function describeRefusals(database: TestDatabase): void {
               ['Limit=1', 'Limit'],
               ['limit[]=1', 'limit[]'],
             ] as const) {
-              const answer = await sendTo(operation, `${operation.path}?${query}`);
+              const answer = await sendTo(operation, `${operation.path.replaceAll(/[{}]/g, '')}?${query}`);
               expect([answer.status, Object.keys(answer.body.errors ?? {})], query).to.deep.equal([400, [field]]);
               expect(answer.text).not.to.include('sent-text');
               confirm(operation, answer);

@@ -56,7 +56,13 @@ export function serviceWithOperators(database: TestDatabase) {
     fresh = await database.fresh();
     mandate = await startMandate({
       database: { ...database, fresh: async () => fresh },
-      settings: { ...key, ...TWO_PERSONS, ...STOP_EVERYTHING, ...logKeySettings() },
+      settings: {
+        ...key,
+        ...TWO_PERSONS,
+        ...STOP_EVERYTHING,
+        ...logKeySettings(),
+        'Service:Delegation:Enabled': 'true',
+      },
     });
     await mandate.untilReady();
   });

@@ -1,6 +1,7 @@
 /** The example answers of the admin API, the ledger, and what anybody may read. */
 
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
+import { delegationAt, heldTask } from '../../../support/delegation.ts';
 import { type Mandate, recordsOf, registerAgent } from '../../../support/mandate.ts';
 import { operatorToken, ROLE_VALUES } from '../../../support/operators.ts';
 import { PUSH_HEADERS } from '../../../support/transmitter.ts';
@@ -149,6 +150,15 @@ export const ofOperators: Scenarios = {
     return sent({ path: { task_id: (await issued(world)).task_id ?? '' } });
   },
   'getTask 404 unknown_task': nothing,
+  async 'getTaskTree 200 tree'({ mandate }) {
+    const child = await registerAgent(mandate, { agent_id: 'hotel-finder', max_delegation_depth: 2 });
+    const deep = { agent_id: 'trip-planner', max_delegation_depth: 2, delegates_to: [child.id] };
+    const parent = await registerAgent(mandate, deep);
+    const { taskId } = await delegationAt(mandate).handOver(parent, child, heldTask(await parent.exchange()));
+    return sent({ path: { task_id: taskId } });
+  },
+  'getTaskTree 400 invalid_fields': () => sent({ query: { limit: '0' } }),
+  'getTaskTree 404 unknown_task': nothing,
   async 'stopSponsorTasks 200 ended'(world) {
     await freshTask(world, 'ada');
     return {};
