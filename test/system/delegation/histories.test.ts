@@ -13,70 +13,12 @@ import { databasesByLength } from '../../support/databases.ts';
 import { heldTask, offerForm, takeUpForm } from '../../support/delegation.ts';
 import { type Answer, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
+import { AGENTS, history, LIMITS, type OnAgent, type OnPerson, PEOPLE, SCOPES, type Step } from './history-steps.ts';
 import { treesOf } from './ledger-tree.ts';
 import { chainOf, type ModelAgent, type ModelOffer, type ModelTask, treeModel } from './tree-model.ts';
 
-const LIMITS = { maxDepth: 4, maxChildren: 2 };
-const SCOPES = ['jira:read', 'jira:comment', 'jira:admin'];
 /** A step picks one of this many newest tasks or offers. */
 const LATEST = 8;
-const PEOPLE = 2;
-/** The registrations, and to which of them each may hand work over. The last may be below itself. */
-const AGENTS = [
-  { allowed_scopes: SCOPES, max_task_ttl: 'PT20M', max_delegation_depth: 5, to: [1, 2, 3] },
-  { allowed_scopes: SCOPES.slice(0, 2), max_task_ttl: 'PT30M', max_delegation_depth: 5, to: [2, 3, 0] },
-  { allowed_scopes: SCOPES.slice(1), max_task_ttl: 'PT5M', max_delegation_depth: 3, to: [3] },
-  { allowed_scopes: SCOPES, max_task_ttl: 'PT15M', max_delegation_depth: 5, to: [3] },
-];
-
-type OnTask = 'revoke_grant' | 'kill_task';
-type OnAgent = 'kill_agent' | 'disable' | 'enable';
-type OnPerson = 'kill_person' | 'block' | 'lift';
-/** A number picks one of the tasks, offers, agents or people. `scopes` is a mask. `child` picks one whom the agent may name, mostly. */
-type Step =
-  | { readonly kind: 'start'; readonly agent: number; readonly person: number }
-  | { readonly kind: 'offer' | 'hand_over'; readonly which: number; readonly child: number; readonly scopes: number }
-  | { readonly kind: 'take' | 'narrow'; readonly which: number; readonly scopes: number }
-  | { readonly kind: 'renew' | OnTask; readonly which: number }
-  | { readonly kind: OnAgent; readonly agent: number }
-  | { readonly kind: OnPerson; readonly person: number }
-  | { readonly kind: 'refuse' | 'allow'; readonly agent: number; readonly person: number }
-  | { readonly kind: 'wait'; readonly seconds: number }
-  | { readonly kind: 'sweep' };
-
-const which = fc.nat(1000);
-const agent = fc.nat(AGENTS.length - 1);
-const person = fc.nat(PEOPLE - 1);
-/** Some above the number of agents that one may name. */
-const child = fc.nat(9);
-const scopes = fc.constantFrom(1, 2, 3, 3, 7, 7, 7);
-const steps = <Kind extends string, Rest extends object>(
-  weight: number,
-  kinds: readonly Kind[],
-  rest: { readonly [Name in keyof Rest]: fc.Arbitrary<Rest[Name]> },
-) => ({ weight, arbitrary: fc.record({ kind: fc.constantFrom(...kinds), ...rest }) as unknown as fc.Arbitrary<Step> });
-const step: fc.Arbitrary<Step> = fc.oneof(
-  steps(5, ['start'], { agent, person }),
-  steps(24, ['hand_over'], { which, child, scopes }),
-  steps(6, ['offer'], { which, child, scopes }),
-  steps(6, ['take'], { which, scopes }),
-  steps(3, ['narrow'], { which, scopes }),
-  steps(10, ['renew'], { which }),
-  steps(2, ['revoke_grant', 'kill_task'], { which }),
-  steps(1, ['kill_agent'], { agent }),
-  steps(2, ['disable'], { agent }),
-  steps(5, ['enable'], { agent }),
-  steps(1, ['kill_person', 'block'], { person }),
-  steps(3, ['lift'], { person }),
-  steps(1, ['refuse'], { agent, person }),
-  steps(2, ['allow'], { agent, person }),
-  // Offers live for sixty seconds, and the shortest task for three hundred.
-  steps(3, ['wait'], { seconds: fc.constantFrom(17, 43, 131, 331) }),
-  steps(1, ['sweep'], {}),
-);
-
-/** A history: each step, and whether the second replica executes it. */
-const history = fc.array(fc.tuple(step, fc.boolean()), { minLength: 40, maxLength: 80, size: 'max' });
 
 for (const database of databasesByLength) {
   describe(`Random histories of hand-overs on ${database.name}`, () => {
