@@ -8,8 +8,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { McpServer } from '@modelcontextprotocol/server';
 import { expect } from 'chai';
 import express from 'express';
+import { z } from 'zod';
+import { createAgent } from '../../adapters/sdk/agent/agent.ts';
 import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
 import { claimsOf, expressProtection } from '../../adapters/sdk/tool-server/express/express.ts';
 import { sqliteFile } from '../support/databases.ts';
@@ -24,6 +28,7 @@ describe('The agents of docs/examples/sub-agents', function () {
   let toolServer: Server;
   let resource: string;
   let reader: ExampleServer;
+  let child: RegisteredAgent;
   let readerId: string;
   /** What the tool server got as tokens. */
   const presented: unknown[] = [];
@@ -49,7 +54,7 @@ describe('The agents of docs/examples/sub-agents', function () {
       presented.push({ sub, scope, agents: chain.map((agent) => agent.sub) });
       response.send(`Issue ${request.params.key} for ${sub}`);
     });
-    const child = await registered();
+    child = await registered();
     readerId = child.id;
     const own = { MANDATE_ISSUER: mandate.issuer, AGENT_ID: child.id, KEY_FILE: keyFile(child) };
     reader = await startExample('sub-agents/reader.ts', { ...own, TOOL_SERVER: resource });
@@ -124,6 +129,33 @@ describe('The agents of docs/examples/sub-agents', function () {
     expect(reader.lines).to.deep.equal([]);
   });
 
+  it('may do the same over MCP, with the offer in _meta of a call', async () => {
+    const lead = await registered({ delegates_to: [readerId] });
+    const agentOf = ({ id, key }: RegisteredAgent) =>
+      createAgent({ issuer: mandate.issuer, agentId: id, key: { jwk: { ...key.privateJwk } } });
+    const reader = agentOf(child);
+    const server = new McpServer({ name: 'reader', version: '1.0.0' });
+    const inputSchema = z.object({ issue: z.string() });
+    server.registerTool('read_issue', { inputSchema }, async ({ issue }, { mcpReq }) => {
+      const task = await reader.takeUp(String(mcpReq._meta?.['example.com/offer']));
+      const answer = await task.fetch(`${task.resource}/issues/${issue}`);
+      await task.end();
+      return { content: [{ type: 'text', text: await answer.text() }] };
+    });
+    const [near, far] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: 'lead', version: '1.0.0' });
+    await Promise.all([server.connect(far), client.connect(near)]);
+
+    const subjectToken = lead.subjectToken();
+    const task = await agentOf(lead).startTask({ subjectToken, resource, scope: ['jira:read'] });
+    const offer = await task.handOver({ to: readerId, scope: ['jira:read'] });
+    const _meta = { 'example.com/offer': offer.text };
+    const { content } = await client.callTool({ name: 'read_issue', arguments: { issue: 'OPS-7' }, _meta });
+    expect(content).to.deep.equal([{ type: 'text', text: 'Issue OPS-7 for ada' }]);
+    await client.close();
+    await task.end();
+  });
+
   it('are short, and are listed with the variables that they read', () => {
     const page = readFileSync('docs/examples/README.md', 'utf8');
     for (const name of ['lead.ts', 'reader.ts']) {
@@ -134,6 +166,18 @@ describe('The agents of docs/examples/sub-agents', function () {
         names.split(', ').map((one) => one.replace(/ = .*/, '')),
       );
       expect([...new Set(row.match(/[A-Z_]{4,}/g))], name).to.have.members(read);
+    }
+  });
+});
+
+describe('docs/sub-agents.md', () => {
+  it('shows only lines of the examples and of this test', () => {
+    const page = readFileSync('docs/sub-agents.md', 'utf8');
+    const shown = [...page.matchAll(/^<!-- from (\S+) -->\n```\w+\n(.*?)^```$/gms)];
+    expect(shown).to.have.lengthOf(4);
+    for (const [, name = '', code = ''] of shown) {
+      const source = readFileSync(name, 'utf8');
+      for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(source).to.include(`${line}\n`);
     }
   });
 });
