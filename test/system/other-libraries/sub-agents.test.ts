@@ -5,7 +5,14 @@ import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { sqliteFile } from '../../support/databases.ts';
 import { delegationAt, heldTask, offerForm, takeUpForm } from '../../support/delegation.ts';
-import { type Form, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import {
+  encodeForm,
+  type Form,
+  JIRA,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+} from '../../support/mandate.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const INSECURE = { [oauth.allowInsecureRequests]: true };
@@ -35,15 +42,12 @@ describe('Hand-overs with unmodified libraries', () => {
       const client = { client_id: agent.id };
       const authentication = oauth.PrivateKeyJwt({ key, kid: agent.key.kid });
       const exchange = async ({ grant_type, ...form }: Form, recognizedTokenTypes = {}) => {
-        const parameters = Object.entries(form).flatMap(([name, value]) =>
-          value === undefined ? [] : [[name, value]],
-        );
         const answer = await oauth.genericTokenEndpointRequest(
           server,
           client,
           authentication,
           EXCHANGE,
-          new URLSearchParams(parameters),
+          new URLSearchParams(encodeForm(form)),
           INSECURE,
         );
         return oauth.processGenericTokenEndpointResponse(server, client, answer, { recognizedTokenTypes });
