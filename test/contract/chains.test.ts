@@ -1,12 +1,14 @@
 /** The chain of a task: the task and those above it, as refresh, take-up and introspection read them (`Tasks.chain`). */
 
 import { expect } from 'chai';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { disableAgent } from '../../application/decisions/write-agent.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   aChildOpening,
+  anAssertion,
   anEntry,
   anOpening,
   aRenewal,
@@ -20,7 +22,7 @@ onEveryDatabase('the chain of a task', ({ storage, outside }) => {
   /** Four tasks, each below the one before, of agents of their own. A second task is below the first. */
   async function aChain() {
     const agents: Agent[] = [];
-    const openings = [];
+    const openings: TaskOpening[] = [];
     for (let depth = 1; depth <= 4; depth++) {
       const agent = await registeredAgent(storage());
       const parent = openings.at(-1);
@@ -64,8 +66,13 @@ onEveryDatabase('the chain of a task', ({ storage, outside }) => {
     const agent = { ...(agents[1] as Agent), enabled: false, revision: 2 };
     await storage().decide(disableAgent, { agent, entry: anEntry('agent.updated') });
     await sql(`delete from agents where agent_id = '${low.task.agentId}'`);
-    const { assertion, at, reason } = aRevocation(middle);
-    await storage().tasks.revokeByGrant({ at, reason }, middle.task.agentId, middle.grantHash, assertion);
+    const { at, reason } = aRevocation(middle);
+    await storage().tasks.revokeByGrant(
+      { at, reason },
+      middle.task.agentId,
+      middle.grantHash,
+      anAssertion(middle.task.agentId),
+    );
     const found = (await storage().tasks.chain(low.task.taskId)).map(({ scope, state, agentEnabled }) => ({
       scope: scope.join(' '),
       state,
