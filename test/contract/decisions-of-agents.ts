@@ -1,4 +1,4 @@
-import { offerDelegation } from '../../application/decisions/offer-delegation.ts';
+import { type DelegationOffering, offerDelegation } from '../../application/decisions/offer-delegation.ts';
 import { openTask, type TakenOffer, type TaskOpening } from '../../application/decisions/open-task.ts';
 import { refuse } from '../../application/decisions/refuse.ts';
 import { renewGrant } from '../../application/decisions/renew-grant.ts';
@@ -96,15 +96,19 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
   'a delegated exchange with one offer': row(openTask, ['idle', 'task'], (world) =>
     takingUp(world, { offer: offerOf(world) }),
   ),
-  'an offer to another agent': row(offerDelegation, ['task'], ({ live, sponsorKey, owner, assertionOf }) => ({
-    taskId: live.task.taskId,
-    sponsorKey,
-    scope: live.task.scope,
-    links: [linkOf(live)],
-    assertion: assertionOf(owner.agentId),
-    maxChildren: 2,
-    entry: anEntry('delegation.offered'),
-  })),
+  'an offer to another agent': row(
+    offerDelegation,
+    ['task'],
+    ({ live, sponsorKey, owner, assertionOf }): DelegationOffering => ({
+      taskId: live.task.taskId,
+      sponsorKey,
+      scope: live.task.scope,
+      links: [linkOf(live)],
+      assertion: assertionOf(owner.agentId),
+      maxChildren: 2,
+      entry: anEntry('delegation.offered'),
+    }),
+  ),
   'a refresh of a delegated task': row(renewGrant, ['task'], ({ live, child, owner, assertionOf }) =>
     aRenewal(child, { links: [linkOf(live)], assertion: assertionOf(owner.agentId), recordEach: true }),
   ),
