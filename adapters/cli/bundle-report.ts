@@ -4,6 +4,7 @@ import type { BelievedKey } from '../../domain/log/bundle-log.ts';
 import { type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verdict.ts';
 import { visibleJson, visibleText } from '../../domain/visible.ts';
 import { counted } from './command.ts';
+import { describeHop } from './hop-line.ts';
 import { describeQuestion } from './question-line.ts';
 
 export type Verified = BundleVerdict & { readonly verified: true };
@@ -12,7 +13,12 @@ export type Verified = BundleVerdict & { readonly verified: true };
 export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
   if (json) return `${visibleJson(JSON.stringify(asJson(verdict, hasPolicy)))}\n`;
   const text = verdict.verified
-    ? [...verified(verdict, hasPolicy), ...questionLines(verdict), ...keyLines(verdict, hasPolicy)]
+    ? [
+        ...verified(verdict, hasPolicy),
+        ...hopLines(verdict),
+        ...questionLines(verdict),
+        ...keyLines(verdict, hasPolicy),
+      ]
     : [
         verdict.fault === 'policy'
           ? 'The bundle agrees with itself, but does not meet the policy.'
@@ -35,7 +41,7 @@ export function writtenLines(verdict: Verified, name: string | undefined): reado
 }
 
 function contentsOf({ completeness, checkpoints, selection }: Verified): string {
-  const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
+  const asked = Object.entries(selection).map(([name, value]) => (name === 'tree' ? 'its tree' : `${name} ${value}`));
   return `${counted(completeness.records, 'record')} in ${counted(checkpoints, 'checkpoint')} (${asked.join(', ')}).`;
 }
 
@@ -66,6 +72,12 @@ function verified(verdict: Verified, hasPolicy: boolean): readonly string[] {
     ...(archived_before === null ? [] : [`When it was made, records before ${archived_before} had been archived.`]),
     logLine(verdict),
   ];
+}
+
+function hopLines({ hops, furtherHops }: Verified): readonly string[] {
+  if (hops.length === 0) return [];
+  const more = furtherHops === 0 ? [] : [`  and ${counted(furtherHops, 'more hand-over')}`];
+  return ['Which agent handed work to which (UTC):', ...hops.map((hop) => `  ${describeHop(hop)}`), ...more];
 }
 
 /** Each quotes its words, so that no word of a tool server looks like another part of the line. */
@@ -106,12 +118,13 @@ function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unkn
     if (fault === 'policy') return { intact: null, policy: 'not_met', sentence: message };
     return { intact: false, fault: { kind: fault, line, sentence: message } };
   }
-  const { selection, completeness, checkpoints, log = null, keys, questions, further } = verdict;
+  const { selection, completeness, checkpoints, log = null, keys, questions, further, hops, furtherHops } = verdict;
   const said = keys.map(keyMembers);
   // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.
   const found = hasPolicy
     ? { intact: true, policy: 'met' }
     : { intact: null, policy: null, verified_with: 'bundle_keys' };
   const asked = questions.length === 0 ? {} : { questions, further_questions: further };
-  return { ...found, selection, ...completeness, checkpoints, log, keys: said, ...asked };
+  const handed = hops.length === 0 ? {} : { hops, further_hops: furtherHops };
+  return { ...found, selection, ...completeness, checkpoints, log, keys: said, ...handed, ...asked };
 }

@@ -92,7 +92,7 @@ const SECONDS_PER_HOUR = 3600;
 function brokenText({ fault, counts, lastMark }: BrokenSeal): readonly string[] {
   const { checkpoints, records, archived = 0 } = counts;
   const text = [
-    `${fault.kind === 'approval_order' ? CONTRADICTED : NOT_INTACT} ${describe(fault)}`,
+    `${fault.kind === 'approval_order' || fault.kind === 'delegation_order' ? CONTRADICTED : NOT_INTACT} ${describe(fault)}`,
     ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : []),
   ];
   if (lastMark === undefined) return [...text, 'No checkpoint was verified before that.'];

@@ -1,13 +1,12 @@
 /**
  * Verifies an export alone (specification "Ledger and seal", `audit-verify --archive`): its text, the signature and
  * range of each checkpoint, the links between them, every root, rebuilt from the export's records, and the order of the
- * records of each approval. The checkpoint before the first one is not in the export, so the first link cannot be checked.
+ * records of each approval and each hand-over. The checkpoint before the first one is not in the export, so the first link cannot be checked.
  *
  * Two readers read the file at the same time, one the checkpoints and one the records. Neither part is ever in memory
  * as a whole.
  */
 
-import { type ApprovalOrder, approvalOrder } from '../../domain/approvals/approval-order.ts';
 import type { Instant } from '../../domain/instant.ts';
 import {
   type ArchivedRecord,
@@ -26,6 +25,7 @@ import {
   type LateSeals,
   lateSeals,
 } from '../../domain/ledger/verification.ts';
+import { isOrdered, type RecordOrders, recordOrders } from '../../domain/log/record-orders.ts';
 import { ExportDamaged, type StoredExport } from '../ports/exports.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import { type LineReader, lineReader, MalformedLine, readHeader } from './export-lines.ts';
@@ -65,8 +65,8 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
     try {
       let first: Checkpoint | undefined;
       const seals = lateSeals(means.interval);
-      const approvals = approvalOrder();
-      const fault = await verify({ ...means, header, checkpoints, records, seals, approvals }, (checkpoint) => {
+      const orders = recordOrders();
+      const fault = await verify({ ...means, header, checkpoints, records, seals, orders }, (checkpoint) => {
         first ??= checkpoint;
         verified = {
           counts: { checkpoints: verified.counts.checkpoints + 1, records: records.taken() },
@@ -91,7 +91,7 @@ interface Reading extends ExportVerification {
   readonly checkpoints: LineReader<Checkpoint>;
   readonly records: Lookahead;
   readonly seals: ReturnType<typeof lateSeals>;
-  readonly approvals: ApprovalOrder;
+  readonly orders: RecordOrders;
 }
 
 /** @param verified called after each verified checkpoint, when its records have been read */
@@ -111,7 +111,7 @@ async function verify(reading: Reading, verified: (checkpoint: Checkpoint) => vo
     if ('fault' in covered) return covered.fault;
     endsInMonth = covered.months.has(header.month);
     first ??= next;
-    const disorder = orderFault(reading, covered.ofApprovals, first);
+    const disorder = orderFault(reading, covered.ordered, first);
     if (disorder !== undefined) return disorder;
     last = next;
     verified(next);
@@ -130,7 +130,7 @@ async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoi
 
 interface Covered {
   readonly months: ReadonlySet<Month>;
-  readonly ofApprovals: readonly ArchivedRecord[];
+  readonly ordered: readonly ArchivedRecord[];
 }
 
 /** Reads the records of a checkpoint's range and rebuilds its root. */
@@ -141,7 +141,7 @@ async function sealedRecords(
   const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
   const tree = treeBuilder(hash);
   const months = new Set<Month>();
-  const ofApprovals: ArchivedRecord[] = [];
+  const ordered: ArchivedRecord[] = [];
   let previous = firstSeq - 1;
   let oldest: Instant | undefined;
   for (
@@ -156,7 +156,7 @@ async function sealedRecords(
     if (month < header.month) return { fault: { kind: 'wrong_month', month: header.month } };
     months.add(month);
     if (oldest === undefined || record.at < oldest) oldest = record.at;
-    if (record.event.startsWith('approval.')) ofApprovals.push(record);
+    if (isOrdered(record)) ordered.push(record);
     tree.add(leafHash(hash, canonicalRecord(record)));
     previous = seq;
   }
@@ -165,18 +165,18 @@ async function sealedRecords(
   }
   if (toHex(tree.root()) !== rootHash) return { fault: { kind: 'root_mismatch', checkpointId } };
   seals.sealed(checkpoint, oldest);
-  return { months, ofApprovals };
+  return { months, ordered };
 }
 
-/** @param first checkpoint of the export. Unless it is that of the ledger, the records before it may have the request. */
+/** @param first checkpoint of the export. Unless it is that of the ledger, the records before it may have the request, or the offer. */
 function orderFault(
-  { approvals }: Reading,
+  { orders }: Reading,
   records: readonly ArchivedRecord[],
   first: Checkpoint,
 ): ExportFault | undefined {
   for (const record of records) {
-    const fault = approvals.fault(record, first.checkpointId > 1);
-    if (fault !== undefined) return { kind: 'approval_order', seq: record.seq, ...fault };
+    const fault = orders.fault(record, { older: first.checkpointId > 1, others: false });
+    if (fault !== undefined) return { seq: record.seq, ...fault };
   }
   return undefined;
 }

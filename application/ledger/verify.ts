@@ -6,7 +6,6 @@
  * its range is then final, so the service may write to the ledger during the verification.
  */
 
-import { approvalOrder } from '../../domain/approvals/approval-order.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { type ArchivedPart, archivedPart } from '../../domain/ledger/archived-part.ts';
 import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
@@ -23,6 +22,7 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../domain/ledger/verification.ts';
+import { isOrdered, recordOrders } from '../../domain/log/record-orders.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerdict, CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
@@ -108,7 +108,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     newest: verification.after,
     recordedKeys: recordedSigners(verification.recorded ?? []),
     late: lateSeals(verification.interval),
-    approvals: approvalOrder(),
+    orders: recordOrders(),
     total: progress === undefined ? 0 : await lastSealed(ledger),
   };
   const fault =
@@ -133,7 +133,7 @@ interface Walk extends LedgerVerification {
   readonly total: number;
   readonly recordedKeys: ReturnType<typeof recordedSigners>;
   readonly late: ReturnType<typeof lateSeals>;
-  readonly approvals: ReturnType<typeof approvalOrder>;
+  readonly orders: ReturnType<typeof recordOrders>;
   readonly departures: Departures;
   /** The state before the first checkpoint whose records were archived. */
   beforeExcused: { readonly newest: Checkpoint | undefined; readonly counts: VerificationCounts } | undefined;
@@ -194,7 +194,7 @@ async function rootFault(
   const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
   const tree = treeBuilder(walk.hash);
   const named: string[] = [];
-  const ofApprovals: LedgerRecord[] = [];
+  const ordered: LedgerRecord[] = [];
   const parts: ArchivedPart[] = [];
   let [outside, oldest]: [number?, Instant?] = [];
   await records.through(lastSeq, (record) => {
@@ -202,7 +202,7 @@ async function rootFault(
     if (oldest === undefined || record.at < oldest) oldest = record.at;
     const thumbprint = namedKey(record);
     if (thumbprint !== undefined) named.push(thumbprint);
-    if (record.event.startsWith('approval.')) ofApprovals.push(record);
+    if (isOrdered(record)) ordered.push(record);
     const part = archivedPart(record);
     if (part !== undefined) parts.push(part);
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
@@ -224,10 +224,11 @@ async function rootFault(
   for (const thumbprint of named) walk.recordedKeys.named({ thumbprint, checkpointId, signer: signer?.thumbprint });
   for (const part of parts) walk.departures.add(part);
   walk.late.sealed(checkpoint, oldest);
-  for (const record of ofApprovals) {
-    // Archived records were not compared: among them may be the request.
-    const fault = walk.approvals.fault(record, walk.counts.archived > 0);
-    if (fault !== undefined) return { kind: 'approval_order', seq: record.seq, ...fault };
+  for (const record of ordered) {
+    // Archived records, and those before `after`, were not compared: among them may be the request, or the offer.
+    const older = walk.counts.archived > 0 || walk.after !== undefined;
+    const fault = walk.orders.fault(record, { older, others: false });
+    if (fault !== undefined) return { seq: record.seq, ...fault };
   }
   return undefined;
 }

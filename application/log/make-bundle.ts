@@ -33,6 +33,7 @@ import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
 import type { TransparencyLog } from '../ports/transparency-log.ts';
 import { proveInLog } from './prove-in-log.ts';
+import { findTree, pages, pagesOfTasks, type TreeTask } from './tree-records.ts';
 
 /** A key that may have signed checkpoints. */
 export interface KnownKey {
@@ -53,6 +54,7 @@ interface BundleMaking extends TreeReading {
   readonly digest: () => { update(text: string): unknown; hex(): string };
 }
 
+/** With `taskId`: the records of all tasks of its tree. */
 export type SelectedRecords = Pick<LedgerQuery, 'taskId' | 'sponsor' | 'agentId' | 'from' | 'to'>;
 
 export type BundleStop =
@@ -102,8 +104,6 @@ export function bundleLog(
   };
 }
 
-/** Each page is proved before the next one is read. */
-const RECORDS_AT_ONCE = 500;
 const MICROS_PER_MILLI = 1000;
 
 /** Yields the text in parts. If it returns a `stop`, the text is cut off, and no verifier accepts it. */
@@ -111,7 +111,9 @@ export async function* makeBundle(
   making: BundleMaking,
   selected: SelectedRecords,
 ): AsyncGenerator<string, MadeBundle, undefined> {
-  const selection = inMilliseconds(selected);
+  const tree = await findTree(making, selected.taskId);
+  const asked = inMilliseconds(selected);
+  const selection = { ...asked, ...(tree && { tree: true as const }) };
   const summary = completenessOf(selection);
   const digest = making.digest();
   const altered: AlteredWords[] = [];
@@ -121,17 +123,23 @@ export async function* makeBundle(
   let [notSealed, notLogged] = [0, 0];
   let archivedBefore: Instant | undefined;
   let isEmpty = true;
+  /** The tasks whose first token has a record. */
+  const started = new Set<string>();
+  const links = new Map(tree?.map(({ taskId, link }) => [taskId as string, link]));
   const completeness = (): Completeness => {
     const said = summary.said();
     // Records leave the ledger oldest first: with its start, the whole of a task is there.
-    const lacksOlder = said.started === undefined && (selection.from ?? 0) < (archivedBefore ?? 0);
+    const isWhole = tree === undefined ? said.started !== undefined : tree.every(({ taskId }) => started.has(taskId));
+    const lacksOlder = !isWhole && (selection.from ?? 0) < (archivedBefore ?? 0);
     return { ...said, notSealed, notLogged, archivedBefore: lacksOlder ? archivedBefore : undefined };
   };
 
-  for await (const page of recordPages(making, selection)) {
+  for await (const page of tree === undefined ? pages(making, asked) : pagesOfTasks(making, tree)) {
     for (const record of page.records) {
-      if (record.checkpoint === undefined) notSealed += 1;
-      else if (making.log !== undefined && record.checkpoint > making.log.size) notLogged += 1;
+      if (tree && record.event === 'token.issued' && record.taskId !== undefined) started.add(record.taskId);
+      const sealedBy = provedBy(record, links);
+      if (sealedBy === undefined) notSealed += 1;
+      else if (making.log !== undefined && sealedBy > making.log.size) notLogged += 1;
       else {
         const made = await entries(record);
         if ('kind' in made) return { completeness: completeness(), stop: made, altered };
@@ -159,13 +167,16 @@ function inMilliseconds({ from, to, ...selection }: SelectedRecords): SelectedRe
   return { ...selection, from: round(from, Math.floor), to: round(to, Math.ceil) };
 }
 
-async function* recordPages({ ledger, clock }: BundleMaking, selection: SelectedRecords) {
-  let after: LedgerQuery['after'];
-  do {
-    const page = await ledger.page({ ...selection, limit: RECORDS_AT_ONCE, after, now: clock.now() });
-    yield page;
-    after = page.next;
-  } while (after !== undefined);
+/**
+ * The checkpoint with which the record can be in the bundle: its own, or that of the hand-over that leads to its task, if that is
+ * later. `undefined` if one of them is not sealed yet.
+ */
+function provedBy(
+  { checkpoint, taskId }: LedgerRecord,
+  links: ReadonlyMap<string, TreeTask['link']>,
+): number | undefined {
+  const link = taskId === undefined ? 0 : (links.get(taskId) ?? 0);
+  return checkpoint === undefined || link === 'not_sealed' ? undefined : Math.max(checkpoint, link);
 }
 
 /** The lines for a record: its own, after that of its checkpoint if it is the first record of it. */

@@ -4,7 +4,7 @@
  */
 
 import { type CodeHash, requestDetail } from '../../domain/authorization/authorization.ts';
-import { takenDetail } from '../../domain/delegation/offer.ts';
+import { takenDetail } from '../../domain/delegation/delegation-records.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import { makeTaskId, type RequestId, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';

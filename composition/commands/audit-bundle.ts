@@ -50,7 +50,8 @@ export function auditBundleCommand(run = auditBundle): Command {
     examples: [
       {
         line: 'audit-bundle --task task_01M31S7W68TMK7WDX8YKPSYT00 --out evidence.json',
-        meaning: 'The whole history of a task. Reads Service:Database, Service:Signing and Service:Audit:Log',
+        meaning:
+          'The whole history of a task and of its tree. Reads Service:Database, Service:Signing and Service:Audit:Log',
       },
       {
         line: 'audit-bundle --sponsor ada --from 2026-09-01 --to 2026-09-30',
@@ -61,13 +62,13 @@ export function auditBundleCommand(run = auditBundle): Command {
       [exitCode.done]: 'the bundle has all selected records',
       [exitCode.failed]: 'no bundle was made: the last line on standard error says why',
       [INCOMPLETE]:
-        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed; or no bundle was made, because the records of an approval contradict each other',
+        'the bundle is valid, but lacks records that are not sealed, not in the log, or archived, or words that were changed; or no bundle was made, because the records of an approval or a hand-over contradict each other',
     },
     options: (parser) =>
       parser
         .option('task', {
           ...value('--task', readAs(parseTaskId, '--task takes a task id, which is task_ and 26 characters.')),
-          describe: 'The records of this task, from its start to its end',
+          describe: 'The records of this task, from its start to its end, and of all tasks of its tree',
         })
         .option('sponsor', { ...textValue('--sponsor'), describe: 'The records that name this person' })
         .option('agent', {
@@ -144,7 +145,7 @@ async function auditBundle(request: BundleRequest, overrides: readonly SettingAr
   });
 }
 
-/** The ledger has records of an approval that contradict each other. Its message is a sentence that names one. */
+/** The ledger has records of an approval or a hand-over that contradict each other. Its message is a sentence that names one. */
 class Contradiction extends Error {
   override readonly name = 'Contradiction';
 }
@@ -195,7 +196,8 @@ async function write(
     const verdict = part.done === true ? reader.end() : reader.take(part.value);
     if (part.done === true && part.value.stop !== undefined)
       throw new StartupError([stopSentence(part.value.stop, recordedKeys)]);
-    if (verdict?.verified === false && verdict.fault === 'approval_order') throw new Contradiction(verdict.message);
+    if (verdict?.verified === false && (verdict.fault === 'approval_order' || verdict.fault === 'delegation_order'))
+      throw new Contradiction(verdict.message);
     if (verdict?.verified === false) throw new Error(`The bundle would not verify. ${verdict.message}`);
     if (part.done === true) {
       if (verdict === undefined) throw new Error('The bundle was not verified.');

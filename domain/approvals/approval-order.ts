@@ -6,7 +6,7 @@
  * Of an approval that is over only its id is kept: some 100 bytes, so 30 MB for a million records.
  */
 
-import type { OrderFault } from '../ledger/order-fault.ts';
+import type { ApprovalFault } from '../ledger/order-fault.ts';
 import type { ApprovalState } from './approval.ts';
 import { isOpen } from './approval.ts';
 import { type ApprovalRecord, namesOfRecord, sharedNames, stateAfter, stateOfEvent } from './approval-records.ts';
@@ -16,7 +16,7 @@ export interface ApprovalOrder {
    * Takes the next record.
    * @param lacksOlder whether older records may be missing. The first record of an approval may then be any.
    */
-  fault(record: ApprovalRecord, lacksOlder: boolean): OrderFault | undefined;
+  fault(record: ApprovalRecord, lacksOlder: boolean): ApprovalFault | undefined;
 }
 
 export function approvalOrder(): ApprovalOrder {
@@ -29,7 +29,7 @@ export function approvalOrder(): ApprovalOrder {
       // No approval is named, so nothing is said of one.
       if (names === undefined) return undefined;
       const { approvalId } = names;
-      const fault = (problem: OrderFault['problem']) => ({ approvalId, problem });
+      const fault = (problem: ApprovalFault['problem']) => ({ kind: 'approval_order', approvalId, problem }) as const;
       if (over.has(approvalId)) return fault('order');
       const known = open.get(approvalId);
       const first = stateAfter(undefined, record.event) ?? (lacksOlder ? stateOfEvent(record.event) : undefined);

@@ -149,16 +149,6 @@ export function isOfferOf(
   );
 }
 
-/** The `detail` of `delegation.offered`. */
-export function offeredDetail(offerId: string, child: AgentId): string {
-  return `offer=${offerId}&child=${child}`;
-}
-
-/** The `detail` of `delegation.taken`. */
-export function takenDetail(offerId: string, parent: TaskId): string {
-  return `offer=${offerId}&parent=${parent}`;
-}
-
 /** Until when the `jti` of an offer that was taken up is kept, so that it is used once. */
 export interface SpentOffer {
   readonly offerId: string;

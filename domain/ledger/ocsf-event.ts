@@ -6,6 +6,7 @@
  * An event has only values of its record. Where OCSF requires an object that no record has, its name is `unknown`.
  */
 
+import { readTaken } from '../delegation/delegation-records.ts';
 import type { LedgerDecision, LedgerEvent, LedgerRecord } from './record.ts';
 
 const OCSF_VERSION = '1.9.0';
@@ -217,12 +218,14 @@ function authentication(
 ): Readonly<Record<string, unknown>> {
   const { event, at, agentId, sponsor, taskId, audience, detail } = record;
   const delegating = sponsor === undefined ? NOBODY_KNOWN : person(sponsor);
+  const { parent } = readTaken(record) ?? {};
   const user = isOfOperator ? operatorIn(detail) : delegating;
   return {
     user,
     actor: isRequested ? { user } : undefined,
     ai_agent: agentId === undefined ? undefined : { uid: agentId },
-    delegation: taskId === undefined ? undefined : delegation(taskId, event === 'token.issued' ? at : undefined),
+    delegation:
+      taskId === undefined ? undefined : delegation(taskId, event === 'token.issued' ? at : undefined, parent),
     session: taskId === undefined ? undefined : { uid: taskId },
     // OCSF requires a service: the token's audience, otherwise this service.
     service: audience === undefined ? { name: PRODUCT } : { uid: audience },
@@ -258,9 +261,20 @@ function person(uid: string): User {
   return { uid, type_id: 1, type: 'User' };
 }
 
-/** @param at the time of the task's first token, when the person delegated to the agent */
-function delegation(taskId: string, at: number | undefined): Readonly<Record<string, unknown>> {
-  return { uid: taskId, created_time: at === undefined ? undefined : Math.floor(at / MICROS_PER_MILLI) };
+/**
+ * @param at the time of the task's first token, when the person delegated to the agent
+ * @param parent the task from which another agent delegated it, if the record names it
+ */
+function delegation(
+  taskId: string,
+  at: number | undefined,
+  parent: string | undefined,
+): Readonly<Record<string, unknown>> {
+  return {
+    uid: taskId,
+    parent_uid: parent,
+    created_time: at === undefined ? undefined : Math.floor(at / MICROS_PER_MILLI),
+  };
 }
 
 function resource(type: string, uid: string | undefined): readonly Readonly<Record<string, unknown>>[] {

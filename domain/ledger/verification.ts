@@ -28,8 +28,8 @@ export type VerificationFault =
    * the safe integers, and then text.
    */
   | { readonly kind: 'record_outside'; readonly seq: number | string }
-  /** The records of an approval contradict each other, although they are as they were sealed. */
-  | ({ readonly kind: 'approval_order'; readonly seq: number } & OrderFault)
+  /** The records of an approval or a hand-over contradict each other, although they are as they were sealed. */
+  | ({ readonly seq: number } & OrderFault)
   /** Two records have one number. Each is named by its event and its time. */
   | { readonly kind: 'number_twice'; readonly seq: number; readonly records: readonly [string, string] }
   /** The ledger's checkpoint has another root than the mark that names it. */
@@ -158,6 +158,7 @@ export function describeFault(fault: VerificationFault): string {
     case 'record_outside':
       return `The record with sequence number ${fault.seq} lies outside of every checkpoint.`;
     case 'approval_order':
+    case 'delegation_order':
       return describeOrderFault(fault.seq, fault);
     case 'number_twice':
       return `Two records have the sequence number ${fault.seq}: ${fault.records[0]}, and ${fault.records[1]}.`;

@@ -10,6 +10,8 @@ export type BundleFaultKind =
   | 'other_words'
   /** The records of an approval contradict each other. */
   | 'approval_order'
+  /** The records of a hand-over contradict each other. */
+  | 'delegation_order'
   | 'unknown_key'
   | 'invalid_signature'
   /** The log does not contain the checkpoint. */

@@ -2,11 +2,12 @@
 
 import type { BundleSelection, Completeness, PublishedCompleteness, PublishedSelection } from './bundle.ts';
 import type { BundleFaultKind } from './bundle-fault.ts';
+import type { BundleHop, BundleHops } from './bundle-hops.ts';
 import type { BelievedKey } from './bundle-log.ts';
 import type { BundleQuestion, BundleQuestions } from './bundle-questions.ts';
 import type { TreeHead } from './checkpoint-note.ts';
 
-export interface VerifiedBundle extends BundleQuestions {
+export interface VerifiedBundle extends BundleQuestions, BundleHops {
   readonly selection: BundleSelection;
   readonly completeness: Completeness;
   readonly checkpoints: number;
@@ -33,6 +34,10 @@ export type BundleVerdict =
       readonly questions: readonly BundleQuestion[];
       /** How many more questions there are. */
       readonly further: number;
+      /** The first 500 hand-overs between agents: who offered work to whom, and when it was taken up. */
+      readonly hops: readonly BundleHop[];
+      /** How many more hand-overs there are. */
+      readonly furtherHops: number;
       /** Says whose keys these are: those of a policy, or only those that the bundle itself brings. */
       readonly message: string;
     }

@@ -3,8 +3,8 @@
  * checkpoint is signed, and leads to the root of the log, whose note is signed by the log and its witnesses. A fault names
  * the line. Whether the keys are to be believed is decided by a policy, or by hand.
  *
- * bundle-log.ts verifies the note, bundle-order.ts the order of the records, and bundle-questions.ts collects the questions to
- * people. bundle-fault.ts lists the faults, and bundle-verdict.ts has the outcome.
+ * bundle-log.ts verifies the note, bundle-order.ts the order of the records. bundle-questions.ts collects the questions to people,
+ * bundle-hops.ts the hand-overs. bundle-fault.ts lists the faults, and bundle-verdict.ts has the outcome.
  */
 
 import { parseApprovalDetail, type SaltedWords } from '../approvals/approval.ts';
@@ -34,8 +34,9 @@ import {
   thumbprintOf,
 } from './bundle.ts';
 import { type BundleFault, Refused } from './bundle-fault.ts';
+import { bundleHops } from './bundle-hops.ts';
 import { type BelievedKey, verifyBundleLog } from './bundle-log.ts';
-import { recordOrder, verifyApprovalOrder } from './bundle-order.ts';
+import { isOrderedIn, recordOrder, verifyOrders, verifyTree } from './bundle-order.ts';
 import { bundleQuestions } from './bundle-questions.ts';
 import type { VerifiedBundle } from './bundle-verdict.ts';
 import type { TreeHead } from './checkpoint-note.ts';
@@ -85,8 +86,9 @@ interface Progress {
   records: ReturnType<typeof recordOrder>;
   /** The head of the log's tree, if the bundle has a log. */
   head: TreeHead | undefined;
-  /** The records of approvals, in the order of the bundle, which is that of their times. */
-  readonly ofApprovals: RecordEntry[];
+  /** Those about which there are rules of order, in the order of the bundle, which is that of their times. */
+  readonly ordered: RecordEntry[];
+  readonly hops: ReturnType<typeof bundleHops>;
   readonly questions: ReturnType<typeof bundleQuestions>;
   /** A checkpoint whose first record must follow. */
   awaited: number | undefined;
@@ -153,7 +155,8 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
     selection: {},
     records: recordOrder({}),
     head: undefined,
-    ofApprovals: [],
+    ordered: [],
+    hops: bundleHops(),
     questions: bundleQuestions(),
     awaited: undefined,
     completeness: undefined,
@@ -175,7 +178,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
       }
     },
     end(rest) {
-      const { next, selection, completeness, checkpoints, head, keys, questions } = progress;
+      const { next, selection, completeness, checkpoints, head, keys, questions, hops } = progress;
       if (next !== 'nothing' || completeness === undefined || rest !== '') {
         return { kind: 'malformed', line: number + 1, message: 'The bundle is cut off.' };
       }
@@ -186,6 +189,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
         log: head && { origin: head.origin, size: head.size },
         keys,
         ...questions.all(),
+        ...hops.all(),
       };
     },
   };
@@ -267,10 +271,10 @@ function verifyRecord(progress: Progress, entry: RecordEntry): void {
   }
   const order = records.fault(entry);
   if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
-  if (record.event.startsWith('approval.')) {
-    progress.ofApprovals.push({ ...entry, path: [], words: undefined, says: undefined });
-    progress.questions.take(entry);
-  }
+  if (isOrderedIn(progress.selection, record))
+    progress.ordered.push({ ...entry, path: [], words: undefined, says: undefined });
+  progress.questions.take(entry);
+  progress.hops.take(record);
 }
 
 function areWordsOf(hash: Hash, { event, taskId, detail }: LedgerRecord, words: SaltedWords): boolean {
@@ -294,7 +298,8 @@ function verifyCompleteness(progress: Progress, said: Completeness): Completenes
       'The bundle says that it has other records, or another start or end of the task.',
     );
   }
-  verifyApprovalOrder(progress.ofApprovals, progress.selection, said);
+  verifyTree(records.tasks, progress.ordered, progress.selection);
+  verifyOrders(progress.ordered, progress.selection, said);
   return said;
 }
 

@@ -27,6 +27,8 @@ import { decodeCanonical } from '../tokens/canonical-base64url.ts';
 /** The records that were asked for: those that match every member. Times have milliseconds, like those of records. */
 export interface BundleSelection {
   readonly taskId?: string | undefined;
+  /** With `taskId`: also the records of all tasks of its tree, which hand-overs make. Present only if there is one. */
+  readonly tree?: true | undefined;
   readonly sponsor?: string | undefined;
   readonly agentId?: string | undefined;
   /** Inclusive. */
@@ -109,9 +111,10 @@ export function formatDigest(digest: string): string {
 }
 
 /** In the names of the parameters of `GET /audit`. */
-export function presentSelection({ taskId, sponsor, agentId, from, to }: BundleSelection): PublishedSelection {
+export function presentSelection({ taskId, tree, sponsor, agentId, from, to }: BundleSelection): PublishedSelection {
   return {
     ...(taskId === undefined ? {} : { task_id: taskId }),
+    ...(tree === undefined ? {} : { tree }),
     ...(sponsor === undefined ? {} : { sponsor }),
     ...(agentId === undefined ? {} : { agent_id: agentId }),
     ...(from === undefined ? {} : { from: toMillisecondText(from) }),
@@ -133,6 +136,8 @@ export function presentCompleteness(completeness: Completeness): PublishedComple
 
 export interface PublishedSelection {
   readonly task_id?: string;
+  /** The records of all tasks of its tree. */
+  readonly tree?: true;
   readonly sponsor?: string;
   readonly agent_id?: string;
   readonly from?: string;
@@ -160,8 +165,11 @@ export function readSelection(line: string): BundleSelection {
     const selection = objectOf('selection', member(line, 'selection'), SELECTION_MEMBERS);
     const given = <Value>(name: string, read: (members: Members, name: string) => Value) =>
       selection[name] === undefined ? undefined : read(selection, name);
+    const taskId = given('task_id', textOf);
+    if (selection.tree !== undefined && (selection.tree !== true || taskId === undefined)) throw unreadable('tree');
     return {
-      taskId: given('task_id', textOf),
+      taskId,
+      tree: selection.tree,
       sponsor: given('sponsor', textOf),
       agentId: given('agent_id', textOf),
       from: given('from', instantOf),
@@ -231,9 +239,9 @@ export function thumbprintOf(
 export function completenessOf({ taskId }: BundleSelection) {
   let [records, started, ended]: [number, number?, number?] = [0];
   return {
-    add({ seq, event, decision }: LedgerRecord): void {
+    add({ seq, event, decision, taskId: of }: LedgerRecord): void {
       records += 1;
-      if (taskId === undefined) return;
+      if (taskId === undefined || of !== taskId) return;
       if (event === 'token.issued' && decision === 'allow') started ??= seq;
       if (ENDS.has(event)) ended ??= seq;
     },
@@ -244,7 +252,7 @@ export function completenessOf({ taskId }: BundleSelection) {
 /** Each task has one of these records, once it has ended (specification "Task"). */
 const ENDS: ReadonlySet<string> = new Set(['task.revoked', 'task.expired']);
 
-const SELECTION_MEMBERS = new Set(['task_id', 'sponsor', 'agent_id', 'from', 'to']);
+const SELECTION_MEMBERS = new Set(['task_id', 'tree', 'sponsor', 'agent_id', 'from', 'to']);
 const LOG_MEMBERS = new Set(['note', 'keys']);
 const ENTRY_MEMBERS = new Set(['checkpoint', 'key', 'log_path', 'record', 'leaf_index', 'audit_path', 'words', 'says']);
 const WORDS_MEMBERS = new Set(['salt', 'title', 'lines']);

@@ -12,7 +12,8 @@ import type { Renewal } from '../../application/decisions/renew-grant.ts';
 import type { GrantRevocation } from '../../application/decisions/revoke-grant.ts';
 import type { TokenRevocation } from '../../application/decisions/revoke-single-token.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { makeOfferId, takenDetail } from '../../domain/delegation/offer.ts';
+import { takenDetail } from '../../domain/delegation/delegation-records.ts';
+import { makeOfferId } from '../../domain/delegation/offer.ts';
 import {
   type AgentId,
   makeTaskId,

@@ -4,13 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
-import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
-import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { verifyBundle } from '../../adapters/sdk/audit/audit.ts';
-import { runningDigest } from '../../adapters/sdk/audit/bundle.ts';
-import { makeBundle } from '../../application/log/make-bundle.ts';
-import { knownKeys } from '../../composition/commands/audit-sources.ts';
 import type { TaskId } from '../../domain/identifiers.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { databasesByLength } from '../support/databases.ts';
@@ -22,8 +16,9 @@ import {
   CONTRADICTORY,
   ORDERLY,
 } from '../support/log/approval-records.ts';
-import { type Evidence, evidence } from '../support/log/evidence.ts';
+import { evidence } from '../support/log/evidence.ts';
 import { verifyOnPage } from '../support/log/evidence-page.ts';
+import { uncheckedBundle } from '../support/log/unchecked-bundle.ts';
 
 /**
  * The cases that every command judges: in `npm test` one. The commands share the rule of
@@ -35,20 +30,6 @@ const JUDGED_BY_EVERY_COMMAND = byLength<readonly string[]>({
 });
 
 type Run = (...line: readonly string[]) => ReturnType<typeof runMandate>;
-
-/** A bundle of the task as a maker writes it who does not verify it before. */
-async function uncheckedBundle({ storage, jwks, now }: Evidence, taskId: TaskId): Promise<string> {
-  const { keys } = JSON.parse(jwks());
-  const verifier = readCheckpointVerifier({ keys });
-  if (verifier === undefined) throw new Error('no keys');
-  const { ledger, checkpoints, approvals } = storage;
-  const making = { ledger, checkpoints, approvals, verifier, hash: sha256Bytes, digest: runningDigest };
-  const parts: string[] = [];
-  const made = { ...making, clock: { now }, turn: eventLoopTurn, keys: knownKeys(keys), log: undefined };
-  for await (const part of makeBundle(made, { taskId })) parts.push(part);
-  // The generator returns the last part: the digest.
-  return parts.join('');
-}
 
 for (const database of databasesByLength) {
   describe(`The order of approvals in a ledger on ${database.name}`, function () {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type EcKey, presentCompleteness, presentSelection } from '../../../domain/log/bundle.ts';
 import type { BundleFault, BundleFaultKind } from '../../../domain/log/bundle-fault.ts';
+import type { BundleHop } from '../../../domain/log/bundle-hops.ts';
 import type { BelievedKey } from '../../../domain/log/bundle-log.ts';
 import { type BundlePolicy, parseBundlePolicy, policyFault } from '../../../domain/log/bundle-policy.ts';
 import type { BundleQuestion } from '../../../domain/log/bundle-questions.ts';
@@ -23,7 +24,7 @@ export interface BundleDemands {
   readonly quorum?: number;
 }
 
-export type { BelievedKey, BundleFaultKind, BundleQuestion, BundleVerdict };
+export type { BelievedKey, BundleFaultKind, BundleHop, BundleQuestion, BundleVerdict };
 
 export interface BundleOptions {
   /** The content or the text of a policy file. */

@@ -15,6 +15,8 @@ describe('The report of an evidence bundle', () => {
       keys: [{ use: 'checkpoint', name, thumbprint: 'T', vkey: undefined, seconds: undefined }],
       questions: [],
       further: 0,
+      hops: [],
+      furtherHops: 0,
       message: 'not shown',
     };
     expect(renderBundleReport(verdict, false, false).split('\n')).to.deep.equal([
@@ -75,6 +77,8 @@ describe('The report of an evidence bundle', () => {
       keys: [],
       questions,
       further: 1,
+      hops: [],
+      furtherHops: 0,
       message: 'not shown',
     };
     const lines = renderBundleReport(verdict, false, false).split('\n');

@@ -66,7 +66,7 @@ describe('The order of the records of an approval', () => {
 
   it('has a sentence for each problem, with the number of the record', () => {
     const sentences = (['other_names', 'no_request', 'order'] as const).map((problem) =>
-      describeOrderFault(12, { approvalId: APPROVAL_ID, problem }),
+      describeOrderFault(12, { kind: 'approval_order', approvalId: APPROVAL_ID, problem }),
     );
     expect(new Set(sentences).size).to.equal(3);
     for (const sentence of sentences)

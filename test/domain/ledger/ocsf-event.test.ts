@@ -4,6 +4,7 @@ import { ocsfEvent } from '../../../domain/ledger/ocsf-event.ts';
 import { type LedgerEvent, type LedgerRecord, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { fullEntry } from '../../support/ledger/fill.ts';
+import { stepsOf, taskOf } from '../../support/log/delegation-records.ts';
 import { faultsOf } from '../../support/ocsf/schema.ts';
 
 /** The event of a record as a SIEM receives it. */
@@ -92,6 +93,18 @@ describe('The OCSF event of a record', () => {
       expect(jsonOf(record)).to.include({ time: NOON_IN_MILLISECONDS, status: 'Failure' });
     });
   }
+
+  it('names the task above in the record of a hand-over, and in no other', () => {
+    const { issued, offered, taken } = stepsOf();
+    const chain = [issued('planner'), offered('planner', 'writer', 1), issued('writer'), taken('writer', 'planner', 1)];
+    const events = chain.map((entry) => jsonOf({ ...entry, at: NOON, seq: 1, checkpoint: undefined }));
+    for (const event of events) expect(faultsOf(event)).to.deep.equal([]);
+    const [, , , last] = events;
+    expect(last?.delegation).to.deep.equal({ uid: taskOf('writer'), parent_uid: taskOf('planner') });
+    expect(events.map(({ delegation }) => Object.keys(delegation as object).includes('parent_uid'))).to.deep.equal([
+      ...[false, false, false, true],
+    ]);
+  });
 
   it('names the agent, the person and the delegation', () => {
     expect(

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { BundleHop } from '../../../domain/log/bundle-hops.ts';
 import type { BundleQuestion } from '../../../domain/log/bundle-questions.ts';
 
 export const pageUrl = new URL('../../../docs/verify-evidence.html', import.meta.url);
@@ -22,12 +23,17 @@ interface PageVerdict {
   readonly message?: string;
   readonly questions?: unknown;
   readonly further?: number;
+  readonly hops?: unknown;
+  readonly furtherHops?: number;
 }
 
 /** It does nothing else here: there is no document. */
-export const { verifyBundle: verifyOnPage, describeQuestion: describedOnPage } = (await import(
-  `data:text/javascript,${encodeURIComponent(contentOf('script'))}`
-)) as {
+export const {
+  verifyBundle: verifyOnPage,
+  describeQuestion: describedOnPage,
+  describeHop: hopOnPage,
+} = (await import(`data:text/javascript,${encodeURIComponent(contentOf('script'))}`)) as {
   verifyBundle(bundle: string, policy?: string): Promise<PageVerdict>;
   describeQuestion(question: BundleQuestion): string;
+  describeHop(hop: BundleHop): string;
 };
