@@ -3,7 +3,7 @@
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Effect } from './effect.ts';
-import { ask } from './fact.ts';
+import { type AssertionName, ask } from './fact.ts';
 import { exclusive, type Lock } from './lock.ts';
 
 export interface SpentAssertion {
@@ -26,6 +26,11 @@ export function assertionQuestions(assertion: SpentAssertion | undefined) {
   return each(assertion).map(({ agentId, jti, forgetAt, latestForgetAt = forgetAt }) =>
     ask('assertion_spent', { agentId, jti, latestForgetAt }),
   );
+}
+
+/** Whether the `jti` is that of the agent's assertion, or of its `clientAssertion`. */
+export function isUsedUpBy(assertion: SpentAssertion | undefined, { agentId, jti }: AssertionName): boolean {
+  return each(assertion).some((one) => one.agentId === agentId && one.jti === jti);
 }
 
 /** @param spent the answers to `assertionQuestions` */

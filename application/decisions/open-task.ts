@@ -16,7 +16,7 @@ import type { Person } from '../../domain/sponsors/subject-token.ts';
 import type { StatedPurpose } from '../../domain/tasks/purpose.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { Delegator, GrantHash, Task } from '../../domain/tasks/task.ts';
-import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
+import { assertionLocks, assertionQuestions, isUsedUpBy, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import {
   type ChainObstacle,
@@ -144,7 +144,7 @@ export const openTask = decision({
     if (refuseLoggedOut && isLoggedOut(facts.logouts, refuseLoggedOut.issuedAt, refuseLoggedOut.earliest)) {
       return refused({ kind: 'logged_out' });
     }
-    const notDelegated = findDelegationObstacle(task, delegation, facts);
+    const notDelegated = findDelegationObstacle(opening, facts);
     if (notDelegated !== undefined) return refused(notDelegated);
     const status = facts.slot
       ? firstOf(facts.slot.listId, facts.slot.free)
@@ -208,13 +208,14 @@ function delegationQuestions(task: Task, delegation: TakenOffer | undefined) {
 
 /** The first that applies: a task above that has ended is no secret, and an offer is spent only by a task. */
 function findDelegationObstacle(
-  task: Task,
-  delegation: TakenOffer | undefined,
+  { task, delegation, assertion }: TaskOpening,
   facts: Answers<ReturnType<typeof delegationQuestions> & ReturnType<typeof chainQuestions>>,
 ): DelegationObstacle | undefined {
   if (task.delegatedBy.length !== (delegation?.links.length ?? 0)) return { kind: 'parent_ended' };
   if (delegation === undefined) return undefined;
-  if (facts.offerSpent === true) return { kind: 'offer_spent' };
+  // An agent that delegates to itself may have named its assertion like the offer: one row cannot spend both.
+  const isNamedAlike = isUsedUpBy(assertion, offerAsAssertion(task, delegation.offer));
+  if (facts.offerSpent === true || isNamedAlike) return { kind: 'offer_spent' };
   const obstacle = findChainObstacle(delegation.links, facts, { scope: task.scope, at: task.createdAt });
   if (obstacle !== undefined) return obstacle;
   if (facts.isRefused === true) return { kind: 'delegation_refused' };

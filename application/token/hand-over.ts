@@ -8,6 +8,7 @@
 import { offeredDetail } from '../../domain/delegation/delegation-records.ts';
 import { judgeChain } from '../../domain/delegation/hand-over.ts';
 import { makeOfferId, OFFER_TYPE, offerClaims } from '../../domain/delegation/offer.ts';
+import type { DenialReason } from '../../domain/denial.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
@@ -17,7 +18,7 @@ import { type CachedAgents, retryOnConflict } from '../authentication/agent-cach
 import { type ActingCredentials, authenticateActing } from '../authentication/authenticate-acting.ts';
 import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
 import { offerDelegation } from '../decisions/offer-delegation.ts';
-import { allowed, denied, type Outcome } from '../outcome.ts';
+import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { HeldPermit, SigningKeys } from '../ports/keys.ts';
 import type { Randomness } from '../ports/runtime.ts';
 import { type FoundLink, judgedLink } from './chain.ts';
@@ -73,17 +74,19 @@ export async function handOver(
     const { grant, scope, refuse } = usable.value;
     const { task } = grant;
     const { sponsorKey } = task;
+    // Only the offer is refused. The task goes on, so its client need not ask the person again.
+    const refuseOffer = (reason: DenialReason): Denied => refuse(reason, { sponsorKey, isOfPersonsStart: false });
 
     // 3. The other agent is one to which this agent may delegate, and could do something with it. Whether it is enabled is
     // revealed to itself only.
     const child = await service.agents.find(request.child);
-    if (child === undefined) return refuse('delegation_not_allowed', { sponsorKey });
+    if (child === undefined) return refuseOffer('delegation_not_allowed');
     const { links } = usable.value;
     const chainDenial = judgeChain([child, agent, ...links.map((link) => link.agent)], delegation.maxDepth);
-    if (chainDenial !== undefined) return refuse(chainDenial, { sponsorKey });
+    if (chainDenial !== undefined) return refuseOffer(chainDenial);
     const depth = task.delegationDepth + 1;
     const policy = judgePolicy(child, { audience: task.audience, requested: scope, held: scope, depth });
-    if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
+    if (policy.kind === 'refused') return refuseOffer(policy.reason);
 
     // 4. Record and sign the offer.
     const own = ownLink(service, usable.value, agent);
@@ -125,9 +128,9 @@ export async function handOver(
       case 'sponsor_blocked':
         return refuse(blockDenial(offered.block));
       case 'delegation_refused':
-        return refuse('delegation_refused_by_person', { sponsorKey });
+        return refuseOffer('delegation_refused_by_person');
       case 'too_many_children':
-        return refuse('too_many_children', { sponsorKey });
+        return refuseOffer('too_many_children');
       case 'offered':
         return allowed({ offer, expiresIn, scope });
     }

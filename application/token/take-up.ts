@@ -57,13 +57,18 @@ export async function takeUp(
     const read = await readOwnOffer(service, request.offer);
     if (read === undefined) return refuse('delegation_offer_unknown');
     const { offer, claims } = read;
-    const about = { sponsor: claims.subject, detail: takenDetail(offer.offerId, offer.taskId) };
-    if (offer.child !== agent.agentId) return refuse('delegation_not_for_agent', about);
-    if (offer.expiresAt <= (await sharedTime.latest())) return refuse('delegation_offer_expired', about);
+    const detail = takenDetail(offer.offerId, offer.taskId);
+    const isPast = offer.expiresAt <= (await sharedTime.latest());
     const [parent, ...above] = await service.tasks.chain(offer.taskId);
+    // The task of an old offer may be deleted since.
+    if (parent === undefined && isPast) return refuse('delegation_offer_expired', { detail });
+    // Until here the claims may be what a holder of a disclosed key has written: no person is recorded.
     if (parent === undefined || !isOfferOf(parent.task, offer, claims, service.issuer)) {
-      return refuse('delegation_offer_unknown', { detail: about.detail });
+      return refuse('delegation_offer_unknown', { detail });
     }
+    const about = { sponsor: parent.task.sponsor, detail };
+    if (offer.child !== agent.agentId) return refuse('delegation_not_for_agent', about);
+    if (isPast) return refuse('delegation_offer_expired', about);
     if (request.resource !== offer.audience) return refuse('audience_mismatch', about);
 
     // 3. Start the task, with the checks of an exchange. The offer is spent in the same transaction.

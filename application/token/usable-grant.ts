@@ -39,6 +39,8 @@ export interface GrantChecking extends SponsorCheck, ChainChecking {
   readonly sponsorCacheTtl: number;
 }
 
+type RefusalFacts = Pick<Denial, 'sponsorKey' | 'misusedTask' | 'isOfPersonsStart'>;
+
 export interface UsableGrant {
   readonly grant: Grant;
   readonly presented: PresentedGrant;
@@ -46,7 +48,7 @@ export interface UsableGrant {
   readonly scope: Scope;
   /** The tasks above, the nearest first. */
   readonly links: readonly FoundLink[];
-  refuse(reason: DenialReason, more?: Pick<Denial, 'sponsorKey' | 'misusedTask'>): Denied;
+  refuse(reason: DenialReason, more?: RefusalFacts): Denied;
 }
 
 /** @param requested the audience and scopes that the request names, for the record */
@@ -72,8 +74,8 @@ export async function checkGrant(
     taskId: task.taskId,
     sponsor: task.sponsor,
   };
-  const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey' | 'misusedTask'> = {}): Denied =>
-    denied(reason, { ...more, about, assertion, ...(isOfPersonsStart && { isOfPersonsStart }) });
+  const refuse = (reason: DenialReason, more: RefusalFacts = {}): Denied =>
+    denied(reason, { about, assertion, ...(isOfPersonsStart && { isOfPersonsStart }), ...more });
 
   // An older rotation is a sign of theft, whatever else the request asks (RFC 9700 §4.14.2).
   const asked = service.clock.now();

@@ -66,6 +66,19 @@ describe('Opening a delegated task', () => {
     });
   }
 
+  it('writes nothing if the assertion has the name of the offer: one row cannot spend both', () => {
+    const client = { jti: offer.offerId, forgetAt: offer.forgetAt };
+    for (const alike of [
+      anAssertion(lead.agentId, offer.offerId),
+      { ...anAssertion(lead.agentId, 'one'), clientAssertion: client },
+    ]) {
+      const { verdict, effects } = openTask.judge({ ...opening, assertion: alike }, clear);
+      expect([verdict, effects]).to.deep.equal([{ kind: 'offer_spent' }, []]);
+    }
+    const another = anAssertion(agent.agentId, offer.offerId);
+    expect(openTask.judge({ ...opening, assertion: another }, clear).verdict).to.deep.equal({ kind: 'opened' });
+  });
+
   it('writes nothing for a task with delegators and no offer', () => {
     expect(openTask.judge({ ...opening, delegation: undefined }, clear).verdict).to.deep.equal({
       kind: 'parent_ended',

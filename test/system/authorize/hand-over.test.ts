@@ -37,6 +37,25 @@ for (const database of databasesByLength) {
       expect(await mandate.introspect(below.token)).to.include({ revocation_reason: 'parent_revoked' });
     });
 
+    it('are refused with access_denied while the task goes on, and with invalid_grant after its end', async () => {
+      const robot = await keyAgent(mandate, { ...DEEP, delegates_to: [child.id] });
+      const task = heldTask(await redeemed(mandate, robot, {}, keyOf(robot)));
+      const refused = async (error: string, reason: string, to: string) => {
+        const lines = await mandate.recorded(async () => {
+          const { body } = await at.ask(robot, to, task.grant, { scope: 'jira:read' });
+          expect(body).to.include({ error, reason });
+        });
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', reason]]);
+      };
+      await refused('access_denied', 'delegation_not_allowed', robot.id);
+      await mandate.admin('PATCH', `/admin/agents/${child.id}`, { max_delegation_depth: 1 });
+      await refused('access_denied', 'delegation_depth_exceeded', child.id);
+      await mandate.admin('PATCH', `/admin/agents/${child.id}`, DEEP);
+      // Clients of people ask the person again after this error alone.
+      await mandate.admin('DELETE', `/admin/tasks/${task.taskId}`);
+      await refused('invalid_grant', 'task_revoked', child.id);
+    });
+
     it('take the keys of a client’s document, and none of its registration', async () => {
       const key = await makeAgentKey();
       const document = {};
