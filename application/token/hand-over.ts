@@ -70,7 +70,7 @@ export async function handOver(
     // 2. The checks of a refresh.
     const { grant: refreshToken, resource, scope: asked } = request;
     const usable = await checkGrant(service, asking.value, { refreshToken, resource, scope: asked }, requested, trace);
-    if (usable.kind === 'denied') return usable;
+    if (usable.kind === 'denied') return aboutAnOffer(usable);
     const { grant, scope, refuse } = usable.value;
     const { task } = grant;
     const { sponsorKey } = task;
@@ -135,6 +135,13 @@ export async function handOver(
         return allowed({ offer, expiresIn, scope });
     }
   });
+}
+
+/** The reason's own sentence is about a refresh. */
+function aboutAnOffer(refused: Denied): Denied {
+  const { denial } = refused;
+  if (denial.reason !== 'scope_widened') return refused;
+  return denied(denial.reason, { ...denial, detail: 'An offer may not have a scope that the task does not hold.' });
 }
 
 /** The task of the grant. */

@@ -122,6 +122,7 @@ for (const database of databasesByLength) {
           const answer = await refused(reason, () => token(offerForm(root, stranger.id, started.grant, form())));
           expect([answer.status, answer.body.error]).to.deep.equal([400, error]);
           if (error === 'access_denied') expect(answer.body.reason).to.equal(reason);
+          expect(answer.body.error_description).to.not.match(/refresh/i);
         });
       }
 
