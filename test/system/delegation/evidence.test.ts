@@ -161,6 +161,25 @@ for (const database of databasesByLength) {
     });
     after(() => ledger.close());
 
+    it('leaves out a task below while its hand-over is not sealed, and says so', async () => {
+      const { issued, offered, taken, ended } = stepsOf('Z');
+      for (const entry of [issued('planner'), offered('planner', 'writer', 1), issued('writer')]) {
+        await ledger.append(entry);
+      }
+      await ledger.publish();
+      await ledger.append(taken('writer', 'planner', 1));
+      const made = await runMandate(['audit-bundle', '--task', taskOf('planner', 'Z')], ledger.settings());
+      expect([made.code, recordsOf(made.out).map(({ event }) => event)]).to.deep.equal([
+        3,
+        ['token.issued', 'delegation.offered'],
+      ]);
+      expect(made.err).to.include('Left out, because they are not sealed yet: 2.');
+      await ledger.append(ended('writer'));
+      await ledger.publish();
+      const later = await runMandate(['audit-bundle', '--task', taskOf('planner', 'Z')], ledger.settings());
+      expect([later.code, recordsOf(later.out).length]).to.deep.equal([0, 5]);
+    });
+
     it('is the same for every program: honest trees verify, and each contradiction is one', async () => {
       const histories = [
         ...Object.entries(ORDERLY).map(([name, history]) => ({ name, history, at: undefined })),
