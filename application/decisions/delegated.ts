@@ -26,22 +26,25 @@ export interface JudgedLink {
  */
 export type ChainObstacle = { readonly kind: 'agent_changed' | 'parent_ended' | 'narrowed' };
 
-/** @param links the nearest first @param own the agent whose lock the decision takes anyway */
-export function chainLocks(links: readonly JudgedLink[], own?: AgentId): readonly Lock[] {
+/**
+ * The rows of the tasks come before those of their grants: an end locks these in another order than a renewal does, and waits here
+ * for it, or comes before it.
+ *
+ * @param links the nearest first
+ * @param own the agent whose lock the decision takes anyway
+ * @param parent `exclusive` for a task that begins under the nearest: its children are counted, one after another
+ */
+export function chainLocks(
+  links: readonly JudgedLink[],
+  own?: AgentId,
+  parent: Lock['mode'] = 'shared',
+): readonly Lock[] {
   const agentIds = new Set(links.map(({ agentId }) => agentId).filter((agentId) => agentId !== own));
   return [
     ...[...agentIds].map((agentId) => shared('agent', agentId)),
+    ...links.map(({ taskId }, nth) => (nth === 0 && parent === 'exclusive' ? exclusive : shared)('task', taskId)),
     ...links.map(({ grantHash }) => shared('grant', grantHash)),
   ];
-}
-
-/**
- * Of a task that begins under them. The end of a task above waits for it, or comes before it. The children of its parent are
- * counted, one after another.
- */
-export function parentLocks([parent, ...others]: readonly JudgedLink[]): readonly Lock[] {
-  if (parent === undefined) return [];
-  return [exclusive('task', parent.taskId), ...others.map(({ taskId }) => shared('task', taskId))];
 }
 
 export function chainQuestions(links: readonly JudgedLink[]) {

@@ -44,9 +44,9 @@ export const LOCK_ORDER = [
   /** The number of approvals that wait for a person, by `sub`. */
   'approver',
   /**
-   * The row of a task. A task that is delegated from it, through another one, shares the lock. What takes it exclusively: the end
-   * of the task, every change of its approvals, and a task that is delegated from it directly, because its children are counted. A decision that ends tasks, and runs alone, takes the exclusive lock with the question
-   * `live_tasks`, in the order of that question.
+   * The row of a task. What is issued for a task below it, and an offer of it, share the lock. What takes it exclusively: the end
+   * of the task, every change of its approvals, and a task that is delegated from it directly, because its children are counted. A
+   * decision that ends tasks, and runs alone, takes the exclusive lock with the question `live_tasks`, in the order of that question.
    */
   'task',
   /** The row of an authorization, which one answer and one code change. Ends change it under the locks of the person or agent. */

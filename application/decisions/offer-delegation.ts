@@ -41,7 +41,6 @@ export const offerDelegation = decision({
     shared('sponsor', sponsorKey),
     ...assertionLocks(assertion),
     ...chainLocks(links),
-    ...links.map(({ taskId }) => shared('task', taskId)),
   ],
 
   asks: ({ sponsorKey, links, assertion, taskId, entry }) => ({

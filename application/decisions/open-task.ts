@@ -18,14 +18,7 @@ import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { Delegator, GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, isUsedUpBy, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
-import {
-  type ChainObstacle,
-  chainLocks,
-  chainQuestions,
-  findChainObstacle,
-  type JudgedLink,
-  parentLocks,
-} from './delegated.ts';
+import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedLink } from './delegated.ts';
 import { type Effect, recorded } from './effect.ts';
 import { type Answers, ask, type StatusCandidates } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
@@ -192,7 +185,7 @@ function offerAsAssertion(task: Task, { offerId, ...times }: SpentOffer): SpentA
 }
 
 function delegationLocks(task: Task, { links, offer }: TakenOffer) {
-  return [...assertionLocks(offerAsAssertion(task, offer)), ...chainLocks(links, task.agentId), ...parentLocks(links)];
+  return [...assertionLocks(offerAsAssertion(task, offer)), ...chainLocks(links, task.agentId, 'exclusive')];
 }
 
 function delegationQuestions(task: Task, delegation: TakenOffer | undefined) {

@@ -1,4 +1,5 @@
-import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
+import { type DelegationOffering, offerDelegation } from '../../application/decisions/offer-delegation.ts';
+import { openTask, type TakenOffer, type TaskOpening } from '../../application/decisions/open-task.ts';
 import { refuse } from '../../application/decisions/refuse.ts';
 import { renewGrant } from '../../application/decisions/renew-grant.ts';
 import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
@@ -6,6 +7,7 @@ import { revokeSingleToken } from '../../application/decisions/revoke-single-tok
 import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
 import { addAgent, changeAgent, deleteAgent, disableAgent } from '../../application/decisions/write-agent.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
+import type { SpentOffer } from '../../domain/delegation/offer.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -40,6 +42,28 @@ const exchange =
 const renewal = (scope: readonly string[]) => (world: World) =>
   aRenewal(world.live, { scope, assertion: world.assertionOf(world.owner.agentId), recordEach: true });
 
+/** The agent `idle` takes up a part of the live task, under which one task is live. */
+function takingUp(world: World, changes: Partial<TakenOffer>): TaskOpening {
+  const { idle, live, sponsorKey, subject: sponsor, assertionOf } = world;
+  const opening = aChildOpening(idle, live, { sponsorKey, sponsor });
+  const { delegation } = opening;
+  if (delegation === undefined) throw new Error('no task delegates this one');
+  return { ...opening, assertion: assertionOf(idle.agentId), delegation: { ...delegation, ...changes } };
+}
+
+const offerOf = ({ name }: World): SpentOffer => ({
+  offerId: `offer of ${name}`,
+  forgetAt: plusSeconds(NOON, 120),
+  latestForgetAt: plusSeconds(NOON, 360),
+});
+
+const linkOf = ({ task: { taskId, agentId }, grantHash, agentRevision }: TaskOpening) => ({
+  taskId,
+  agentId,
+  grantHash,
+  agentRevision,
+});
+
 const documentOf = ({ agentId }: Agent) => `https://app.example/new/${agentId}.json`;
 
 export const decisionsOfAgents: Readonly<Record<string, Row>> = {
@@ -65,6 +89,28 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
       () => ({ sponsorKey: newSponsorKey(), sponsor: 'another', sessionId: undefined }),
       (agent, changes, { live }) => aChildOpening(agent, live, changes),
     ),
+  ),
+  'a delegated exchange that takes the last place': row(openTask, ['idle', 'task'], (world) =>
+    takingUp(world, { maxChildren: 2 }),
+  ),
+  'a delegated exchange with one offer': row(openTask, ['idle', 'task'], (world) =>
+    takingUp(world, { offer: offerOf(world) }),
+  ),
+  'an offer to another agent': row(
+    offerDelegation,
+    ['task'],
+    ({ live, sponsorKey, owner, assertionOf }): DelegationOffering => ({
+      taskId: live.task.taskId,
+      sponsorKey,
+      scope: live.task.scope,
+      links: [linkOf(live)],
+      assertion: assertionOf(owner.agentId),
+      maxChildren: 2,
+      entry: anEntry('delegation.offered'),
+    }),
+  ),
+  'a refresh of a delegated task': row(renewGrant, ['task'], ({ live, child, owner, assertionOf }) =>
+    aRenewal(child, { links: [linkOf(live)], assertion: assertionOf(owner.agentId), recordEach: true }),
   ),
   'the redemption of a code': row(openTask, ['allowed'], redeeming),
   'a refresh of a grant that rotates': row(renewGrant, ['redeemed'], (world) => {

@@ -1,18 +1,17 @@
 /** `mandate after-restore` on a database that really went back in time (docs/operating.md). */
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import pg from 'pg';
 import { answerRequest } from '../../application/decisions/answer-request.ts';
 import { aCode } from '../contract/authorization-fixtures.ts';
 import { allowedRequest, keptRequest } from '../support/authorize/allowed-request.ts';
+import { backup } from '../support/backup.ts';
 import { runMandate } from '../support/cli-run.ts';
 import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { fieldsOf, JIRA, type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
-import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import {
   type AskingServer,
@@ -22,25 +21,6 @@ import {
   digestOf,
 } from '../support/tool-server/approval-request.ts';
 import { DOOR, publicAgent, token } from './authorize/clients.ts';
-
-/** Copies the database, which no process uses. Resolves with the function that puts the copy in its place. */
-async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>> {
-  const path = settings['Service:Database:Path'];
-  if (path !== undefined) {
-    expect(existsSync(`${path}-wal`)).to.equal(false);
-    copyFileSync(path, `${path}-backup`);
-    return async () => copyFileSync(`${path}-backup`, path);
-  }
-  const name = new URL(settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
-  const client = new pg.Client((await postgresServer()).url(SUPERUSER, 'postgres'));
-  await client.connect();
-  await client.query(`create database ${name}_backup template ${name}`);
-  return async () => {
-    await client.query(`drop database ${name} with (force)`);
-    await client.query(`alter database ${name}_backup rename to ${name}`);
-    await client.end();
-  };
-}
 
 for (const database of databasesByLength) {
   describe(`mandate after-restore on ${database.name}`, function () {

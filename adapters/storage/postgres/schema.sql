@@ -320,7 +320,8 @@ create index tasks_by_sponsor on @schema@.tasks (sponsor_key, state, task_id) wh
 -- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
 create index tasks_by_state on @schema@.tasks (lower(state), task_id) where lower(state) is not null;
 create index tasks_live_by_session on @schema@.tasks (session_id) where state = 'live' and session_id is not null;
-create index tasks_by_parent on @schema@.tasks (parent_task_id) where parent_task_id is not null;
+-- With the state: the live tasks below one are counted beside any number that have ended.
+create index tasks_by_parent on @schema@.tasks (parent_task_id, state) where parent_task_id is not null;
 -- With the session, so that a task without one is found beside any number of the person's tasks that have one.
 create index tasks_live_by_subject on @schema@.tasks (sponsor, session_id) where state = 'live' and sponsor is not null;
 -- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find one by its id, it

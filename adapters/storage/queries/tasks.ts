@@ -72,17 +72,21 @@ interface ChainRow extends TaskRow {
   readonly enabled: boolean | number | null;
 }
 
+/** Each task of the chain is looked up by key. */
 export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
   name: 'chain_of_task',
   plan: 'by_index',
-  text: `with recursive chain (task_id, parent_task_id, above) as (
+  text: ({ lookUp }) => `with recursive chain (task_id, parent_task_id, above) as (
       select task_id, parent_task_id, 0 from tasks where task_id = :task_id
       union all
-      select p.task_id, p.parent_task_id, chain.above + 1 from chain cross join tasks p where p.task_id = chain.parent_task_id
+      select p.task_id, p.parent_task_id, chain.above + 1
+        from chain ${lookUp('tasks', 'p', 'p.task_id = chain.parent_task_id')}
     )
-    select ${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.grant_hash, a.enabled
-      from chain cross join tasks t join task_grants g on g.task_id = t.task_id left join agents a on a.agent_id = t.agent_id
-      where t.task_id = chain.task_id order by chain.above`,
+    select ${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.grant_hash,
+        (select a.enabled from agents a where a.agent_id = t.agent_id) as enabled
+      from chain ${lookUp('tasks', 't', 't.task_id = chain.task_id')}
+        ${lookUp('task_grants', 'g', 'g.task_id = t.task_id')}
+      order by chain.above`,
   values: (taskId) => ({ task_id: taskId }),
   read: (rows: readonly ChainRow[]) =>
     rows.map((row) => ({

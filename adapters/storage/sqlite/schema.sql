@@ -146,7 +146,8 @@ create index tasks_by_state on tasks (lower(state));
 -- found beside any number of the person's tasks that have one.
 create index tasks_live_by_subject on tasks (sponsor, session_id) where state = 'live';
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
-create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
+-- With the state: the live tasks below one are counted beside any number that have ended.
+create index tasks_by_parent on tasks (parent_task_id, state) where parent_task_id is not null;
 create index tasks_live_by_expiry on tasks (expires_at) where state = 'live';
 -- A task with an index in a status list is not deleted.
 create index tasks_by_end on tasks (ended_at) where ended_at is not null and status_list is null;

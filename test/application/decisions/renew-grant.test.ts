@@ -4,7 +4,7 @@ import { type Renewal, renewGrant } from '../../../application/decisions/renew-g
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { anAssertion, anOpening, aRenewal, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
-import { anAgent, NOON } from '../../support/domain-fixtures.ts';
+import { agentIdOf, anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent();
 const { agentId } = agent;
@@ -106,6 +106,19 @@ describe('Renewing a grant', () => {
       `exclusive assertion ${agentId} two`,
       `exclusive grant ${grantHash}`,
     ]);
+  });
+
+  it('shares the locks of the tasks above, and of their agents and grants: of its own agent once', () => {
+    const taskId = makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA');
+    const link = { taskId, grantHash: 'above', agentRevision: 1 };
+    const alone = lockNames(renewGrant.locks(renewal));
+    const above = (id: typeof agentId) =>
+      lockNames(renewGrant.locks({ ...renewal, links: [{ ...link, agentId: id }] })).filter(
+        (each) => !alone.includes(each),
+      );
+    const shared = [`shared task ${taskId}`, 'shared grant above'];
+    expect(above(agentId)).to.deep.equal(shared);
+    expect(above(agentIdOf('jira-root'))).to.deep.equal(['shared agent jira-root', ...shared]);
   });
 
   describe('that rotates', () => {

@@ -3,6 +3,7 @@
  * predicts every token and every refusal, and the ledger alone gives the same trees.
  */
 
+import { getListFromStatusListJWT, getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { decodeJwt } from 'jose';
@@ -33,6 +34,8 @@ for (const database of databasesByLength) {
           ...sharedSigningKey(),
           // Each refresh has its own record, with its scope.
           'Service:Audit:Aggregation:Enabled': 'false',
+          'Service:StatusLists:Enabled': 'true',
+          'Service:StatusLists:Ttl': 'PT1S',
           'Service:Delegation:Enabled': 'true',
           'Service:Delegation:MaxDepth': String(LIMITS.maxDepth),
           'Service:Delegation:MaxChildrenPerTask': String(LIMITS.maxChildren),
@@ -63,6 +66,7 @@ for (const database of databasesByLength) {
           const play = aPlay();
           for (const [what, onSecond] of all) await play.act(what, onSecond ? 1 : 0);
           await play.compareTokens(play.tasks);
+          await play.compareLists();
           await play.compareLedger();
           await play.finish();
         }),
@@ -305,6 +309,19 @@ for (const database of databasesByLength) {
         act,
         tasks,
         compareTokens,
+
+        /** Each task's status in a list that is made now: valid, ended, or suspended with an agent of its chain. */
+        async compareLists(): Promise<void> {
+          first.clock.advance(1);
+          const lists = new Map<string, ReturnType<typeof getListFromStatusListJWT>>();
+          for (const task of tasks.filter(({ token }) => (decodeJwt(token).exp ?? 0) > now() + 1)) {
+            const { uri, idx } = getStatusListFromJWT(task.token);
+            const list = lists.get(uri) ?? getListFromStatusListJWT((await second.get(new URL(uri).pathname)).text);
+            lists.set(uri, list);
+            const isSuspended = chainOf(task).some(({ agent }) => model.disabled.has(agent.id));
+            expect(list.getStatus(idx), task.taskId).to.equal(model.isLive(task, now()) ? (isSuspended ? 2 : 0) : 1);
+          }
+        },
 
         /** Leaves no live task, and each agent enabled, for the next history. */
         async finish(): Promise<void> {

@@ -24,8 +24,10 @@ import { askApproval } from '../../../../application/decisions/ask-approval.ts';
 import { endSomeTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { keepRequest } from '../../../../application/decisions/keep-request.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
+import { offerDelegation } from '../../../../application/decisions/offer-delegation.ts';
 import { openTask } from '../../../../application/decisions/open-task.ts';
 import { placeBlock } from '../../../../application/decisions/place-block.ts';
+import { renewGrant } from '../../../../application/decisions/renew-grant.ts';
 import { revokeGrant } from '../../../../application/decisions/revoke-grant.ts';
 import { deleteEndedTasks, expireDueApprovals, expireDueTasks } from '../../../../application/decisions/sweep.ts';
 import { addUser } from '../../../../application/decisions/write-user.ts';
@@ -37,10 +39,10 @@ import type { Tasks } from '../../../../application/ports/tasks.ts';
 import { makeUserId, type SponsorKey, type TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { aCode, anAuthorization } from '../../../contract/authorization-fixtures.ts';
-import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
+import { aChildOpening, anAssertion, anOpening, aRenewal, openedTask } from '../../../contract/storage-fixtures.ts';
 import { answering, approvalIdOf, asking } from '../../../contract/world.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
-import { NOON } from '../../../support/domain-fixtures.ts';
+import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { byLength } from '../../../support/length.ts';
 import type { Storage } from '../../../support/storage.ts';
 
@@ -207,6 +209,35 @@ const REQUESTS: Readonly<
   'a request by its code': (_, { findByCode }) => findByCode(THE_REQUESTS.code.hash),
 };
 
+const CHILD = `task_${'Z'.repeat(26)}` as TaskId;
+
+/** A task delegated from the tested one, and what is decided about the two. @param changes for a task that is stored */
+function aTaskBelow(one: TheOne, changes: Partial<TheOne['task']> = {}) {
+  const { agentId, sponsorKey, sponsor } = one.task;
+  const agent = { ...anAgent(), agentId, revision: one.agentRevision };
+  return aChildOpening(agent, one, { sponsorKey, sponsor, createdAt: NOON, ...changes });
+}
+const linksOf = (one: TheOne) => aTaskBelow(one).delegation?.links ?? [];
+
+/** Each read or decision of delegated tasks, while many others are live. */
+const DELEGATION: Readonly<Record<string, (decisions: Deciding, tasks: Tasks, one: TheOne) => Promise<unknown>>> = {
+  'an offer': ({ decide }, _, one) => {
+    const [parent, ...above] = linksOf(one);
+    if (parent === undefined) throw new Error('no task above');
+    const { taskId, sponsorKey, scope, agentId } = one.task;
+    const assertion = anAssertion(agentId);
+    const entry = { ...one.entry, at: NOON, event: 'delegation.offered' } as const;
+    const of = { taskId, sponsorKey, scope, assertion, entry, maxChildren: 1000 };
+    return decide(offerDelegation, { ...of, links: [parent, ...above] });
+  },
+  'a take-up': ({ decide }, _, one) => decide(openTask, aTaskBelow(one)),
+  'a renewal of a delegated task': ({ decide }, _, one) => {
+    const below = { ...aTaskBelow(one, { taskId: CHILD }), grantHash: `grant-${CHILD}` };
+    return decide(renewGrant, aRenewal(below, { links: linksOf(one) }));
+  },
+  'the tasks above one': (_, { chain }) => chain(CHILD),
+};
+
 const PAGE = { after: undefined, limit: 101, now: AT };
 /** Each list, and how many entries it has: the tested task has a delegated one. */
 const LISTS: Readonly<
@@ -232,8 +263,6 @@ const USERS = ['provisioned_users'];
 const OF_APPROVALS = [...TASKS, 'approvals', 'agents'];
 /** The only decision that reads a whole table: it counts the users. */
 const COUNTS_USERS = 'a write of a provisioned user';
-const CHILD = `task_${'Z'.repeat(26)}` as TaskId;
-
 /** The beginning of an insert into each table. The nth row may be deleted n seconds after `at`. */
 const REMEMBERED = {
   authorizations: `select 'request-' || n, 'browser', 'agent_' || n, 'public', 'https://client.example/', null, 'challenge',
@@ -353,6 +382,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
             () =>
               list(tasks, theOne),
         ),
+        ...Object.values(DELEGATION).map((act) => () => act(decisions, tasks, theOne)),
         ...Object.values(APPROVALS).map((act) => () => act(decisions, approvals, theOne)),
         ...Object.values(REQUESTS).map((act) => () => act(decisions, authorizations, theOne)),
         () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
@@ -455,6 +485,24 @@ for (const [where, mode] of Object.entries(KEPT)) {
       it(`are read for ${what}, not all that wait`, async () => {
         asked = { tables: OF_REQUESTS, query: 'select 1' };
         await act(decisions, authorizations, theOne);
+        expect(measured.rows).to.be.within(1, FEW);
+        expect(measured.scans).to.equal(0);
+      });
+    }
+
+    for (const [what, act] of Object.entries(DELEGATION)) {
+      it(`are read for ${what}, not all live tasks, and none of those below that have ended`, async () => {
+        await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
+          jsonb_populate_record(t, jsonb_build_object('task_id', 'task_E' || lpad(n::text, 25, '0'), 'sponsor_key', 'ended',
+            'parent_task_id', t.task_id, 'state', 'expired', 'ended_at', t.expires_at)) copy
+          where t.task_id = '${theOne.task.taskId}'`);
+        asked = { tables: OF_REQUESTS, query: 'select 1' };
+        const verdict = await act(decisions, tasks, theOne);
+        await outside.sql("delete from tasks where sponsor_key = 'ended'");
+        const done = Array.isArray(verdict)
+          ? verdict.map(({ task }) => task.taskId)
+          : (verdict as { kind: string }).kind;
+        expect(done).to.be.deep.oneOf(['offered', 'opened', 'renewed', [CHILD, theOne.task.taskId]]);
         expect(measured.rows).to.be.within(1, FEW);
         expect(measured.scans).to.equal(0);
       });

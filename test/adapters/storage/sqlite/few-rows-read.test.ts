@@ -19,6 +19,7 @@ import { answerApproval } from '../../../../application/decisions/answer-approva
 import { askApproval } from '../../../../application/decisions/ask-approval.ts';
 import { allowDelegation, refuseDelegation } from '../../../../application/decisions/delegation-refusal.ts';
 import { endSomeTasks } from '../../../../application/decisions/end-tasks.ts';
+import { offerDelegation } from '../../../../application/decisions/offer-delegation.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import { revokeSingleToken } from '../../../../application/decisions/revoke-single-token.ts';
 import { expireDueApprovals } from '../../../../application/decisions/sweep.ts';
@@ -48,7 +49,7 @@ const { agentId, sponsor, sponsorKey, taskId } = anOpening(anAgent()).task;
 
 /** Sources that a plan may scan: values of the request, tables of one row, and subqueries with a limit. */
 const SMALL =
-  'found|live|tree|json_each|given|ended|missed|settled|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
+  'found|live|tree|chain|json_each|given|ended|missed|settled|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
 const FOUND = [
   // SQLite builds an automatic index by reading the whole table.
   /^SEARCH (?!.*AUTOMATIC).*=\?/,
@@ -120,6 +121,21 @@ describe('SQLite', () => {
       const agent = await registeredAgent(storage);
       const child = aChildOpening(agent, opening, { sponsorKey, createdAt: NOON });
       expect(await storage.tasks.open(child)).to.deep.equal({ kind: 'opened' });
+    },
+    'an offer, and a renewal of a delegated task': async (opening) => {
+      const { sponsorKey, sponsor, taskId, scope } = opening.task;
+      const child = aChildOpening(await registeredAgent(storage), opening, { sponsorKey, sponsor, createdAt: NOON });
+      const { links = [] } = child.delegation ?? {};
+      const of = { taskId, sponsorKey, scope, assertion: undefined, maxChildren: 9, entry: opening.entry };
+      expect(await storage.decide(offerDelegation, { ...of, links: links as never })).to.deep.equal({
+        kind: 'offered',
+      });
+      await storage.tasks.open(child);
+      const above = await storage.tasks.chain(child.task.taskId);
+      expect(above.map(({ task }) => task.taskId)).to.deep.equal([child.task.taskId, taskId]);
+      expect(await storage.tasks.renew(aRenewal(child, { links }))).to.deep.equal({ kind: 'renewed' });
+      const [count = ''] = [...run].filter((text) => text.includes('count(*) as children'));
+      expect((await planOf(count)).join()).to.include('tasks_by_parent (parent_task_id=? AND state=?)');
     },
     'a renewal': async (opening) => {
       expect(await storage.tasks.findGrant(opening.task.agentId, opening.grantHash)).not.to.equal(undefined);

@@ -1,0 +1,98 @@
+/** The chain of a task: the task and those above it, as refresh, take-up and introspection read them (`Tasks.chain`). */
+
+import { expect } from 'chai';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
+import { disableAgent } from '../../application/decisions/write-agent.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { makeTaskId } from '../../domain/identifiers.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import {
+  aChildOpening,
+  anAssertion,
+  anEntry,
+  anOpening,
+  aRenewal,
+  aRevocation,
+  openedTask,
+  registeredAgent,
+  ulid,
+} from './storage-fixtures.ts';
+
+onEveryDatabase('the chain of a task', ({ storage, outside }) => {
+  /** Four tasks, each below the one before, of agents of their own. A second task is below the first. */
+  async function aChain() {
+    const agents: Agent[] = [];
+    const openings: TaskOpening[] = [];
+    for (let depth = 1; depth <= 4; depth++) {
+      const agent = await registeredAgent(storage());
+      const parent = openings.at(-1);
+      const opening = parent === undefined ? anOpening(agent) : aChildOpening(agent, parent);
+      expect(await storage().tasks.open(opening)).to.deep.equal({ kind: 'opened' });
+      agents.push(agent);
+      openings.push(opening);
+      if (parent === undefined) await storage().tasks.open(aChildOpening(agent, opening));
+    }
+    const [root, middle, low, leaf] = openings;
+    if (root === undefined || middle === undefined || low === undefined || leaf === undefined) throw new Error('four');
+    return { agents, root, middle, low, leaf };
+  }
+
+  it('begins with the task, then the nearest above, each with its grant, and ends with the first of the tree', async () => {
+    const { root, middle, low, leaf } = await aChain();
+    const chain = await storage().tasks.chain(leaf.task.taskId);
+    expect(chain).to.deep.equal(
+      [leaf, low, middle, root].map(({ task, grantHash }) => ({
+        task,
+        grantHash,
+        scope: task.scope,
+        state: { kind: 'live' },
+        agentEnabled: true,
+      })),
+    );
+    const ofMiddle = await storage().tasks.chain(middle.task.taskId);
+    expect(ofMiddle.map(({ task }) => task.taskId)).to.deep.equal([middle.task.taskId, root.task.taskId]);
+  });
+
+  it('is empty of a task that is not stored, and one of a task that no agent handed over', async () => {
+    const { task } = await openedTask(storage());
+    expect(await storage().tasks.chain(makeTaskId(ulid()))).to.deep.equal([]);
+    expect((await storage().tasks.chain(task.taskId)).map((each) => each.task.taskId)).to.deep.equal([task.taskId]);
+  });
+
+  it('has each task’s present scope and state, and whether its agent is enabled now', async () => {
+    const { agents, root, middle, low } = await aChain();
+    const { sql } = await outside('owner');
+    await storage().tasks.renew(aRenewal(root, { scope: ['jira:read'] }));
+    const agent = { ...(agents[1] as Agent), enabled: false, revision: 2 };
+    await storage().decide(disableAgent, { agent, entry: anEntry('agent.updated') });
+    await sql(`delete from agents where agent_id = '${low.task.agentId}'`);
+    const { at, reason } = aRevocation(middle);
+    await storage().tasks.revokeByGrant(
+      { at, reason },
+      middle.task.agentId,
+      middle.grantHash,
+      anAssertion(middle.task.agentId),
+    );
+    const found = (await storage().tasks.chain(low.task.taskId)).map(({ scope, state, agentEnabled }) => ({
+      scope: scope.join(' '),
+      state,
+      agentEnabled,
+    }));
+    const scope = 'jira:read jira:comment';
+    expect(found).to.deep.equal([
+      { scope, state: { kind: 'revoked', at, reason: 'parent_revoked' }, agentEnabled: false },
+      { scope, state: { kind: 'revoked', at, reason }, agentEnabled: false },
+      { scope: 'jira:read', state: { kind: 'live' }, agentEnabled: true },
+    ]);
+  });
+
+  it('ends below a task that is gone: its reader finds fewer than the task says', async () => {
+    const { middle, low, leaf } = await aChain();
+    const { sql } = await outside('owner');
+    await sql(`delete from task_grants where task_id = '${middle.task.taskId}'`);
+    await sql(`delete from tasks where task_id = '${middle.task.taskId}'`);
+    const chain = await storage().tasks.chain(leaf.task.taskId);
+    expect(chain.map(({ task }) => task.taskId)).to.deep.equal([leaf, low].map(({ task }) => task.taskId));
+    expect(leaf.task.delegatedBy).to.have.length(3);
+  });
+});
