@@ -366,6 +366,8 @@ const DECIDE_NOTHING = [
   // An agent compares its own token with the request for it. The tool server judges the token.
   'adapters/sdk/agent/issued-token.ts',
   'adapters/sdk/agent/mcp/mcp.ts',
+  // An agent reads what an offer is for. The control plane judges it.
+  'adapters/sdk/agent/offer.ts',
   // Reports how old a list is.
   'application/doctor/status-lists.ts',
   // Which use case reads a subject token that calls itself an offer.

@@ -1,7 +1,7 @@
 /** What starts a task that another agent delegates: its offer, and the tasks through which its authority came. */
 
-import { takenDetail } from '../../domain/delegation/delegation-records.ts';
 import { type Offer, spentOffer } from '../../domain/delegation/offer.ts';
+import { takenDetail } from '../../domain/ledger/delegation-records.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Delegator, Task } from '../../domain/tasks/task.ts';
 import type { TakenOffer } from '../decisions/open-task.ts';

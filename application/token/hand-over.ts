@@ -5,11 +5,11 @@
  * The checks of a refresh come first. What is known of the other agent is refused here; all of it is checked again when it comes.
  */
 
-import { offeredDetail } from '../../domain/delegation/delegation-records.ts';
 import { judgeChain } from '../../domain/delegation/hand-over.ts';
 import { makeOfferId, OFFER_TYPE, offerClaims } from '../../domain/delegation/offer.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
+import { offeredDetail } from '../../domain/ledger/delegation-records.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';

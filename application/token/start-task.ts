@@ -4,10 +4,10 @@
  */
 
 import { type CodeHash, requestDetail } from '../../domain/authorization/authorization.ts';
-import { takenDetail } from '../../domain/delegation/delegation-records.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import { makeTaskId, type RequestId, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
+import { takenDetail } from '../../domain/ledger/delegation-records.ts';
 import { formatScope, intersectScopes, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';

@@ -5,9 +5,9 @@
  * Whatever is wrong with an offer has one sentence: only the record says whether it was unknown, expired, used or another agent's.
  */
 
-import { takenDetail } from '../../domain/delegation/delegation-records.ts';
 import { isOfferOf, OFFER_TYPE, type Offer, readOffer } from '../../domain/delegation/offer.ts';
 import type { DenialReason } from '../../domain/denial.ts';
+import { takenDetail } from '../../domain/ledger/delegation-records.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
 import type { Claims } from '../../domain/tokens/claims.ts';
 import { hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';

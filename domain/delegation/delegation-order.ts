@@ -7,9 +7,9 @@
  * were taken up and of tasks that delegated.
  */
 
+import { readOffered, readTaken } from '../ledger/delegation-records.ts';
 import type { DelegationFault } from '../ledger/order-fault.ts';
 import { isWithin, parseScope } from '../scope.ts';
-import { readOffered, readTaken } from './delegation-records.ts';
 
 /** The part of a record that is examined. */
 export interface DelegationStep {

@@ -1,6 +1,6 @@
 /** The tree of a task, as the records of hand-overs in the ledger have it: nothing else is needed to rebuild it. */
 
-import { type DelegationRecord, readTaken } from './delegation-records.ts';
+import { type DelegationRecord, readTaken } from '../ledger/delegation-records.ts';
 
 interface TakenRecord extends DelegationRecord {
   readonly taskId?: string | undefined;

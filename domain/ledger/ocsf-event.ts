@@ -6,7 +6,7 @@
  * An event has only values of its record. Where OCSF requires an object that no record has, its name is `unknown`.
  */
 
-import { readTaken } from '../delegation/delegation-records.ts';
+import { readTaken } from './delegation-records.ts';
 import type { LedgerDecision, LedgerEvent, LedgerRecord } from './record.ts';
 
 const OCSF_VERSION = '1.9.0';

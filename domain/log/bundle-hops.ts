@@ -1,7 +1,7 @@
 /** The hand-overs in a bundle: which agent offered work to which, and when it was taken up. bundle-order.ts verifies their order. */
 
-import { readOffered, readTaken } from '../delegation/delegation-records.ts';
 import { toMillisecondText } from '../instant.ts';
+import { readOffered, readTaken } from '../ledger/delegation-records.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 
 /** A member is `null` if the bundle does not have its record. */

@@ -12,7 +12,6 @@ import type { Renewal } from '../../application/decisions/renew-grant.ts';
 import type { GrantRevocation } from '../../application/decisions/revoke-grant.ts';
 import type { TokenRevocation } from '../../application/decisions/revoke-single-token.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { takenDetail } from '../../domain/delegation/delegation-records.ts';
 import { makeOfferId } from '../../domain/delegation/offer.ts';
 import {
   type AgentId,
@@ -26,6 +25,7 @@ import {
   type UserId,
 } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { takenDetail } from '../../domain/ledger/delegation-records.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { saltedText } from '../../domain/ledger/sealed-text.ts';
 import { formatScope } from '../../domain/scope.ts';

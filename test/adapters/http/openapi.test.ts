@@ -173,6 +173,7 @@ describe('openapi.json', () => {
         'getStatusList',
         'getMetrics',
         'stopEverything',
+        'getTaskTree',
         'getLogCheckpoint',
         'listLogKeys',
         'getLogTile',

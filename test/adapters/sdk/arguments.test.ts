@@ -207,6 +207,20 @@ describe('A public function of the libraries', () => {
         ],
       ),
     ],
+    'Agent takeUp': [
+      [[], 'agent.takeUp: offer must be a text that is not empty.'],
+      [
+        ['a.b.c', { scope: SECRET, origins: SECRET, onApproval: SECRET, scopes: ['a'] }],
+        `agent.takeUp: scope ${SCOPES}; origins must be a list; onApproval must be a function; scopes is not an option (accepted: scope, purpose, origins, onApproval, approvalTimeoutMs).`,
+      ],
+    ],
+    'Task handOver': [
+      [[], `task.handOver: ${NOT_OBJECT}; to must be the id of an agent; scope ${SCOPES}.`],
+      [
+        [{ to: SECRET, resource: SECRET, scope: SECRET, scopes: ['a'] }],
+        `task.handOver: resource ${ABSOLUTE}; scope ${SCOPES}; scopes is not an option (accepted: to, resource, scope).`,
+      ],
+    ],
     'Task narrow': [
       [[], `task.narrow: scope ${SCOPES}.`],
       [['jira:read'], `task.narrow: scope ${SCOPES}.`],

@@ -1,8 +1,8 @@
 /** The records of a chain of three tasks in a ledger that a test fills, in an order and with names of its choice. */
 
-import { offeredDetail, takenDetail } from '../../../domain/delegation/delegation-records.ts';
 import { makeOfferId } from '../../../domain/delegation/offer.ts';
 import { makeTaskId, type TaskId } from '../../../domain/identifiers.ts';
+import { offeredDetail, takenDetail } from '../../../domain/ledger/delegation-records.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { agentIdOf } from '../domain-fixtures.ts';
 

@@ -36,6 +36,7 @@ describe('mcpAuthorization', () => {
         expect(read).to.deep.equal({
           sub: 'ada',
           agent: `agent:${authorizing.registered.id}`,
+          chain: [`agent:${authorizing.registered.id}`],
           scope: ['jira:read'],
           task: first?.id,
         });
