@@ -128,7 +128,7 @@ function renderInit(request: InitRequest, { registration, key }: WrittenFiles): 
   }
   const files =
     key === undefined
-      ? `${registration} holds the registration of a program without its own key.`
+      ? `${registration} holds the registration of a program without a key.`
       : `${key.path} holds the agent's private key, for its owner alone. There is no other copy: give it to the agent.
 ${registration} holds its registration, with the public key ${key.kid}.`;
   const steps = [

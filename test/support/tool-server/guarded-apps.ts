@@ -82,7 +82,8 @@ export const frameworks: readonly Framework[] = [
 
 /** The claims as every app of these answers with them. */
 export function presented({ sub, act, chain, scope, task }: TaskTokenClaims): object {
-  return { sub, agent: act?.sub ?? null, chain: chain.map((actor) => actor.sub), scope, task: task?.id ?? null };
+  const actors = chain.map((actor) => actor.sub);
+  return { sub, agent: act?.sub ?? null, ...delegatedBy(actors), scope, task: task?.id ?? null };
 }
 
 /** The same, from the headers that the guard sets. */
@@ -91,10 +92,13 @@ export function presentedHeaders(headers: Readonly<Record<string, unknown>>): ob
   return {
     sub: value('subject'),
     agent: value('agent') || null,
-    chain: value('chain')
-      .split(' ')
-      .filter((name) => name !== ''),
+    ...delegatedBy(value('chain').split(' ')),
     scope: value('scope').split(' '),
     task: value('task') || null,
   };
+}
+
+/** The chain of a delegated task. */
+function delegatedBy(chain: readonly string[]): object {
+  return chain.length > 1 ? { chain } : {};
 }

@@ -36,7 +36,6 @@ describe('mcpAuthorization', () => {
         expect(read).to.deep.equal({
           sub: 'ada',
           agent: `agent:${authorizing.registered.id}`,
-          chain: [`agent:${authorizing.registered.id}`],
           scope: ['jira:read'],
           task: first?.id,
         });

@@ -60,7 +60,6 @@ for (const framework of frameworks) {
       expect(answer.body).to.deep.equal({
         sub: 'ada',
         agent: `agent:${agent.id}`,
-        chain: [`agent:${agent.id}`],
         scope: ['jira:read'],
         task: taskId,
       });
