@@ -4,6 +4,7 @@
  */
 
 import { type CodeHash, requestDetail } from '../../domain/authorization/authorization.ts';
+import { laterOf } from '../../domain/clocks.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import { makeTaskId, type RequestId, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
@@ -105,7 +106,9 @@ export async function startTask(
   const policy = judgePolicy(agent, { audience, requested, held, depth: ROOT_DELEGATION_DEPTH + links.length });
   if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
   // The earlier clock: with one that is ahead, the task would outlive its agent's limit at every other instance.
-  const createdAt = await service.sharedTime.earliest();
+  const earliest = await service.sharedTime.earliest();
+  // A task begins after the one that delegates it, also where the clock of the replica is behind.
+  const createdAt = delegated === undefined ? earliest : laterOf(earliest, delegated.above[0].task.createdAt);
   const task = newTask(service, asking, { invocation, scope: policy.scope, createdAt });
   if (isEnding(task, task.createdAt)) return refuse('task_ending', { sponsorKey });
 

@@ -5,6 +5,7 @@ import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { disableAgent } from '../../application/decisions/write-agent.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
+import { NOON } from '../support/domain-fixtures.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   aChildOpening,
@@ -51,6 +52,17 @@ onEveryDatabase('the chain of a task', ({ storage, outside }) => {
     );
     const ofMiddle = await storage().tasks.chain(middle.task.taskId);
     expect(ofMiddle.map(({ task }) => task.taskId)).to.deep.equal([middle.task.taskId, root.task.taskId]);
+  });
+
+  it('ends, as the tree does, at a row that was altered to be its own parent', async () => {
+    const { task } = await openedTask(storage());
+    const { taskId } = task;
+    const { sql } = await outside('owner');
+    await sql(`update tasks set parent_task_id = task_id where task_id = '${taskId}'`);
+    const chain = await storage().tasks.chain(taskId);
+    expect(new Set(chain.map((each) => each.task.taskId))).to.deep.equal(new Set([taskId]));
+    expect(await storage().tasks.tree({ taskId, after: undefined, limit: 10, now: NOON })).to.deep.equal([]);
+    await sql(`update tasks set parent_task_id = null where task_id = '${taskId}'`);
   });
 
   it('is empty of a task that is not stored, and one of a task that no agent handed over', async () => {

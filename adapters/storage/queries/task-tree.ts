@@ -21,13 +21,16 @@ interface TreeRow extends Pick<TaskRow, (typeof COLUMNS)[number]> {
   readonly display_name: string | null;
 }
 
-/** Goes up to the first task, then down. Each task of the tree is looked up by key, and only those of the page are read. */
+/**
+ * Goes up to the first task, then down. `union` ends the way up at a row that was altered to be its own parent: it has no tree.
+ * Each task of the tree is looked up by key, and only those of the page are read.
+ */
 export const taskTree: Query<TaskTreeQuestion, readonly TreeTask[]> = {
   name: 'task_tree',
   plan: 'by_index',
   text: ({ lookUp }) => `with recursive above (task_id, parent_task_id, delegation_depth) as (
       select task_id, parent_task_id, delegation_depth from tasks where task_id = :task_id
-      union all
+      union
       select t.task_id, t.parent_task_id, t.delegation_depth
         from above ${lookUp('tasks', 't', 't.task_id = above.parent_task_id')}
     ), tree (task_id, delegation_depth) as (

@@ -73,6 +73,9 @@ interface ChainRow extends TaskRow {
 }
 
 /** Each task of the chain is looked up by key. */
+/** No chain is longer: a row that was altered to be its own parent ends the walk too. */
+const LONGEST_CHAIN = 5;
+
 export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
   name: 'chain_of_task',
   plan: 'by_index',
@@ -80,7 +83,7 @@ export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
       select task_id, parent_task_id, 0 from tasks where task_id = :task_id
       union all
       select p.task_id, p.parent_task_id, chain.above + 1
-        from chain ${lookUp('tasks', 'p', 'p.task_id = chain.parent_task_id')}
+        from chain ${lookUp('tasks', 'p', 'p.task_id = chain.parent_task_id')} where chain.above < ${LONGEST_CHAIN}
     )
     select ${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.grant_hash,
         (select a.enabled from agents a where a.agent_id = t.agent_id) as enabled

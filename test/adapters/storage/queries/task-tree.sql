@@ -2,7 +2,7 @@
 -- postgres
 with recursive above (task_id, parent_task_id, delegation_depth) as (
   select task_id, parent_task_id, delegation_depth from tasks where task_id = $1
-  union all
+  union
   select t.task_id, t.parent_task_id, t.delegation_depth
   from above cross join lateral (select * from tasks t where t.task_id = above.parent_task_id offset 0) t
   ), tree (task_id, delegation_depth) as (
@@ -20,7 +20,7 @@ with recursive above (task_id, parent_task_id, delegation_depth) as (
 -- sqlite
 with recursive above (task_id, parent_task_id, delegation_depth) as (
   select task_id, parent_task_id, delegation_depth from tasks where task_id = ?
-  union all
+  union
   select t.task_id, t.parent_task_id, t.delegation_depth
   from above cross join tasks t on t.task_id = above.parent_task_id
   ), tree (task_id, delegation_depth) as (

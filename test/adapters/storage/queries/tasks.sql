@@ -4,7 +4,7 @@ with recursive chain (task_id, parent_task_id, above) as (
   select task_id, parent_task_id, 0 from tasks where task_id = $1
   union all
   select p.task_id, p.parent_task_id, chain.above + 1
-  from chain cross join lateral (select * from tasks p where p.task_id = chain.parent_task_id offset 0) p
+  from chain cross join lateral (select * from tasks p where p.task_id = chain.parent_task_id offset 0) p where chain.above < 5
   )
   select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.delegated_by, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.grant_hash,
   (select a.enabled from agents a where a.agent_id = t.agent_id) as enabled
@@ -16,7 +16,7 @@ with recursive chain (task_id, parent_task_id, above) as (
   select task_id, parent_task_id, 0 from tasks where task_id = ?
   union all
   select p.task_id, p.parent_task_id, chain.above + 1
-  from chain cross join tasks p on p.task_id = chain.parent_task_id
+  from chain cross join tasks p on p.task_id = chain.parent_task_id where chain.above < 5
   )
   select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.delegated_by, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.grant_hash,
   (select a.enabled from agents a where a.agent_id = t.agent_id) as enabled
