@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { type Renewal, renewGrant } from '../../../application/decisions/renew-grant.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
 import { anAssertion, anOpening, aRenewal, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, anAgent, NOON } from '../../support/domain-fixtures.ts';
@@ -119,6 +120,32 @@ describe('Renewing a grant', () => {
     const shared = [`shared task ${taskId}`, 'shared grant above'];
     expect(above(agentId)).to.deep.equal(shared);
     expect(above(agentIdOf('jira-root'))).to.deep.equal(['shared agent jira-root', ...shared]);
+  });
+
+  describe('of a delegated task', () => {
+    const above = { taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), agentId: agentIdOf('jira-root') };
+    const link = { ...above, grantHash: 'above', agentRevision: 7 };
+    const live = { state: 'live', expiresAt: plusSeconds(entry.at, 1), scope: ['jira:comment', 'jira:read'] };
+    const held = { ...clear, linkRevisions: [7], linkTasks: [live] };
+    const judge = (changes: object = {}) =>
+      renewGrant.judge({ ...renewal, links: [link] }, { ...held, ...changes } as typeof held);
+
+    it('renews it while the task above has the scope', () => {
+      expect(judge().verdict).to.deep.equal({ kind: 'renewed' });
+    });
+
+    for (const [kind, title, changes] of [
+      ['agent_changed', 'the agent above changed', { linkRevisions: [8] }],
+      ['agent_changed', 'the agent above was removed', { linkRevisions: [undefined] }],
+      ['parent_ended', 'the task above is not stored', { linkTasks: [undefined] }],
+      ['parent_ended', 'the task above was revoked', { linkTasks: [{ ...live, state: 'revoked' }] }],
+      ['parent_ended', 'the task above expires now', { linkTasks: [{ ...live, expiresAt: entry.at }] }],
+      ['narrowed', 'the task above was narrowed', { linkTasks: [{ ...live, scope: ['jira:comment'] }] }],
+    ] as const) {
+      it(`writes nothing if ${title}: ${kind}`, () => {
+        expect(judge(changes)).to.deep.equal({ verdict: { kind }, effects: [] });
+      });
+    }
   });
 
   describe('that rotates', () => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { Tasks } from '../../../application/ports/tasks.ts';
+import type { ChainedTask, Tasks } from '../../../application/ports/tasks.ts';
 import { introspectToken } from '../../../application/token/introspect.ts';
-import { makeTokenId } from '../../../domain/identifiers.ts';
+import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 import { type TokenFacts, taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
+import { aDelegator, agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
 import { agreeing } from '../../support/moved-clock.ts';
 
@@ -20,6 +20,9 @@ describe('introspecting a token', () => {
   let now: Instant;
   let asked: unknown[];
   let mismatches: string[];
+  /** The tasks above, and from which task they were read. */
+  let above: readonly ChainedTask[];
+  let chains: unknown[];
   before(async () => {
     signingKeys = await newKeys();
     const task = aTask();
@@ -38,10 +41,15 @@ describe('introspecting a token', () => {
     now = plusSeconds(NOON, 10);
     asked = [];
     mismatches = [];
+    above = [];
+    chains = [];
   });
 
   const tasks: Pick<Tasks, 'tokenFacts' | 'chain'> = {
-    chain: async () => [],
+    async chain(taskId) {
+      chains.push(taskId);
+      return above;
+    },
     async tokenFacts(...ids) {
       asked.push(ids);
       return facts;
@@ -55,6 +63,7 @@ describe('introspecting a token', () => {
     const answer = await introspect();
     expect(answer.kind === 'active' && answer.token.claims.json).to.deep.equal(claims);
     expect(asked).to.deep.equal([[TOKEN_ID, aTask().taskId]]);
+    expect(chains, 'a task without a parent needs no further read').to.deep.equal([]);
   });
 
   it('reports a token as inactive if its task is not stored', async () => {
@@ -115,5 +124,68 @@ describe('introspecting a token', () => {
     expect(await introspect()).to.deep.equal({ kind: 'inactive' });
     facts = { ...live, agentEnabled: false };
     expect(await introspect()).to.deep.equal({ kind: 'agent_disabled' });
+  });
+
+  describe('of a delegated task', () => {
+    const parent = aTask({ taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), agentId: agentIdOf('jira-lead') });
+    const task = aTask({ delegatedBy: [aDelegator(parent.taskId)], delegationDepth: 2 });
+    const link: ChainedTask = {
+      task: parent,
+      state: { kind: 'live' },
+      scope: parent.scope,
+      grantHash: 'above',
+      agentEnabled: true,
+    };
+    let delegated: string;
+    before(async () => {
+      const made = {
+        issuer: ISSUER,
+        tokenId: TOKEN_ID,
+        task,
+        agent: anAgent(),
+        scope: task.scope,
+        instance: undefined,
+      };
+      delegated = await signingKeys.sign('at+jwt', taskTokenClaims({ ...made, now: NOON }).claims);
+    });
+    beforeEach(() => {
+      if (facts !== undefined) facts = { ...facts, task };
+      above = [link];
+    });
+
+    it('reads the tasks above, and is active while they are', async () => {
+      expect((await introspect(delegated)).kind).to.equal('active');
+      expect(chains).to.deep.equal([parent.taskId]);
+    });
+
+    const at = NOON;
+    for (const [title, changes, answer] of [
+      [
+        'was revoked, whatever the reason: parent_revoked, at that time',
+        { state: { kind: 'revoked', at, reason: 'sponsor_blocked' } },
+        { kind: 'revoked', revocation: { at, reason: 'parent_revoked' } },
+      ],
+      ['has expired', { state: { kind: 'expired', at } }, { kind: 'inactive' }],
+      ['is past its time', { task: aTask({ expiresAt: plusSeconds(NOON, 10) }) }, { kind: 'inactive' }],
+      ['has a disabled agent: ancestor_disabled', { agentEnabled: false }, { kind: 'ancestor_disabled' }],
+    ] as const) {
+      it(`is not active if the task above ${title}`, async () => {
+        above = [{ ...link, ...changes }];
+        expect(await introspect(delegated)).to.deep.equal(answer);
+      });
+    }
+
+    it('is not active if a task above is not stored, or the stored one is another than that of the task', async () => {
+      for (const stored of [[], [link, link], [{ ...link, task: aTask() }]]) {
+        above = stored;
+        expect(await introspect(delegated)).to.deep.equal({ kind: 'inactive' });
+      }
+    });
+
+    it('has the reason of its own agent first', async () => {
+      if (facts !== undefined) facts = { ...facts, agentEnabled: false };
+      above = [{ ...link, agentEnabled: false }];
+      expect(await introspect(delegated)).to.deep.equal({ kind: 'agent_disabled' });
+    });
   });
 });

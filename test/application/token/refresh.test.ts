@@ -8,16 +8,18 @@ import { sha256 } from '../../../adapters/platform/system-crypto.ts';
 import type { Renewal } from '../../../application/decisions/renew-grant.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
 import type { SponsorStatus } from '../../../application/ports/identity-provider.ts';
-import type { Tasks } from '../../../application/ports/tasks.ts';
+import type { ChainedTask, Tasks } from '../../../application/ports/tasks.ts';
+import type { DelegationRules } from '../../../application/token/chain.ts';
 import { type RefreshRequest, refreshToken } from '../../../application/token/refresh.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
 import { type Instant, plusSeconds, toSeconds } from '../../../domain/instant.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import type { Grant } from '../../../domain/tasks/task.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
 import { capturedLog } from '../../support/captured-log.ts';
-import { aGrant, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
+import { aDelegator, aGrant, agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
 import { agreeing, movedClock } from '../../support/moved-clock.ts';
 
@@ -37,6 +39,10 @@ describe('the checks of a refresh', () => {
   let status: (maxAge: number) => SponsorStatus;
   let ages: number[];
   let renewals: Renewal[];
+  /** The tasks above, with the agent of all of them. */
+  let above: readonly ChainedTask[];
+  let lead: Agent | undefined;
+  let delegation: DelegationRules | undefined;
   let revision = 0;
   before(async () => {
     [key, signingKeys] = await Promise.all([makeAgentKey(), newKeys()]);
@@ -50,6 +56,9 @@ describe('the checks of a refresh', () => {
     status = () => 'active';
     ages = [];
     renewals = [];
+    above = [];
+    lead = undefined;
+    delegation = undefined;
   });
 
   const keys = agentKeys(httpNetwork(), movedClock(), capturedLog()).at(strangersWait());
@@ -58,7 +67,7 @@ describe('the checks of a refresh', () => {
     const seconds = toSeconds(now);
     const claims = { aud: ISSUER, jti: 'a-jti', iat: seconds, exp: seconds + 60 };
     const tasks: Pick<Tasks, 'findGrant' | 'chain'> = {
-      chain: async () => [],
+      chain: async () => above,
       async findGrant(agentId, grantHash) {
         expect([agentId, grantHash]).to.deep.equal([agent.agentId, sha256(GRANT)]);
         return grant;
@@ -94,8 +103,8 @@ describe('the checks of a refresh', () => {
         digest: sha256,
         sponsorCacheTtl: CACHE_TTL,
         recordEach: false,
-        delegation: undefined,
-        agents: { find: async () => undefined },
+        delegation,
+        agents: { find: async () => lead },
       },
       {
         refreshToken: GRANT,
@@ -253,5 +262,60 @@ describe('the checks of a refresh', () => {
     agent = { ...agent, enabled: false };
     grant = undefined;
     expect(await reasonOf()).to.equal('agent_disabled');
+  });
+
+  describe('of a delegated task', () => {
+    const parent = aTask({ taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), agentId: agentIdOf('jira-lead') });
+    const task = aTask({ createdAt: NOON, delegatedBy: [aDelegator(parent.taskId)], delegationDepth: 2 });
+    const link: ChainedTask = {
+      task: parent,
+      state: { kind: 'live' },
+      scope: ['jira:comment'],
+      grantHash: 'above',
+      agentEnabled: true,
+    };
+    beforeEach(() => {
+      agent = { ...agent, allowedScopes: ['jira:comment'], maxDelegationDepth: 2, highRiskAudiences: [] };
+      lead = anAgent({
+        agentId: parent.agentId,
+        delegatesTo: [agent.agentId],
+        allowedScopes: ['jira:comment', 'jira:read'],
+        maxDelegationDepth: 2,
+        highRiskAudiences: [task.audience],
+        revision: 9,
+      });
+      delegation = { maxDepth: 2, maxChildrenPerTask: 20, offerTtl: 60 };
+      grant = aGrant({ task, scope: task.scope });
+      above = [link];
+    });
+
+    it('grant what the tasks above have now, with what their agents require, and name what was checked', async () => {
+      const outcome = await refresh();
+      if (outcome.kind === 'denied') throw new Error(outcome.denial.reason);
+      const { json } = readCompactJws(outcome.value.accessToken)?.claims ?? {};
+      expect(json).to.include({ scope: 'jira:comment', introspect_required: true });
+      const { taskId, agentId } = parent;
+      expect(renewals.at(-1)).to.deep.include({
+        scope: ['jira:comment'],
+        links: [{ taskId, agentId, grantHash: 'above', agentRevision: 9 }],
+      });
+    });
+
+    it('refuse it if a task above is not stored, has ended, or its agent may not delegate any more', async () => {
+      above = [];
+      expect(await reasonOf()).to.equal('parent_ended');
+      const other = aTask({ ...parent, taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEB') });
+      for (const another of [[link, link], [{ ...link, task: other }]]) {
+        above = another;
+        expect(await reasonOf(), 'another chain than that of the task').to.equal('parent_ended');
+      }
+      above = [{ ...link, state: { kind: 'expired', at: NOON } }];
+      expect(await reasonOf()).to.equal('parent_ended');
+      above = [link];
+      delegation = { maxDepth: 1, maxChildrenPerTask: 20, offerTtl: 60 };
+      expect(await reasonOf()).to.equal('delegation_depth_exceeded');
+      delegation = undefined;
+      expect(await reasonOf(), 'the setting is off').to.equal('delegation_not_allowed');
+    });
   });
 });
