@@ -1,6 +1,6 @@
 /**
- * What a delegated task rests on: the tasks above it, and their agents. The request was checked against plain reads of them. These
- * locks and questions find whether they have changed since.
+ * Locks the tasks above a delegated one, and their agents, and asks for them again. The request was checked against plain reads,
+ * and they may have changed since.
  */
 
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';

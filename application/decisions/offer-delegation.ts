@@ -27,7 +27,7 @@ export interface DelegationOffering {
   readonly entry: LedgerEntry;
 }
 
-/** Nothing is written unless it is `offered`. Where something has changed, check the request again. */
+/** Nothing is written unless it is `offered`. After a `ChainObstacle` the caller checks the request again. */
 type OfferVerdict =
   | { readonly kind: 'offered' | 'delegation_refused' | 'too_many_children' }
   | ChainObstacle

@@ -1,10 +1,10 @@
-/** The tasks above a delegated one, with their agents, and what they leave to it (domain/delegation/hand-over.ts). */
+/** Reads the tasks above a delegated one, and their agents. domain/delegation/hand-over.ts has the rules. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { judgeAbove, judgeChain } from '../../domain/delegation/hand-over.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import type { Scope } from '../../domain/scope.ts';
-import { parentOf, type Task } from '../../domain/tasks/task.ts';
+import { isDelegatedThrough, parentOf, type Task } from '../../domain/tasks/task.ts';
 import type { JudgedLink } from '../decisions/delegated.ts';
 import type { Agents } from '../ports/agents.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -44,21 +44,18 @@ export async function checkAbove(
 ): Promise<AboveOutcome> {
   const parent = parentOf(task);
   if (parent === undefined) return { kind: 'held', scope: undefined, links: [] };
-  return judgeLinks(service, await service.tasks.chain(parent), agent, task.delegatedBy.length);
+  return judgeLinks(service, task, await service.tasks.chain(parent), agent);
 }
 
-/**
- * @param above the task from which the agent's task is delegated, and those above it, the nearest first
- * @param expected how many there must be
- */
+/** @param above the task from which the agent's task is delegated, and those above it, the nearest first */
 export async function judgeLinks(
   { agents, clock, delegation }: Pick<ChainChecking, 'agents' | 'clock' | 'delegation'>,
+  task: Pick<Task, 'delegatedBy'>,
   above: readonly ChainedTask[],
   agent: Agent,
-  expected = above.length,
 ): Promise<AboveOutcome> {
   if (delegation === undefined) return { kind: 'refused', reason: 'delegation_not_allowed' };
-  if (above.length !== expected) return { kind: 'refused', reason: 'parent_ended' };
+  if (!isDelegatedThrough(task, above)) return { kind: 'refused', reason: 'parent_ended' };
   // Read anew: a cached registration would refuse what an operator has just allowed. The decision names their revisions.
   const found = await Promise.all(
     above.map(async (each) => ({ ...each, agent: await agents.find(each.task.agentId) })),

@@ -1,4 +1,4 @@
-/** What starts a task that another agent delegates: its offer, and the tasks through which its authority came. */
+/** A task that another agent delegates starts with its offer, and with the tasks through which its authority came. */
 
 import { type Offer, spentOffer } from '../../domain/delegation/offer.ts';
 import { takenDetail } from '../../domain/ledger/delegation-records.ts';

@@ -2,10 +2,15 @@
  * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a person's access token
  * and receives a task, its first token and its grant.
  *
- * The life of a task: the exchange finds out who asks and for whom, start-task.ts opens the task, refresh.ts renews its
- * token, hand-over.ts offers part of it to another agent, take-up.ts begins that agent's task, revoke.ts lets the agent end it, introspect.ts tells tool servers whether a token is active, and status-list.ts
- * publishes the same for all tasks of an audience. mint.ts makes the tokens. Each use case has the numbered checks of the
- * specification, and ends with one decision.
+ * The life of a task:
+ * - exchange.ts finds out who asks and for whom. start-task.ts opens the task.
+ * - refresh.ts renews its token. usable-grant.ts has the checks of a grant.
+ * - hand-over.ts offers a part of it to another agent. take-up.ts begins the task of that agent, below it. chain.ts reads the
+ *   tasks above a task.
+ * - revoke.ts lets the agent end it.
+ * - introspect.ts tells tool servers whether a token is active. status-list.ts publishes the same for all tasks of an audience.
+ *
+ * mint.ts makes the tokens. Each use case has the numbered checks of the specification, and ends with one decision.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';

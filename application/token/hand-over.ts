@@ -2,7 +2,7 @@
  * Offers a part of a task to another agent (docs/sub-agents.md): the agent of the task presents its grant, and receives an offer that
  * only the named agent can take up, once (take-up.ts). Neither a token nor a grant changes hands.
  *
- * The checks of a refresh come first. What is known of the other agent is refused here; all of it is checked again when it comes.
+ * The checks of a refresh come first. Then the registration of the other agent is checked; the take-up checks everything again.
  */
 
 import { judgeChain } from '../../domain/delegation/hand-over.ts';

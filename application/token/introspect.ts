@@ -6,7 +6,7 @@
 
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
-import { parentOf } from '../../domain/tasks/task.ts';
+import { isDelegatedThrough, parentOf } from '../../domain/tasks/task.ts';
 import {
   judgeStanding,
   type Standing,
@@ -86,7 +86,7 @@ async function tasksAbove(
   const parent = parentOf(task);
   if (parent === undefined) return [];
   const above = await tasks.chain(parent);
-  return above.length === task.delegatedBy.length ? above : undefined;
+  return isDelegatedThrough(task, above) ? above : undefined;
 }
 
 /** `undefined` for any text that is not one of our own task tokens within its time. Nothing is read from storage. */

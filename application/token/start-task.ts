@@ -99,7 +99,8 @@ export async function startTask(
   if (sponsorDenial !== undefined) return refuse(sponsorDenial);
 
   // 2. Evaluate the policy.
-  const above = delegated && (await judgeLinks(service, delegated.above, agent));
+  const delegatedBy = delegated === undefined ? [] : delegatorsOf(delegated);
+  const above = delegated && (await judgeLinks(service, { delegatedBy }, delegated.above, agent));
   if (above?.kind === 'refused') return refuse(above.reason, { sponsorKey });
   const { links = [], scope: left = person.scope } = above ?? {};
   const held = intersectScopes(person.scope, left);
@@ -109,7 +110,7 @@ export async function startTask(
   const earliest = await service.sharedTime.earliest();
   // A task begins after the one that delegates it, also where the clock of the replica is behind.
   const createdAt = delegated === undefined ? earliest : laterOf(earliest, delegated.above[0].task.createdAt);
-  const task = newTask(service, asking, { invocation, scope: policy.scope, createdAt });
+  const task = newTask(service, asking, { invocation, delegatedBy, scope: policy.scope, createdAt });
   if (isEnding(task, task.createdAt)) return refuse('task_ending', { sponsorKey });
 
   // 3. Issue: task, grant, used assertion and record commit together.
@@ -192,15 +193,19 @@ function newGrant({ randomness, digest }: TaskStarting, isRotating: boolean): Ne
 function newTask(
   { randomness, keepOrigin }: TaskStarting,
   { agent }: AuthenticatedClient,
-  of: { readonly invocation: Invocation; readonly scope: Scope; readonly createdAt: Instant },
+  of: {
+    readonly invocation: Invocation;
+    readonly delegatedBy: Task['delegatedBy'];
+    readonly scope: Scope;
+    readonly createdAt: Instant;
+  },
 ): Task {
-  const { invocation, scope, createdAt } = of;
+  const { invocation, delegatedBy, scope, createdAt } = of;
   const { person, authorized, delegated } = invocation;
   // Whole seconds, because the token's task.exp is a NumericDate (RFC 7519 §2).
   const latestEnd = toSeconds(createdAt) + agent.maxTaskTtl;
   const endsBy = authorized?.endsBy ?? delegated?.above[0].task.expiresAt;
   const end = endsBy === undefined ? latestEnd : Math.min(latestEnd, toSeconds(endsBy));
-  const delegatedBy = delegated === undefined ? [] : delegatorsOf(delegated);
   return {
     taskId: authorized?.taskId ?? makeTaskId(randomness.ulid()),
     agentId: agent.agentId,

@@ -1,8 +1,9 @@
 /**
  * Takes up an offer of another agent (docs/sub-agents.md): the named agent presents it in place of a person's token, and receives a
- * task under the task that delegated it, with a token and a grant of its own. hand-over.ts makes offers.
+ * task below the one that delegated it, with its own token and grant. hand-over.ts makes offers.
  *
- * Whatever is wrong with an offer has one sentence: only the record says whether it was unknown, expired, used or another agent's.
+ * The client gets one sentence for every fault of an offer. Only the record says whether it was unknown, expired, used before, or
+ * for another agent.
  */
 
 import { isOfferOf, OFFER_TYPE, type Offer, readOffer } from '../../domain/delegation/offer.ts';
@@ -85,14 +86,14 @@ export async function takeUp(
   });
 }
 
-/** An offer with a signature of this service. Its time, and its task, are not examined. */
+/** An offer with a signature of this service. Its issuer, its time and its task are not examined (`isOfferOf`). */
 async function readOwnOffer(
-  { signingKeys, issuer }: { readonly signingKeys: SigningKeys; readonly issuer: string },
+  { signingKeys }: { readonly signingKeys: SigningKeys },
   text: string,
 ): Promise<{ readonly offer: Offer; readonly claims: Claims } | undefined> {
   const jws = readCompactJws(text);
   if (jws === undefined || !hasType(jws, [OFFER_TYPE]) || !(await signingKeys.verify(jws))) return undefined;
   const { claims } = jws;
-  const offer = claims.issuer === issuer ? readOffer(claims) : undefined;
+  const offer = readOffer(claims);
   return offer && { offer, claims };
 }

@@ -110,7 +110,7 @@ export async function checkGrant(
   const requestedScope = request.scope ?? grant.scope;
   if (!isWithin(requestedScope, grant.scope)) return refuse('scope_widened', { sponsorKey });
 
-  // The tasks above a delegated one still hold it. What was narrowed there is narrower here.
+  // The tasks above a delegated one are live, and their agents may act. A scope that was narrowed above is narrowed here.
   const above = await checkAbove(service, task, agent);
   if (above.kind === 'refused') return refuse(above.reason, { sponsorKey });
 

@@ -1,4 +1,4 @@
-/** Who may delegate to whom, and what the tasks above leave to a delegated one (docs/sub-agents.md). */
+/** Which agents may delegate to which, and the scope that a delegated task gets from the tasks above it (docs/sub-agents.md). */
 
 import type { Agent } from '../agents/agent.ts';
 import type { DenialReason } from '../denial.ts';

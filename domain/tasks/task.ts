@@ -49,6 +49,19 @@ export function parentOf({ delegatedBy }: Pick<Task, 'delegatedBy'>): TaskId | u
   return delegatedBy[0]?.taskId;
 }
 
+/**
+ * Whether these are the tasks that delegated it, the nearest first. A chain that lacks one, or has another, shows that stored rows
+ * were changed by hand.
+ */
+export function isDelegatedThrough(
+  { delegatedBy }: Pick<Task, 'delegatedBy'>,
+  above: readonly { readonly task: Pick<Task, 'taskId'> }[],
+): boolean {
+  return (
+    above.length === delegatedBy.length && above.every(({ task }, nth) => task.taskId === delegatedBy[nth]?.taskId)
+  );
+}
+
 /** The scopes from which the exchange chose the granted one, with those of the agent's registration. */
 interface ScopeOrigin {
   /** The scopes of the person's token. */

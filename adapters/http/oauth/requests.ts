@@ -137,7 +137,6 @@ function readSubject(form: OAuthForm, optional: OptionalParameters): Outcome<Sub
 function readHandOver(form: OAuthForm, common: Omit<HandOverRequest, 'child'>): Outcome<TokenRequest> {
   const audience = form.get('audience');
   if (audience === undefined) return missing('audience');
-  if (form.get('requested_token_type') === undefined) return missing('requested_token_type');
   const child = audience.startsWith(AGENT_PREFIX) ? parseAgentId(audience.slice(AGENT_PREFIX.length)) : undefined;
   if (child === undefined) {
     return denied('invalid_request', { detail: `The parameter audience must be ${AGENT_PREFIX} and an agent_id.` });

@@ -15,8 +15,7 @@ interface StatusListRow {
 
 /**
  * One statement, so that a task whose status changes meanwhile is not lost between two reads. Each part begins with the few
- * tasks that it is about: those of disabled agents lead to the live tasks
- * delegated from them, whose agents may be enabled.
+ * tasks that it is about. The tasks of disabled agents lead to the live tasks below them, whose own agents may be enabled.
  */
 export const findStatusList: Query<string, StoredStatusList | undefined> = {
   name: 'find_status_list',
