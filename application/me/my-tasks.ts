@@ -9,7 +9,7 @@ import type { TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type Reporting, reportDifferences } from '../ledger/differences.ts';
 import type { SharedTime } from '../ports/runtime.ts';
-import type { OwnTask, OwnTaskPosition, OwnTasksQuestion, Tasks } from '../ports/tasks.ts';
+import type { OwnTask, OwnTaskPosition, OwnTasksQuestion, Tasks, TreeTask } from '../ports/tasks.ts';
 
 export type MyTask = OwnTask;
 export type MyTasksCursor = OwnTaskPosition;
@@ -64,6 +64,26 @@ export async function myTasksById(
   const now = await sharedTime.earliest();
   const found = taskIds.length === 0 ? [] : await tasks.ofSponsorById(sponsorKey, { taskIds, now });
   return new Map((await reportPurposes(reporting, found)).map((task) => [task.taskId, task]));
+}
+
+export interface MyTaskTree {
+  /** The first task of the tree, then level by level, also ended ones. */
+  readonly tasks: readonly TreeTask[];
+  /** Whether there are more than the limit. */
+  readonly areMore: boolean;
+}
+
+/** The tree of a task. Empty for a task that is not stored, or is another person's. */
+export async function myTaskTree(
+  { tasks, sharedTime }: Omit<Listing<'tree' | 'findSponsor'>, keyof Reporting>,
+  { sponsorKey }: MePerson,
+  { taskId, limit }: { readonly taskId: TaskId; readonly limit: number },
+): Promise<MyTaskTree> {
+  // All tasks of a tree are for one person.
+  if ((await tasks.findSponsor(taskId)) !== sponsorKey) return { tasks: [], areMore: false };
+  const now = await sharedTime.earliest();
+  const found = await tasks.tree({ taskId, after: undefined, limit: limit + 1, now });
+  return { tasks: found.slice(0, limit), areMore: found.length > limit };
 }
 
 async function pageOf(

@@ -96,6 +96,10 @@ export interface OwnTask
   readonly purpose: string | undefined;
   /** How the stored purpose differs from its record. */
   readonly purposeDiffers: Difference | undefined;
+  /** `undefined` for a task that no other agent handed over. */
+  readonly parentTaskId: TaskId | undefined;
+  /** How many live tasks are directly below it. */
+  readonly liveBelow: number;
 }
 
 /** A task in the order of the list. */

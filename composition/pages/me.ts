@@ -24,7 +24,7 @@ import {
   refuseMyDelegation,
 } from '../../application/me/my-delegation.ts';
 import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
-import { myEndedTasks, myTasks, myTasksById } from '../../application/me/my-tasks.ts';
+import { myEndedTasks, myTasks, myTasksById, myTaskTree } from '../../application/me/my-tasks.ts';
 import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
 import { stopMyTasks } from '../../application/me/stop-my-tasks.ts';
 import type { SignIn } from '../../application/ports/identity-provider.ts';
@@ -90,9 +90,12 @@ function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
 }
 
 function delegationOfMe(
-  service: Parameters<typeof allowMyDelegation>[0] & Parameters<typeof refusedAmong>[0],
+  service: Parameters<typeof allowMyDelegation>[0] &
+    Parameters<typeof refusedAmong>[0] &
+    Parameters<typeof myTaskTree>[0],
 ): PageSurface['delegation'] {
   return {
+    tree: (person, question) => myTaskTree(service, person, question),
     list: (person, limit) => myDelegationRefusals(service, person, limit),
     refusedAmong: (person, agentIds) => refusedAmong(service, person, agentIds),
     refuse: (person, agentId) => refuseMyDelegation(service, person, agentId),

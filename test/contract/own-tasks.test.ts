@@ -16,6 +16,7 @@ import { NOON } from '../support/domain-fixtures.ts';
 import { agreeing } from '../support/moved-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
+  aChildOpening,
   anEntry,
   anOpening,
   aPurpose,
@@ -78,7 +79,9 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     const { taskId, agentId, createdAt, expiresAt } = opening.task;
     const displayName = (await storage().agents.find(agentId))?.displayName;
     const fields = { taskId, agentId, displayName, startedAt: createdAt, expiresAt };
-    const live = { ...fields, ...wiki, state: 'live', purpose: purpose.stated.words, purposeDiffers: undefined };
+    const alone = { parentTaskId: undefined, liveBelow: 0 };
+    const stated = { purpose: purpose.stated.words, purposeDiffers: undefined };
+    const live = { ...fields, ...wiki, ...alone, ...stated, state: 'live' };
     const none = { endedAt: undefined, reason: undefined };
     expect(await list(sponsorKey, at(2))).to.deep.equal([{ ...live, ...none, renewals: 0, renewedAt: undefined }]);
 
@@ -91,6 +94,29 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     await end(opening, at(70));
     const ended = { state: 'revoked', endedAt: at(70), reason: 'sponsor_stopped' };
     expect(await list(sponsorKey, at(80))).to.deep.equal([{ ...live, ...ended, ...renewed }]);
+  });
+
+  it('name the task that they came from, and count the live ones directly below', async () => {
+    const sponsorKey = newSponsorKey();
+    const agent = await registeredAgent(storage());
+    const times = { createdAt: at(1), expiresAt: at(HOUR), sponsorKey };
+    const root = anOpening(agent, times);
+    const [one, two, over] = [
+      aChildOpening(agent, root, times),
+      aChildOpening(agent, root, times),
+      aChildOpening(agent, root, { ...times, expiresAt: at(50) }),
+    ];
+    const below = aChildOpening(agent, one, times);
+    for (const opening of [root, one, two, over, below]) await storage().tasks.open(opening);
+    await end(two, at(40));
+    const found = new Map((await list(sponsorKey, at(60))).map((task) => [task.taskId, task]));
+    const of = ({ task: { taskId } }: typeof root) => [found.get(taskId)?.parentTaskId, found.get(taskId)?.liveBelow];
+    expect([root, one, two, below].map(of)).to.deep.equal([
+      [undefined, 1],
+      [root.task.taskId, 1],
+      [root.task.taskId, 0],
+      [one.task.taskId, 0],
+    ]);
   });
 
   it('are expired once their time is up, before and after the sweeper records it, at the same place', async () => {

@@ -96,5 +96,6 @@ export async function personView(context: MeContext): Promise<PersonView> {
     holds: surface.approvals?.holds,
     scopeWords,
     hearsApprovals: surface.approvals !== undefined,
+    handsOver: surface.delegation !== undefined,
   };
 }

@@ -154,7 +154,10 @@ async function listTasks({ surface, person }: Asked, request: Request, response:
   response.json({
     tasks: page.tasks.map((task) => ({
       ...presentTask(surface, task),
-      ...(refused && { delegation_refused: refused.has(task.agentId) }),
+      ...(refused && {
+        parent_task_id: task.parentTaskId ?? null,
+        delegation_refused: refused.has(task.agentId),
+      }),
     })),
     next_after: page.nextAfter === undefined ? null : formatAfter(page.nextAfter),
   });

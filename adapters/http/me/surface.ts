@@ -14,7 +14,7 @@ import type {
 import type { MyAnswer, WaitingApprovals } from '../../../application/me/my-approvals.ts';
 import type { DelegationAllowed, MyDelegationRefusals } from '../../../application/me/my-delegation.ts';
 import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
-import type { MyTask, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
+import type { MyTask, MyTasksPage, MyTasksQuestion, MyTaskTree } from '../../../application/me/my-tasks.ts';
 import type { MyPause, PauseOutcome, ResumeVerdict } from '../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { TaskApproval } from '../../../application/ports/approvals.ts';
@@ -49,8 +49,10 @@ export interface MeSurface extends MeAccess, PresentsAuthorizations {
   readonly log: Log;
 }
 
-/** The person's choice whether an agent may hand work to other agents. */
+/** The tasks that agents handed to each other, and the person's choice whether an agent may. */
 export interface MyDelegation {
+  /** Empty for a task that is not stored, or is another person's. */
+  tree(person: MePerson, question: { readonly taskId: TaskId; readonly limit: number }): Promise<MyTaskTree>;
   list(person: MePerson, limit: number): Promise<MyDelegationRefusals>;
   /** Those of the agents whose handing-over the person refuses. */
   refusedAmong(person: MePerson, agentIds: readonly AgentId[]): Promise<ReadonlySet<AgentId>>;

@@ -22,8 +22,20 @@ export const OF_AGENT_FIELD = 'of_task';
 export const STOP_AGENT_PATH = '/me/agents/stop';
 export const STOP_TASK_PATH = '/me/tasks/:taskId/stop';
 
-/** @param fields more fields of the form that stops the task */
-export function liveTask(view: PersonView, task: MyTask, words: Texts, language: Language, fields?: Html): Html {
+export interface MoreOfTask {
+  /** More fields of the form that stops the task. */
+  readonly fields?: Html;
+  /** More terms of its list, with their descriptions. */
+  readonly terms?: Insert;
+}
+
+export function liveTask(
+  view: PersonView,
+  task: MyTask,
+  words: Texts,
+  language: Language,
+  { fields, terms }: MoreOfTask = {},
+): Html {
   const where = named(placeOf(task.audience));
   return html`<div class="task" id="${task.taskId}">
 <dl>
@@ -36,8 +48,13 @@ ${
 }${startedByPerson(task, words)}<dt>${words.since}</dt><dd>${moment(language, task.startedAt, view.now)}</dd>
 <dt>${words.until}</dt><dd>${moment(language, task.expiresAt, view.now)}</dd>
 <dt>${words.renewed}</dt><dd>${task.renewedAt === undefined ? words.neverRenewed : moment(language, task.renewedAt, view.now)}</dd>
-</dl>
-${form(view, fillPath(STOP_TASK_PATH, { taskId: task.taskId }), html`${fields}<button class="stop" id="stop-${task.taskId}">${words.stop}<span class="hidden">: ${words.stopWhat(agentName(task, words), where)}</span></button>`)}
+${terms}</dl>
+${
+  view.handsOver &&
+  task.liveBelow > 0 &&
+  html`<p class="quiet">${words.delegation.stopsBelow}</p>
+`
+}${form(view, fillPath(STOP_TASK_PATH, { taskId: task.taskId }), html`${fields}<button class="stop" id="stop-${task.taskId}">${words.stop}<span class="hidden">: ${words.stopWhat(agentName(task, words), where)}</span></button>`)}
 </div>`;
 }
 

@@ -25,6 +25,8 @@ export interface PersonView {
   readonly scopeWords: ScopeWords;
   /** Whether tool servers may ask for approvals: the page then renews itself more often. */
   readonly hearsApprovals: boolean;
+  /** Whether agents may hand work to other agents: the pages then show which task came from which. */
+  readonly handsOver: boolean;
 }
 
 /** What the person has just done. `signed_in`: for a yes. */

@@ -23,8 +23,18 @@ interface OwnTaskRow
   extends TaskAuthorizationRow,
     Pick<
       TaskRow,
-      'task_id' | 'agent_id' | 'sponsor' | 'audience' | 'scope' | 'created_at' | 'expires_at' | 'state' | 'end_reason'
+      | 'task_id'
+      | 'agent_id'
+      | 'sponsor'
+      | 'parent_task_id'
+      | 'audience'
+      | 'scope'
+      | 'created_at'
+      | 'expires_at'
+      | 'state'
+      | 'end_reason'
     > {
+  readonly live_below: number;
   /** When the task ended, or its time was up; `null` for a live task. */
   readonly over_at: Instant | null;
   readonly display_name: string | null;
@@ -35,11 +45,14 @@ interface OwnTaskRow
   readonly records: string | null;
 }
 
-const COLUMNS = 'task_id, agent_id, sponsor, audience, scope, created_at, expires_at, state, end_reason';
+const COLUMNS =
+  'task_id, agent_id, sponsor, parent_task_id, audience, scope, created_at, expires_at, state, end_reason';
 
 /** The tasks of a select with `COLUMNS` and `over_at`, with what other tables have of them. */
 const described = (dialect: Dialect, found: string) => `select ${COLUMNS}, over_at,
       ${recordsOfTask(dialect, 'found')},
+      (select count(*) from tasks c
+        where c.parent_task_id = found.task_id and c.state = 'live' and c.expires_at > :now) as live_below,
       (select salt from task_purposes p where p.task_id = found.task_id) as salt,
       (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
       (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
@@ -222,6 +235,8 @@ function toOwnTask(row: OwnTaskRow): OwnTask {
     reason: endReasonOf(state),
     renewals: row.renewals ?? 0,
     renewedAt: row.renewed_at ?? undefined,
+    parentTaskId: row.parent_task_id ?? undefined,
+    liveBelow: row.live_below,
     ...comparedPurpose(row),
     ...toTaskAuthorization(row),
   };

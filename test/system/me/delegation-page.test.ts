@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { databasesByLength } from '../../support/databases.ts';
+import { delegationAt, heldTask } from '../../support/delegation.ts';
 import { ada, grace } from '../../support/identity-provider/people.ts';
 import { encodeForm, fieldsOf, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
 import { personBrowser } from '../../support/me/person-browser.ts';
@@ -32,6 +33,28 @@ for (const database of databasesByLength) {
       send(`/me/delegation/${choice}`, cookie, { form_token: formToken(cookie), agent_id: agent.id, ...fields });
     const recordsOf = (lines: Awaited<ReturnType<Mandate['recorded']>>) =>
       fieldsOf(lines, 'event', 'decision', 'reason', 'sponsor', 'detail');
+
+    it('shows a task below the one that it came from, and stops it alone', async () => {
+      const deep = { max_delegation_depth: 2 };
+      const child = await mandate.agent({ ...deep, display_name: 'Jira reader' });
+      const parent = await mandate.agent({ ...deep, display_name: 'Jira lead', delegates_to: [child.id] });
+      const root = heldTask(await parent.exchangeFor({ sub: ada.username }));
+      const below = await delegationAt(mandate).handOver(parent, child, root);
+      const cookie = await site.signedIn();
+      const page = (await open(`/me/tasks/${below.taskId}`, cookie)).text;
+      const tree = page.slice(page.indexOf('id="tree"'));
+      expect(tree.indexOf('Jira lead')).to.be.greaterThan(0).and.to.be.below(tree.indexOf('Jira reader'));
+      expect((await open(`/me/tasks/${below.taskId}`, cookie, 'de')).text).to.contain('Aufgaben, die zusammengehören');
+      expect((await open('/me', cookie)).text).to.contain('Stopping it also ends the tasks below it.');
+      const stopped = await mandate.recorded(async () => {
+        await send(`/me/tasks/${below.taskId}/stop`, cookie, { form_token: formToken(cookie) });
+      });
+      expect(fieldsOf(stopped, 'event', 'task_id', 'reason')).to.deep.equal([
+        ['task.revoked', below.taskId, 'sponsor_stopped'],
+      ]);
+      const strangers = await site.signedIn(grace);
+      expect((await open(`/me/tasks/${root.taskId}`, strangers)).status, 'another person').to.equal(404);
+    });
 
     it('refuses at the page of the agent, says so in both languages, and allows again', async () => {
       const cookie = await site.signedIn();

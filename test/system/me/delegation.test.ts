@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { databasesByLength } from '../../support/databases.ts';
+import { delegationAt, heldTask } from '../../support/delegation.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 
 const ME = 'https://mandate.test/me';
@@ -64,6 +65,28 @@ for (const database of databasesByLength) {
       const mine = (await my('GET', '/me/records')).body.records as readonly Record<string, unknown>[];
       expect(mine.map(({ event }) => event)).to.deep.equal([
         ...['delegation.refused', 'delegation.allowed', 'delegation.refused'],
+      ]);
+    });
+
+    it('leaves each task its parent in the list, and a stop of the parent ends both; off, the list has no such member', async () => {
+      const deep = { max_delegation_depth: 2 };
+      const child = await mandate.agent(deep);
+      const parent = await mandate.agent({ ...deep, delegates_to: [child.id] });
+      const root = heldTask(await parent.exchangeFor({ sub: person }));
+      const below = await delegationAt(mandate).handOver(parent, child, root);
+      const listed = async (at = mandate) =>
+        (await my('GET', '/me/tasks', { at })).body.tasks as Record<string, unknown>[];
+      expect((await listed()).map((task) => [task.task_id, task.parent_task_id, task.state])).to.deep.equal([
+        [below.taskId, root.taskId, 'live'],
+        [root.taskId, null, 'live'],
+      ]);
+      for (const task of await listed(off)) expect(task).to.not.have.property('parent_task_id');
+      const lines = await mandate.recorded(async () => {
+        expect((await my('DELETE', `/me/tasks/${root.taskId}`)).body).to.include({ revoked_tasks: 2 });
+      });
+      expect(fieldsOf(lines, 'event', 'task_id', 'reason')).to.deep.equal([
+        ['task.revoked', root.taskId, 'sponsor_stopped'],
+        ['task.revoked', below.taskId, 'parent_revoked'],
       ]);
     });
 

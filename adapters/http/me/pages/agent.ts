@@ -12,6 +12,7 @@ import { MALFORMED, type MeContext, type MePage, personView, UNREADABLE, unknown
 import { type DelegationView, delegationOfAgent } from '../delegation-parts.ts';
 import { pageLinks, pageOfPerson, texts } from '../frame.ts';
 import { liveTask, stopAgent } from '../task-parts.ts';
+import { treeLink } from '../task-tree.ts';
 import type { PersonView } from '../view.ts';
 
 const TASKS_PER_PAGE = 50;
@@ -63,7 +64,7 @@ export function renderAgent(view: AgentView, language: Language): string {
 <div class="heading"><h2 id="live">${words.live}</h2>${live > 0 && html`<span class="quiet">${words.tasks(live)}</span>`}</div>
 ${live === 0 && html`<p class="card">${words.nothingOfAgent}</p>`}
 ${live > 0 && html`<div class="all">${stopAgent(view, { agentId: agent.agentId, task: of }, words.stopAgent(live, name))}</div>`}
-<ul>${tasks.map((task) => html`<li class="card">${liveTask(view, task, words, language, back)}</li>`)}</ul>
+<ul>${tasks.map((task) => html`<li class="card">${liveTask(view, task, words, language, { fields: back, terms: treeLink(view, task, words) })}</li>`)}</ul>
 </section>
 ${pageLinks([
   after === undefined ? undefined : link({ of, after: undefined }, words.first),

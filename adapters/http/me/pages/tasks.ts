@@ -36,6 +36,7 @@ import {
   STOP_TASK_PATH,
   stopAgent,
 } from '../task-parts.ts';
+import { tasksBelow } from '../task-tree.ts';
 import type { Texts } from '../texts/en.ts';
 import { distance, moment } from '../times.ts';
 import type { PersonView, Reach } from '../view.ts';
@@ -99,7 +100,7 @@ ${pageLinks([
 ${ended(view, words, language)}`;
   const below = html`<section aria-labelledby="reach">
 <div class="heading"><h2 id="reach">${words.reach}</h2></div>
-<ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}</ul>
+<ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}${view.handsOver && html`<li>${words.delegation.stopReaches}</li>`}</ul>
 </section>
 ${view.signsOutEverywhere && signOutEverywhere(view, words)}
 ${view.person !== view.sponsorKey && html`<p class="quiet known" data-signed-in>${words.knownAs(named(view.sponsorKey))}</p>`}`;
@@ -132,12 +133,7 @@ function liveAgents(view: MeView, words: Texts, language: Language): Html {
   const cards = page.map((agent) =>
     listed === undefined
       ? agentLine(view, agent, words, language)
-      : agentWithTasks(
-          view,
-          listed.filter(({ agentId }) => agentId === agent.agentId),
-          words,
-          language,
-        ),
+      : agentWithTasks(view, listed, agent, words, language),
   );
   return html`<section aria-labelledby="live">
 <div class="heading"><h2 id="live">${words.live}</h2>${tasks > 0 && html`<span class="quiet">${words.count(tasks, agents)}</span>`}</div>
@@ -157,18 +153,50 @@ ${stopAgent(view, { agentId, task: newestTask }, html`${words.stop}<span class="
 </li>`;
 }
 
-function agentWithTasks(view: MeView, tasks: readonly MyTask[], words: Texts, language: Language): Insert {
-  const [first] = tasks;
+/**
+ * The tasks of an agent, each with those that were handed over from it. Nothing for an agent whose tasks all were: they are
+ * below others.
+ */
+function agentWithTasks(
+  view: MeView,
+  listed: readonly MyTask[],
+  { agentId }: MyAgent,
+  words: Texts,
+  language: Language,
+): Insert {
+  const tasks = listed.filter((task) => task.agentId === agentId);
+  const shown = tasks.filter((task) => !isBelow(view, listed, task));
+  const [first] = shown;
   if (first === undefined) return undefined;
   const name = agentName(first, words);
   return html`<li class="card"><h3>${name}</h3>
-${delegationLink(view, first, words)}${tasks.map((task) => liveTask(view, task, words, language))}
+${delegationLink(view, first, words)}${shown.map((task) => withTasksBelow(view, listed, task, words, language))}
 ${tasks.length > 1 && html`<div class="task">${stopAgent(view, { agentId: first.agentId, task: first.taskId }, words.stopAgent(tasks.length, name))}</div>`}</li>`;
 }
 
 /** Whether the person refuses that the agent hands work to other agents. */
 function isRefused({ delegation }: MeView, agentId: AgentId): boolean {
   return delegation?.refused.has(agentId) === true;
+}
+
+/** Whether the page shows the task below the one that it came from. */
+function isBelow({ handsOver }: MeView, listed: readonly MyTask[], { parentTaskId }: MyTask): boolean {
+  return handsOver && listed.some(({ taskId }) => taskId === parentTaskId);
+}
+
+function withTasksBelow(view: MeView, listed: readonly MyTask[], task: MyTask, words: Texts, language: Language): Html {
+  const below = view.handsOver ? listed.filter(({ parentTaskId }) => parentTaskId === task.taskId) : [];
+  const items = below.map(
+    (child) => html`<li><h4>${agentName(child, words)}</h4>
+${linksDelegation(view, listed, child) && delegationLink(view, child, words)}${withTasksBelow(view, listed, child, words, language)}</li>`,
+  );
+  return html`${liveTask(view, task, words, language)}${tasksBelow(items, words)}`;
+}
+
+/** Once for each agent: where its first task below others is, if no task of the agent stands above. */
+function linksDelegation(view: MeView, listed: readonly MyTask[], { agentId, taskId }: MyTask): boolean {
+  const tasks = listed.filter((task) => task.agentId === agentId);
+  return tasks.every((task) => isBelow(view, listed, task)) && tasks[0]?.taskId === taskId;
 }
 
 /** The page of the agent has the choice. Where tasks are listed here, nothing else leads to it. */
@@ -294,7 +322,9 @@ async function stop(
 ): Promise<Outcome> {
   const outcome = selection && (await context.surface.stop(context.person, selection));
   if (outcome?.kind !== 'ended') return { kind: 'refused', message: unknownTo(context, 'unknown_task') };
-  return { kind: 'done', to, notice: { kind: 'stopped', amount: outcome.tasks, ...(about && { about }) } };
+  // With tasks that were handed over, those of other agents may have ended too: the message then names no agent.
+  const isOfOne = context.surface.delegation === undefined || outcome.tasks === 1;
+  return { kind: 'done', to, notice: { kind: 'stopped', amount: outcome.tasks, ...(isOfOne && about && { about }) } };
 }
 
 async function pause({ surface, person }: MeContext): Promise<Outcome> {

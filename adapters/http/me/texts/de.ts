@@ -127,6 +127,17 @@ export const de: Texts = {
     refusedSince: (since) => html`Von Ihnen abgelehnt: ${since}.`,
     none: 'Sie lehnen es bei keinem Agenten ab.',
     areMore: (shown) => `Das sind die letzten ${shown}. Es gibt mehr.`,
+    tree: 'Aufgaben, die zusammengehören',
+    treeMeans:
+      'Die Aufgaben unter einer Aufgabe hat ihr Agent an andere Agenten weitergegeben. Wer eine Aufgabe stoppt, beendet auch alle Aufgaben darunter.',
+    showTree: 'Zusammengehörende Aufgaben zeigen',
+    handedOver: 'Weitergegeben',
+    below: 'Weitergegeben an',
+    stopsBelow: 'Ein Stopp beendet auch die Aufgaben darunter.',
+    stopReaches: 'Mit einer Aufgabe enden alle Aufgaben, die ihr Agent an andere Agenten weitergegeben hat.',
+    moreInTree: (shown) => `Das sind die ersten ${shown}. Darunter gibt es mehr.`,
+    isOver: 'beendet',
+    thisTask: 'diese Aufgabe',
   },
   blocked: 'Ihre Organisation hat Agenten für Sie gesperrt',
   blockedMeans:

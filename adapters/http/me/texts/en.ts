@@ -163,6 +163,20 @@ export const en = {
     refusedSince: (since: Html) => html`You refused it ${since}.`,
     none: 'You refuse it to no agent.',
     areMore: (shown: number) => `These are the latest ${shown}. There are more.`,
+    /** The tasks that agents handed to each other. */
+    tree: 'Tasks that belong together',
+    treeMeans: 'An agent handed the tasks below it to other agents. Stopping a task also ends all tasks below it.',
+    showTree: 'Show the tasks that belong together',
+    /** The term of the link to them. */
+    handedOver: 'Handed over',
+    /** Before the tasks below a task. */
+    below: 'Handed over to',
+    stopsBelow: 'Stopping it also ends the tasks below it.',
+    /** After what a stop reaches. */
+    stopReaches: 'With a task, all tasks end that its agent handed to other agents.',
+    moreInTree: (shown: number) => `These are the first ${shown}. There are more below them.`,
+    isOver: 'ended',
+    thisTask: 'this task',
   },
   blocked: 'Your organisation has blocked agents for you',
   blockedMeans: 'No agent can act for you. Only your organisation can change this. You can still look and stop here.',

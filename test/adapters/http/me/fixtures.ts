@@ -33,6 +33,8 @@ export function aTask(changes: Partial<MyTask> = {}): MyTask {
     renewals: 3,
     purpose: undefined,
     purposeDiffers: undefined,
+    parentTaskId: undefined,
+    liveBelow: 0,
     ...changes,
   };
 }
@@ -207,6 +209,7 @@ function aPersonView(): PersonView {
     notice: undefined,
     holds: HOLDS,
     hearsApprovals: false,
+    handsOver: false,
     scopeWords: new Map<string, string | { en: string; de: string }>([
       ['jira:read', { en: 'Read your issues', de: 'Ihre Vorgänge lesen' }],
       ['jira:comment', { en: 'Comment in your name', de: 'In Ihrem Namen kommentieren' }],
