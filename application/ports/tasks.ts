@@ -61,7 +61,7 @@ export interface Tasks {
    */
   livePeople(most: number): Promise<readonly SponsorKey[]>;
 
-  /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
+  /** Counts live tasks, `most` at most: all of them, those of a person or of an agent, or those that one end reaches. */
   countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
 }
 
@@ -170,7 +170,12 @@ export interface TasksPage {
 }
 
 export interface LiveTasksQuestion {
-  readonly of: { readonly agentId: AgentId } | { readonly sponsorKey: SponsorKey } | undefined;
+  readonly of:
+    | { readonly agentId: AgentId }
+    | { readonly sponsorKey: SponsorKey }
+    /** A task, or the tasks of an agent, with those that were delegated from them: whosever they are. */
+    | { readonly endOf: { readonly taskId: TaskId } | { readonly agentId: AgentId } }
+    | undefined;
   /** A task whose time is up is not live. */
   readonly now: Instant;
   readonly most: number;

@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { disableAgent } from '../../application/decisions/write-agent.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { makeTaskId } from '../../domain/identifiers.ts';
+import { type AgentId, makeTaskId, type TaskId } from '../../domain/identifiers.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
@@ -52,6 +53,32 @@ onEveryDatabase('the chain of a task', ({ storage, outside }) => {
     );
     const ofMiddle = await storage().tasks.chain(middle.task.taskId);
     expect(ofMiddle.map(({ task }) => task.taskId)).to.deep.equal([middle.task.taskId, root.task.taskId]);
+  });
+
+  it('counts the live tasks that an end reaches, whosever they are', async () => {
+    const [lead, other] = [
+      await registeredAgent(storage(), { maxTokenTtl: 60 }),
+      await registeredAgent(storage(), { maxTokenTtl: 90 }),
+    ];
+    const NOW = plusSeconds(NOON, 1200);
+    const times = { createdAt: NOON, expiresAt: plusSeconds(NOW, 600) };
+    const [root, alone] = [anOpening(lead, times), anOpening(lead, times)];
+    const below = aChildOpening(other, root, { ...times, expiresAt: plusSeconds(NOW, 500) });
+    const lowest = aChildOpening(lead, below, { ...times, expiresAt: plusSeconds(NOW, 400) });
+    const over = aChildOpening(other, root, { ...times, expiresAt: NOW });
+    for (const opening of [root, alone, below, lowest, over]) await storage().tasks.open(opening);
+    const count = (endOf: { agentId: AgentId } | { taskId: TaskId }, most = 1000) =>
+      storage().tasks.countLive({ of: { endOf }, now: NOW, most });
+    expect(await count({ agentId: lead.agentId })).to.deep.equal({
+      tasks: 4,
+      lastExpiry: plusSeconds(NOW, 600),
+      longestTokenTtl: 90,
+    });
+    expect(await count({ agentId: other.agentId })).to.deep.include({ tasks: 2, lastExpiry: plusSeconds(NOW, 500) });
+    expect((await count({ taskId: root.task.taskId })).tasks).to.equal(3);
+    expect((await count({ taskId: root.task.taskId }, 2)).tasks).to.equal(2);
+    expect((await count({ taskId: lowest.task.taskId })).tasks).to.equal(1);
+    expect((await count({ taskId: over.task.taskId })).tasks).to.equal(0);
   });
 
   it('ends, as the tree does, at a row that was altered to be its own parent', async () => {

@@ -89,6 +89,9 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
     expect(await count({ sponsorKey })).to.deep.include({
       tasks: live.filter((task) => task.sponsorKey === sponsorKey).length,
     });
+    expect(await count({ endOf: { agentId: agent.agentId } }), 'none is delegated').to.deep.equal(
+      await count({ agentId: agent.agentId }),
+    );
     const nobody = parseSponsorKey('nobody') as SponsorKey;
     expect(await count({ sponsorKey: nobody })).to.deep.equal({
       tasks: 0,

@@ -5,6 +5,7 @@
 import { type Approval, type ApprovalState, WORDS_CHANGED } from '../../../domain/approvals/approval.ts';
 import { stepOfRecord } from '../../../domain/approvals/approval-records.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
+import { readOffered, readTaken } from '../../../domain/ledger/delegation-records.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { acceptedUntil, endReasonOf, tokenEnd } from '../../../domain/tasks/lifetime.ts';
 import type { Task, TaskState } from '../../../domain/tasks/task.ts';
@@ -40,6 +41,8 @@ export interface TokenBar {
 
 type TimelineEventKind =
   | 'authorized'
+  | 'offered'
+  | 'taken'
   | 'issued'
   | 'renewed'
   | 'narrowed'
@@ -61,6 +64,8 @@ export interface TimelineEvent {
   readonly count?: number | undefined;
   /** The number of its record. */
   readonly seq?: number | undefined;
+  /** Of an offer, the agent that may take it up; of a delegated task, the task above it. */
+  readonly other?: string | undefined;
   /** The approval that began a state. */
   readonly approval?: { readonly approvalId: string; readonly state: ApprovalState } | undefined;
 }
@@ -219,6 +224,10 @@ function recordedEvents(task: TimedTask, records: readonly LedgerRecord[]): read
     switch (event) {
       case 'task.authorized':
         return [{ at, seq, kind: 'authorized' }];
+      case 'delegation.offered':
+        return [{ at, seq, scope: record.scope, kind: 'offered', other: readOffered(record)?.child }];
+      case 'delegation.taken':
+        return [{ at, seq, kind: 'taken', other: readTaken(record)?.parent }];
       case 'token.issued':
         return [{ ...about, kind: 'issued' }];
       case 'token.refreshed': {

@@ -5,6 +5,7 @@ import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/ident
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
 import type { StoredTokenFacts } from '../../../domain/tasks/task-token.ts';
+import type { Dialect } from '../dialect.ts';
 import { TASK_AUTHORIZATION, type TaskAuthorizationRow, toTaskAuthorization } from '../rows/authorization-row.ts';
 import { readScope, storable } from '../rows/column.ts';
 import {
@@ -149,25 +150,44 @@ interface LiveTaskCountRow {
  */
 function ofWhom(of: LiveTasksQuestion['of']): string {
   if (of === undefined) return 't.ended_at is null';
+  if ('endOf' in of) return 'true';
   return 'agentId' in of ? 't.agent_id = :agent_id' : 't.sponsor_key = :sponsor_key';
+}
+
+/** The tasks that an end reaches. The tasks of one agent may be below each other. */
+function treeOf({ lookUp }: Dialect, of: LiveTasksQuestion['of']): string {
+  if (of === undefined || !('endOf' in of)) return '';
+  const roots = 'taskId' in of.endOf ? 'task_id = :task_id' : "agent_id = :agent_id and state = 'live'";
+  return `with recursive tree (task_id) as (
+      select task_id from tasks where ${roots}
+      union
+      select c.task_id from tree ${lookUp('tasks', 'c', 'c.parent_task_id = tree.task_id')}
+    ) `;
+}
+
+function tasksOf({ lookUp }: Dialect, of: LiveTasksQuestion['of']): string {
+  return of !== undefined && 'endOf' in of ? `tree ${lookUp('tasks', 't', 't.task_id = tree.task_id')}` : 'tasks t';
 }
 
 export const countLiveTasks: Query<LiveTasksQuestion, LiveTaskCount> = {
   plan: 'by_index',
-  text: (
-    _,
-    { of },
-  ) => `select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  text: (dialect, { of }) => `${treeOf(dialect, of)}select count(*) as tasks, max(expires_at) as last_expiry,
+      max(max_token_ttl) as longest_token_ttl
     from (
-      select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+      select t.expires_at, a.max_token_ttl from ${tasksOf(dialect, of)} left join agents a on a.agent_id = t.agent_id
         where t.state = 'live' and t.expires_at > :now and ${ofWhom(of)} limit :most
     ) counted`,
-  values: ({ of, now, most }, { instant }) => ({
-    now: instant(now),
-    most,
-    agent_id: of !== undefined && 'agentId' in of ? of.agentId : undefined,
-    sponsor_key: of !== undefined && 'sponsorKey' in of ? storable('sponsor_key', of.sponsorKey) : undefined,
-  }),
+  values: ({ of = {}, now, most }, { instant }) => {
+    const { agentId, taskId, sponsorKey }: Partial<Record<'agentId' | 'taskId' | 'sponsorKey', string>> =
+      'endOf' in of ? of.endOf : of;
+    return {
+      now: instant(now),
+      most,
+      agent_id: agentId,
+      task_id: taskId,
+      sponsor_key: sponsorKey === undefined ? undefined : storable('sponsor_key', sponsorKey),
+    };
+  },
   read: ([row]: readonly LiveTaskCountRow[]) => ({
     tasks: row?.tasks ?? 0,
     lastExpiry: row?.last_expiry ?? undefined,

@@ -47,6 +47,8 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'of all': { of: undefined, now: NOON, most: 10 },
     'of an agent': { of: { agentId: 'agent' }, now: NOON, most: 10 },
     'of a person': { of: { sponsorKey: 'person' }, now: NOON, most: 10 },
+    'of the end of an agent': { of: { endOf: { agentId: 'agent' } }, now: NOON, most: 10 },
+    'of the end of a task': { of: { endOf: { taskId: 'task' } }, now: NOON, most: 10 },
   },
   listTasks: {
     'of all people': tasks,

@@ -176,9 +176,7 @@ const showStop: ShowScreen = async (context, request) => {
       return notFound('There is no such task', said, screenPaths.stop);
     }
     const { task } = found;
-    const agent = await admin.find(task.agentId);
-    const isLive = task.state.kind === 'live';
-    const live = { tasks: isLive ? 1 : 0, lastExpiry: task.expiresAt, longestTokenTtl: agent?.maxTokenTtl };
+    const live = await overview.countLive({ endOf: { taskId } });
     return targetPage(context, { target: { kind: 'task', task }, live });
   }
   if (agentId !== undefined) {
@@ -187,7 +185,7 @@ const showStop: ShowScreen = async (context, request) => {
       const said = await unknownAgent(context, agentId, (id) => stopPath({ agent_id: id }));
       return notFound('There is no such agent', said, screenPaths.stop);
     }
-    const live = await overview.countLive({ agentId });
+    const live = await overview.countLive({ endOf: { agentId } });
     return targetPage(context, { target: { kind: 'agent', agentId, displayName: agent.displayName }, live });
   }
   if (sponsorKey !== undefined) {

@@ -32,6 +32,7 @@ import { approvalsSection, MOST_APPROVALS } from '../parts/approvals.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
 import { recordsOf } from '../parts/records-of-task.ts';
 import { type ScopeOrigins, scopeTable } from '../parts/scope-table.ts';
+import { MOST_IN_TREE, type ShownTree, treeSection } from '../parts/task-tree.ts';
 import { drawTimeline, MOST_BARS } from '../parts/timeline-bars.ts';
 import { moment } from '../parts/times.ts';
 import { unknownTask } from '../parts/unknown-names.ts';
@@ -53,6 +54,8 @@ export interface TaskView extends ScopeOrigins, Pick<OverviewSurface, 'statusLis
   readonly endedBy: readonly ShownAct[];
   /** `undefined` where tool servers may ask for none. */
   readonly approvals: ApprovalsOfTask | undefined;
+  /** `undefined` without `Service:Delegation:Enabled`. */
+  readonly tree?: ShownTree | undefined;
   readonly mayStop: boolean;
   readonly now: Instant;
 }
@@ -67,7 +70,7 @@ ${drawTimeline(timeline, end, now)}
 ${unshown(timeline)}
 ${events(view)}
 </section>
-<section aria-labelledby="scope"><h2 id="scope">Where its scope came from</h2>
+${treeSection(view.tree, task.taskId)}<section aria-labelledby="scope"><h2 id="scope">Where its scope came from</h2>
 ${scopeTable(view)}
 </section>
 ${approvalsSection(view.approvals, now)}<section aria-labelledby="facts"><h2 id="facts">As it is stored</h2>
@@ -137,13 +140,17 @@ ${records === undefined && html`<p class="quiet">Refusals, and each recorded ren
 }
 
 function eventWords(
-  { kind, scope, reason, count: amount, approval }: TimelineEvent,
+  { kind, scope, reason, count: amount, other = '', approval }: TimelineEvent,
   approvals: ApprovalsOfTask | undefined,
 ): Html {
   const scoped = scope !== undefined && html` with ${code(scope)}`;
   switch (kind) {
     case 'authorized':
       return html`<strong>The person’s answer was redeemed</strong>`;
+    case 'offered':
+      return html`<strong>Offered</strong> to ${code(other)}${scoped}`;
+    case 'taken':
+      return html`<strong>Handed over</strong> by the agent of ${code(other)}`;
     case 'issued':
       return html`<strong>Issued</strong>${scoped}`;
     case 'renewed':
@@ -267,10 +274,11 @@ const showTask: ShowScreen = async (context, request) => {
     return notFound('There is no such task', said, screenPaths.tasks);
   }
   const { task } = shown;
-  const [agent, records, approvals] = await Promise.all([
+  const [agent, records, approvals, tree] = await Promise.all([
     context.admin.find(task.agentId),
     recordsOf(context, task.taskId),
     context.views.approvalsOf?.(task.taskId, MOST_APPROVALS),
+    context.admin.taskTree?.({ taskId: task.taskId, limit: MOST_IN_TREE, cursor: undefined }),
   ]);
   const end = records?.find(({ event, decision }) => event === 'task.revoked' && decision === 'allow');
   const ttl = { registered: agent?.maxTokenTtl, since: agent?.updatedAt, longest: context.views.longestTokenTtl };
@@ -291,6 +299,7 @@ const showTask: ShowScreen = async (context, request) => {
       statusLists: context.overview.statusLists,
       endedBy: end === undefined ? [] : await actsOf(context, end),
       approvals,
+      tree: tree?.kind === 'page' ? { tasks: tree.items, hasMore: tree.nextCursor !== undefined } : undefined,
       mayStop: context.may('responder'),
       now: context.now,
     }),

@@ -50,6 +50,22 @@ describe('the timeline of a task', () => {
     expect(line.tokens[1]?.until).to.equal(at(1800));
   });
 
+  it('shows to whom a part was offered, and which task a delegated one is below', () => {
+    seq = 0;
+    const offer = 'offer_01M31S7W68TMK7WDX8YKPSYTEB';
+    const parent = 'task_01M31S7W68TMK7WDX8YKPSYTEA';
+    const records = [
+      record('token.issued', 0, { jti: 'tok_1' }),
+      record('delegation.taken', 0, { detail: `offer=${offer}&parent=${parent}` }),
+      record('delegation.offered', 5, { scope: 'jira:read', detail: `offer=${offer}&child=jira-reader` }),
+    ];
+    const { events } = timelineOf(live, TTL, records, at(10));
+    expect(events.slice(1, 3)).to.deep.equal([
+      { at: at(0), seq: 2, kind: 'taken', other: parent },
+      { at: at(5), seq: 3, scope: 'jira:read', kind: 'offered', other: 'jira-reader' },
+    ]);
+  });
+
   it('shows that the answer of the person was redeemed', () => {
     seq = 0;
     const records = [record('token.issued', 0, { jti: 'tok_1' }), record('task.authorized', 0)];

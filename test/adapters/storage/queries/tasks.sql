@@ -26,13 +26,15 @@ with recursive chain (task_id, parent_task_id, above) as (
 
 -- countLiveTasks: of all
 -- postgres
-select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
   from (
   select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
   where t.state = 'live' and t.expires_at > $1 and t.ended_at is null limit $2
   ) counted;
 -- sqlite
-select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
   from (
   select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
   where t.state = 'live' and t.expires_at > ? and t.ended_at is null limit ?
@@ -40,13 +42,15 @@ select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as 
 
 -- countLiveTasks: of an agent
 -- postgres
-select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
   from (
   select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
   where t.state = 'live' and t.expires_at > $1 and t.agent_id = $2 limit $3
   ) counted;
 -- sqlite
-select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
   from (
   select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
   where t.state = 'live' and t.expires_at > ? and t.agent_id = ? limit ?
@@ -54,16 +58,66 @@ select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as 
 
 -- countLiveTasks: of a person
 -- postgres
-select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
   from (
   select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
   where t.state = 'live' and t.expires_at > $1 and t.sponsor_key = $2 limit $3
   ) counted;
 -- sqlite
-select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
   from (
   select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
   where t.state = 'live' and t.expires_at > ? and t.sponsor_key = ? limit ?
+  ) counted;
+
+-- countLiveTasks: of the end of an agent
+-- postgres
+with recursive tree (task_id) as (
+  select task_id from tasks where agent_id = $1 and state = 'live'
+  union
+  select c.task_id from tree cross join lateral (select * from tasks c where c.parent_task_id = tree.task_id offset 0) c
+  ) select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tree cross join lateral (select * from tasks t where t.task_id = tree.task_id offset 0) t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > $2 and true limit $3
+  ) counted;
+-- sqlite
+with recursive tree (task_id) as (
+  select task_id from tasks where agent_id = ? and state = 'live'
+  union
+  select c.task_id from tree cross join tasks c on c.parent_task_id = tree.task_id
+  ) select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tree cross join tasks t on t.task_id = tree.task_id left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > ? and true limit ?
+  ) counted;
+
+-- countLiveTasks: of the end of a task
+-- postgres
+with recursive tree (task_id) as (
+  select task_id from tasks where task_id = $1
+  union
+  select c.task_id from tree cross join lateral (select * from tasks c where c.parent_task_id = tree.task_id offset 0) c
+  ) select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tree cross join lateral (select * from tasks t where t.task_id = tree.task_id offset 0) t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > $2 and true limit $3
+  ) counted;
+-- sqlite
+with recursive tree (task_id) as (
+  select task_id from tasks where task_id = ?
+  union
+  select c.task_id from tree cross join tasks c on c.parent_task_id = tree.task_id
+  ) select count(*) as tasks, max(expires_at) as last_expiry,
+  max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tree cross join tasks t on t.task_id = tree.task_id left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > ? and true limit ?
   ) counted;
 
 -- findGrant
