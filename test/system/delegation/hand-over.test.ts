@@ -132,6 +132,8 @@ for (const database of databasesByLength) {
       expect(heldTask(await at.take(lead, offer)).scope, 'narrowed since').to.equal('jira:comment');
       const own = heldTask(await root.exchange());
       expect((await at.handOver(root, leaf, own)).scope, 'the ceiling of the agent').to.equal('jira:read');
+      const less = await at.offer(root, lead, own.grant, { scope: 'jira:comment' });
+      expect(heldTask(await at.take(lead, less)).scope, 'less offered than asked').to.equal('jira:comment');
     });
 
     it('never outlive the task above', async () => {
@@ -238,6 +240,25 @@ for (const database of databasesByLength) {
       expect((await off.admin('DELETE', `/admin/tasks/${started.taskId}`)).body).to.include({ revoked_tasks: 2 });
       expect(await off.introspect(below.token)).to.include({ active: false, revocation_reason: 'parent_revoked' });
       await off.stop();
+    });
+
+    it('begin for a person who is back after a logout, which ended the task above and its offers', async () => {
+      const logout = 'Service:UpstreamIdp:BackchannelLogout';
+      const on = { [`${logout}:Audience`]: mandate.provider.clientId, [`${logout}:RefuseLoggedOut`]: 'true' };
+      const refusing = await mandate.another(on);
+      const there = delegationAt(refusing);
+      const sub = 'logged-out';
+      const before = await at.offer(root, lead, heldTask(await root.exchangeFor({ sub })).grant);
+      const iat = mandate.clock.seconds();
+      const logout_token = mandate.provider.signLogoutToken({ sub, iat, exp: iat + 60 });
+      expect((await refusing.post('/backchannel-logout', { logout_token })).status).to.equal(200);
+      const lines = await mandate.recorded(async () => {
+        expect((await there.take(lead, before)).body).to.include({ error: 'access_denied', reason: 'parent_ended' });
+      });
+      expect(fieldsOf(lines, 'event', 'reason', 'sponsor')).to.deep.equal([['token.denied', 'parent_ended', sub]]);
+      mandate.clock.advance(2);
+      heldTask(await there.take(lead, await at.offer(root, lead, heldTask(await root.exchangeFor({ sub })).grant)));
+      await refusing.stop();
     });
 
     it('are taken up at another replica after a rotation of keys, and not once the key has left', async () => {

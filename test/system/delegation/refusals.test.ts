@@ -188,6 +188,15 @@ for (const database of databasesByLength) {
         expect(body.error_description).to.equal(ONE_SENTENCE);
       });
 
+      it('an offer of a task that ends in less than five seconds', async () => {
+        const { exp } = decodeJwt(started.token).task as { exp: number };
+        mandate.clock.advance(exp - 6 - mandate.clock.seconds());
+        const offer = await at.offer(root, lead, started.grant);
+        mandate.clock.advance(2);
+        const { body } = await refused('task_ending', () => taken(lead, offer), { sponsor: 'ada' });
+        expect(body).to.include({ error: 'access_denied', reason: 'task_ending' });
+      });
+
       it('what is no offer of this service: one sentence, and nothing of it is repeated', async () => {
         const offer = await at.offer(root, lead, started.grant);
         const claims = decodeJwt(offer);
