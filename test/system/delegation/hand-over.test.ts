@@ -282,19 +282,6 @@ for (const database of databasesByLength) {
       await without.stop();
     });
 
-    it('begin after the task above, also at a replica whose clock is behind', async () => {
-      const offer = await at.offer(root, lead, started.grant);
-      const clock = mandate.clock.ofAnotherMachine();
-      clock.jump(-30);
-      const behind = await mandate.another({}, undefined, { clock, databaseClock: clock });
-      const below = heldTask(await delegationAt(behind).take(lead, offer));
-      await behind.stop();
-      const [child, parent] = await Promise.all(
-        [below, started].map(async ({ taskId }) => (await mandate.admin('GET', `/admin/tasks/${taskId}`)).body),
-      );
-      expect(String(child?.started_at) >= String(parent?.started_at), String(child?.started_at)).to.equal(true);
-    });
-
     it('are refused at another resource, as the agent’s own refresh is', async () => {
       for (const [answer, reason] of [
         [() => at.ask(root, lead.id, started.grant, { resource: WIKI }), 'audience_mismatch'],
