@@ -2,9 +2,11 @@
 
 import { expect } from 'chai';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
+import { myTaskTree } from '../../application/me/my-tasks.ts';
 import type { TreePosition, TreeTask } from '../../application/ports/tasks.ts';
 import type { TaskId } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { byLength } from '../support/length.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -46,6 +48,21 @@ onEveryDatabase('the tree of a task', ({ storage, outside, kind }) => {
     for (const { task } of [root, right, last]) {
       for (const limit of [1, 2, 5, 6]) expect(idsOf(await whole(task.taskId, limit))).to.deep.equal(expected);
     }
+  });
+
+  it('is given to its person alone, the first tasks up to the limit, and says whether there are more', async () => {
+    const root = await openedTask(storage());
+    const child = await below(root);
+    const { taskId } = child.task;
+    const of = async ({ task: { sponsorKey } }: TaskOpening, limit: number) => {
+      const person = { sponsorKey } as MePerson;
+      const service = { tasks: storage().tasks, sharedTime: { earliest: async () => NOW } };
+      const { tasks, areMore } = await myTaskTree(service, person, { taskId, limit });
+      return [idsOf(tasks), areMore];
+    };
+    expect(await of(root, 2)).to.deep.equal([[root.task.taskId, taskId], false]);
+    expect(await of(root, 1)).to.deep.equal([[root.task.taskId], true]);
+    expect(await of(await openedTask(storage()), 2), 'another person').to.deep.equal([[], false]);
   });
 
   it('has each field of a task, and tasks that have ended or whose time is up', async () => {

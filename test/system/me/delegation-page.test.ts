@@ -56,6 +56,29 @@ for (const database of databasesByLength) {
       expect((await open(`/me/tasks/${root.taskId}`, strangers)).status, 'another person').to.equal(404);
     });
 
+    it('says after a stop how many tasks ended, and names the agent only if one did', async () => {
+      const deep = { max_delegation_depth: 2 };
+      const child = await mandate.agent({ ...deep, display_name: 'Wiki reader' });
+      const parent = await mandate.agent({ ...deep, display_name: 'Wiki lead', delegates_to: [child.id] });
+      const [one, two] = [
+        await parent.exchangeFor({ sub: ada.username }),
+        await parent.exchangeFor({ sub: ada.username }),
+      ];
+      const [alone, root] = [heldTask(one), heldTask(two)];
+      await delegationAt(mandate).handOver(parent, child, root);
+      const person = personBrowser(mandate);
+      await person.signIn();
+      const saidAfterStop = async (taskId: string) => {
+        const cookie = person.cookies();
+        const answer = await send(`/me/tasks/${taskId}/stop`, cookie, { form_token: formToken(cookie) });
+        const [flash] = answer.headers.getSetCookie().map((set) => set.split(';')[0]);
+        const { text } = await open('/me', `${cookie}; ${flash}`);
+        return (/role="status"[^>]*>(.*?)<\/p>/s.exec(text)?.[1] ?? text).replaceAll(/<[^>]*>/g, '');
+      };
+      expect(await saidAfterStop(root.taskId)).to.equal('2 tasks stopped.');
+      expect(await saidAfterStop(alone.taskId)).to.equal('1 task of Wiki lead stopped.');
+    });
+
     it('refuses at the page of the agent, says so in both languages, and allows again', async () => {
       const cookie = await site.signedIn();
       const page = `/me/agent?task=${task}`;

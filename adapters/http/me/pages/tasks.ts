@@ -179,13 +179,21 @@ function isRefused({ delegation }: MeView, agentId: AgentId): boolean {
   return delegation?.refused.has(agentId) === true;
 }
 
-/** Whether the page shows the task below the one that it came from. */
-function isBelow({ handsOver }: MeView, listed: readonly MyTask[], { parentTaskId }: MyTask): boolean {
-  return handsOver && listed.some(({ taskId }) => taskId === parentTaskId);
+/**
+ * Whether the page shows the task below the one that it came from. Not if the way up never ends, because a row was altered:
+ * the task is then shown by itself.
+ */
+function isBelow({ handsOver }: MeView, listed: readonly MyTask[], task: MyTask): boolean {
+  if (!handsOver) return false;
+  const above = ({ parentTaskId }: MyTask) => listed.find(({ taskId }) => taskId === parentTaskId);
+  const parent = above(task);
+  let last = parent;
+  for (let steps = 1; steps < listed.length && last !== undefined; steps++) last = above(last);
+  return parent !== undefined && last === undefined;
 }
 
 function withTasksBelow(view: MeView, listed: readonly MyTask[], task: MyTask, words: Texts, language: Language): Html {
-  const below = view.handsOver ? listed.filter(({ parentTaskId }) => parentTaskId === task.taskId) : [];
+  const below = listed.filter((child) => child.parentTaskId === task.taskId && isBelow(view, listed, child));
   const items = below.map(
     (child) => html`<li><h4>${agentName(child, words)}</h4>
 ${linksDelegation(view, listed, child) && delegationLink(view, child, words)}${withTasksBelow(view, listed, child, words, language)}</li>`,

@@ -105,6 +105,17 @@ for (const language of languages) {
       expect(has(page, 'below', 'stopsBelow', 'reaches')).to.not.include(true);
     });
 
+    it('are each shown once, with a stop, where rows were altered so that the way up never ends', () => {
+      const itself = { ...root, parentTaskId: root.taskId };
+      const circle = { ...root, parentTaskId: leaf.taskId };
+      for (const altered of [itself, circle]) {
+        const agents = agentsOf([other, leaf, middle, altered]);
+        const page = renderMe(aView({ agents, handsOver: true, delegation: DELEGATION }), language);
+        const stops = tasks.map(({ taskId }) => page.split(`action="/me/tasks/${taskId}/stop"`).length - 1);
+        expect(stops).to.deep.equal([1, 1, 1, 1]);
+      }
+    });
+
     it('are linked from the page of their agent', () => {
       const shown = { agent: middle, live: 2, tasks: [middle, { ...other, ...finder }], nextAfter: undefined };
       const page = renderAgent(anAgentView({ shown, handsOver: true }), language);
