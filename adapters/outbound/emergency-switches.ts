@@ -71,7 +71,9 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
     async longestTokenTtl(agentId) {
       if (agentId !== undefined) {
         const answer = await ask('GET', agent(agentId), READING);
-        return answer.status === 200 ? readAgent(answer.body)?.maxTokenTtl : undefined;
+        if (answer.status !== 200) return undefined;
+        // With this member, tasks of other agents may be delegated from those of this one, and end with them.
+        if (member(answer.body, 'delegates_to') === undefined) return readAgent(answer.body)?.maxTokenTtl;
       }
       let longest: number | undefined;
       let after = '';

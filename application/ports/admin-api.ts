@@ -42,6 +42,9 @@ export interface EmergencySwitches {
    * service does not list tasks, because it has no operators.
    */
   hasEndedTasks(target: StopTarget): Promise<boolean>;
-  /** The longest life of a token, in seconds: the agent's, or that of all agents. `undefined` if it cannot be read. */
+  /**
+   * The longest life of a token, in seconds: the agent's, or that of all agents. Of all too if agents may hand work to other
+   * agents, whose tasks end with the agent's. `undefined` if it cannot be read.
+   */
   longestTokenTtl(agentId?: AgentId): Promise<number | undefined>;
 }

@@ -272,6 +272,17 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect((await storage().statusLists.find(listId))?.ended).to.deep.equal([4]);
   });
 
+  it('are read although a row of a disabled agent was altered to be its own parent', async () => {
+    const { audience, listId } = await openedList(1024);
+    const owner = await registeredAgent(storage());
+    const { task } = await drawn(audience, [1], { agentId: owner.agentId });
+    await storage().agents.replace({ ...owner, enabled: false, revision: 2 }, anEntry('agent.updated'));
+    const { sql } = await outside();
+    await sql(`update tasks set parent_task_id = task_id where task_id = '${task.taskId}'`);
+    expect(new Set((await storage().statusLists.find(listId))?.suspended)).to.deep.equal(new Set([1]));
+    await sql(`update tasks set parent_task_id = null where task_id = '${task.taskId}'`);
+  });
+
   it('show the end of a task and of all tasks below it at once', async () => {
     const { audience, listId } = await openedList(1024);
     const root = await drawn(audience, [1]);

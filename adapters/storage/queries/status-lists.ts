@@ -16,6 +16,7 @@ interface StatusListRow {
 /**
  * One statement, so that a task whose status changes meanwhile is not lost between two reads. Each part begins with the few
  * tasks that it is about. The tasks of disabled agents lead to the live tasks below them, whose own agents may be enabled.
+ * `union` ends the way down at a row that was altered to be its own parent.
  */
 export const findStatusList: Query<string, StoredStatusList | undefined> = {
   name: 'find_status_list',
@@ -26,7 +27,7 @@ export const findStatusList: Query<string, StoredStatusList | undefined> = {
         from agents a ${lookUp('tasks', 'p', "p.agent_id = a.agent_id and p.state = 'live'")}
           ${lookUp('tasks', 't', "t.parent_task_id = p.task_id and t.state = 'live'")}
         where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
-      union all
+      union
       select t.task_id, t.status_list, t.status_index
         from below b ${lookUp('tasks', 't', "t.parent_task_id = b.task_id and t.state = 'live'")}
     )

@@ -134,6 +134,12 @@ describe('The emergency switches over the admin API', () => {
     expect(await switches.longestTokenTtl()).to.equal(undefined);
   });
 
+  it('read that of all agents for one that may hand work over, because tasks of others end with its own', async () => {
+    const page = { agents: [agent('PT4M'), agent('PT9M')], next_after: null };
+    answer(json({ ...agent('PT4M'), delegates_to: null }), json(page));
+    expect(await switches.longestTokenTtl(AGENT)).to.equal(540);
+  });
+
   it('know whether a target has ended tasks, revoked or expired, whose tokens may still work', async () => {
     const person = { kind: 'person', sponsorKey: ADA } as const;
     const none = { tasks: [], next_cursor: null };

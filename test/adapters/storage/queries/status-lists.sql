@@ -5,7 +5,7 @@ with recursive below (task_id, status_list, status_index) as (
   from agents a cross join lateral (select * from tasks p where p.agent_id = a.agent_id and p.state = 'live' offset 0) p
   cross join lateral (select * from tasks t where t.parent_task_id = p.task_id and t.state = 'live' offset 0) t
   where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
-  union all
+  union
   select t.task_id, t.status_list, t.status_index
   from below b cross join lateral (select * from tasks t where t.parent_task_id = b.task_id and t.state = 'live' offset 0) t
   )
@@ -38,7 +38,7 @@ with recursive below (task_id, status_list, status_index) as (
   from agents a cross join tasks p on p.agent_id = a.agent_id and p.state = 'live'
   cross join tasks t on t.parent_task_id = p.task_id and t.state = 'live'
   where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
-  union all
+  union
   select t.task_id, t.status_list, t.status_index
   from below b cross join tasks t on t.parent_task_id = b.task_id and t.state = 'live'
   )
