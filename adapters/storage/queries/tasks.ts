@@ -73,10 +73,10 @@ interface ChainRow extends TaskRow {
   readonly enabled: boolean | number | null;
 }
 
-/** Each task of the chain is looked up by key. */
 /** No chain is longer: a row that was altered to be its own parent ends the walk too. */
 const LONGEST_CHAIN = 5;
 
+/** Each task of the chain is looked up by key. */
 export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
   name: 'chain_of_task',
   plan: 'by_index',

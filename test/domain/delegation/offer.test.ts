@@ -133,6 +133,13 @@ describe('An offer of a task', () => {
     expect(Object.keys(forms)).to.include.members(Object.keys(claims));
   });
 
+  it('is none that outlives its task, however short its own life', () => {
+    const end = toSeconds(task.expiresAt);
+    const { claims } = offered({ now: plusSeconds(task.expiresAt, -30) });
+    expect(isOurs(claims)).to.equal(true);
+    expect(isOurs({ ...claims, exp: end + 1 })).to.equal(false);
+  });
+
   it('is none of another task', () => {
     for (const other of [
       aTask({ ...task, taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEC') }),

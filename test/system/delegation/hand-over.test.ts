@@ -145,6 +145,13 @@ for (const database of databasesByLength) {
       expect((decodeJwt(below.token).task as { exp: number }).exp, 'its agent may twenty minutes').to.equal(exp);
     });
 
+    it('begin for the person, and in the session, of the task above', async () => {
+      const person = { sub: 'in-session', sid: 'session-of-the-parent' };
+      const below = await at.handOver(root, lead, heldTask(await root.exchangeFor(person)));
+      const [row] = await mandate.sql(`select sponsor_key, session_id from tasks where task_id = '${below.taskId}'`);
+      expect(row).to.include({ sponsor_key: person.sub, session_id: person.sid });
+    });
+
     it('renew each task of the chain, with the chain', async () => {
       const middle = await at.handOver(root, lead, started);
       const below = await at.handOver(lead, leaf, middle, { scope: 'jira:read' });

@@ -127,7 +127,8 @@ for (const database of databasesByLength) {
       }
 
       it('a grant of another agent, an unknown one, one whose task ended, and a task token in its place', async () => {
-        await refused('grant_not_found', () => at.ask(lead, leaf.id, started.grant));
+        const asked = { audience: JIRA, scope: 'jira:read jira:comment' };
+        await refused('grant_not_found', () => at.ask(lead, leaf.id, started.grant), asked);
         await refused('grant_not_found', () => at.ask(root, lead.id, started.token));
         await refused('grant_not_found', () => at.ask(root, lead.id, `${started.grant}x`));
         await mandate.admin('DELETE', `/admin/tasks/${started.taskId}`);
