@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databasesByLength } from '../support/databases.ts';
+import { delegationAt, heldTask } from '../support/delegation.ts';
 import {
   type Answer,
   encodeForm,
@@ -197,6 +198,31 @@ for (const database of databasesByLength) {
       const sentences = [];
       for (const [, change] of bad.slice(-2)) sentences.push((await sent(off, change)).body.error_description);
       expect(sentences).to.deep.equal(['The body is not a well-formed form in UTF-8.', 'A parameter is repeated.']);
+    });
+
+    it('is stated at a take-up too; an offer needs none', async () => {
+      const handing = await requiring.another({ 'Service:Delegation:Enabled': 'true' });
+      try {
+        const at = delegationAt(handing);
+        const child = await handing.agent({ max_delegation_depth: 2 });
+        const parent = await handing.agent({ max_delegation_depth: 2, delegates_to: [child.id] });
+        const { grant } = heldTask(await handing.post('/oauth2/token', parent.exchangeForm({ purpose: 'p' })));
+        const offer = await at.offer(parent, child, grant);
+        const missing = await at.take(child, offer);
+        expect([missing.status, missing.body.error]).to.deep.equal([400, 'invalid_request']);
+        let taskId = '';
+        const lines = await handing.recorded(async () => {
+          ({ taskId } = heldTask(await at.take(child, offer, { purpose: WORDS })));
+        });
+        expect((await shown(taskId, handing)).purpose).to.equal(WORDS);
+        expect(fieldsOf(lines, 'event', 'task_id')).to.deep.equal([
+          ['token.issued', taskId],
+          ['purpose.stated', taskId],
+          ['delegation.taken', taskId],
+        ]);
+      } finally {
+        await handing.stop();
+      }
     });
 
     it('that was stored before it was turned off is still shown', async () => {
