@@ -24,7 +24,6 @@ const task = aTask({
   agentId: lead.agentId,
   delegatedBy: [aDelegator(top.taskId, { agentId: root.agentId })],
   delegationDepth: 2,
-  authorization: undefined,
 });
 const link: ChainedTask = {
   task: top,

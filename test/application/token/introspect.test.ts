@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { ChainedTask, Tasks } from '../../../application/ports/tasks.ts';
 import { introspectToken } from '../../../application/token/introspect.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
-import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
+import { type Instant, instantFromSeconds, plusSeconds, toSeconds } from '../../../domain/instant.ts';
 import { type TokenFacts, taskTokenClaims } from '../../../domain/tasks/task-token.ts';
+import { CLOCK_SKEW_SECONDS } from '../../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { aDelegator, agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
@@ -78,6 +79,14 @@ describe('introspecting a token', () => {
     asked = [];
     now = end;
     expect(await introspect()).to.deep.equal({ kind: 'inactive' });
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('reports a token as inactive before its nbf, with the clock skew; the service writes none', async () => {
+    const withNbf = (seconds: number) => signingKeys.sign('at+jwt', { ...claims, nbf: toSeconds(now) + seconds });
+    expect((await introspect(await withNbf(CLOCK_SKEW_SECONDS))).kind).to.equal('active');
+    asked = [];
+    expect(await introspect(await withNbf(CLOCK_SKEW_SECONDS + 1))).to.deep.equal({ kind: 'inactive' });
     expect(asked).to.deep.equal([]);
   });
 
