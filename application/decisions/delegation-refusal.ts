@@ -1,6 +1,6 @@
 /**
  * A person refuses that an agent hands work to other agents, and allows it again (`Service:Delegation`). A hand-over and a
- * take-up ask for the refusal under the same lock. Running sub-tasks go on.
+ * take-up ask for the refusal under the same lock. Running child tasks go on.
  */
 
 import type { AgentId, SponsorKey } from '../../domain/identifiers.ts';

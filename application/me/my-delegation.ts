@@ -48,7 +48,7 @@ export async function refusedAmong(
   return new Set(found.map(({ agentId }) => agentId));
 }
 
-/** Running sub-tasks go on. Offers that no agent has taken up yet are refused. */
+/** Running child tasks go on. Offers that no agent has taken up yet are refused. */
 export async function refuseMyDelegation(
   { decisions, clock }: Choosing,
   person: MePerson,

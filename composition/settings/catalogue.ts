@@ -497,7 +497,7 @@ export const catalogue = {
   'Service:Delegation:Enabled': defaulted(
     'false',
     boolean(),
-    'Whether an agent may hand part of its task to another agent (a sub-task), which the registration of both must allow. Offers and take-ups are exchanges at the token endpoint. If it becomes `false`, running sub-tasks are not renewed, and still end with their parent.',
+    'Whether an agent may hand part of its task to another agent (a child task), which the registration of both must allow. Offers and take-ups are exchanges at the token endpoint. If it becomes `false`, running child tasks are not renewed, and still end with their parent.',
   ),
   'Service:Delegation:MaxDepth': defaulted(
     '2',
@@ -507,7 +507,7 @@ export const catalogue = {
   'Service:Delegation:MaxChildrenPerTask': defaulted(
     '20',
     integer({ min: 1, max: MAX_CHILDREN }),
-    'How many running sub-tasks one task may have directly below it. An offer that was not taken up does not count.',
+    'How many running child tasks one task may have directly below it. An offer that was not taken up does not count.',
   ),
   'Service:Delegation:OfferTtl': defaulted(
     'PT1M',

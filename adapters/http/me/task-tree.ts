@@ -28,7 +28,7 @@ export function treeLink({ base, handsOver }: PersonView, task: MyTask, words: T
 /** The tasks that another one was handed to. @param items of a list */
 export function tasksBelow(items: readonly Html[], words: Texts): Insert {
   if (items.length === 0) return undefined;
-  return html`<p class="quiet">${words.delegation.below}</p>
+  return html`<p class="quiet handed">${words.delegation.below}</p>
 <ul class="below">${items}</ul>`;
 }
 

@@ -82,7 +82,10 @@ const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_ex
 
 const NARROW = optionsOf({ scope: agentScopes });
 const HAND_OVER = optionsOf({
-  to: must('be the id of an agent', (value) => typeof value === 'string' && parseAgentId(value) !== undefined),
+  to: must(
+    'be the id of an agent, without agent: before it',
+    (value) => typeof value === 'string' && parseAgentId(value) !== undefined,
+  ),
   resource: optional(audience),
   scope: agentScopes,
 } satisfies Checks<HandOver>);

@@ -215,7 +215,7 @@ describe('A public function of the libraries', () => {
       ],
     ],
     'Task handOver': [
-      [[], `task.handOver: ${NOT_OBJECT}; to must be the id of an agent; scope ${SCOPES}.`],
+      [[], `task.handOver: ${NOT_OBJECT}; to must be the id of an agent, without agent: before it; scope ${SCOPES}.`],
       [
         [{ to: SECRET, resource: SECRET, scope: SECRET, scopes: ['a'] }],
         `task.handOver: resource ${ABSOLUTE}; scope ${SCOPES}; scopes is not an option (accepted: to, resource, scope).`,

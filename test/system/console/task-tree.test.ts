@@ -47,7 +47,22 @@ for (const database of databasesByLength) {
         expect(tree).to.include(', depth 1, live').and.include(', depth 2, live').and.include(', this task');
       }
       expect(await shown(`/tasks/${root.taskId}`)).to.include('<strong>Offered</strong> to');
-      expect(await shown(`/tasks/${below.taskId}`)).to.include('<strong>Handed over</strong> by the agent of');
+      const delegated = await shown(`/tasks/${below.taskId}`);
+      expect(delegated).to.include('<strong>Handed over</strong> by the agent of');
+      expect(delegated).to.include(`<dt>Delegation depth</dt><dd>2, below <a href="/tasks/${root.taskId}">`);
+    });
+
+    it('says of the scopes of a delegated task what was offered, and claims nothing about the person', async () => {
+      const scopesIn = (page: string) => page.slice(page.indexOf('class="scopes"'), page.indexOf('As it is stored'));
+      const [own, delegated] = [
+        scopesIn(await shown(`/tasks/${root.taskId}`)),
+        scopesIn(await shown(`/tasks/${below.taskId}`)),
+      ];
+      expect(own)
+        .to.include('<th scope="col">Person</th>')
+        .and.include('Granted is what the person’s token, the agent’s');
+      expect(delegated).to.include('<th scope="col">Offered</th>').and.not.include('erson');
+      expect(delegated).to.include('Granted is what the offer, every task above, the registration of each agent');
     });
 
     it('is not there for a task that is alone', async () => {
@@ -57,7 +72,10 @@ for (const database of databasesByLength) {
     });
 
     it('counts the tasks below before a stop, also those of other agents, and as many end', async () => {
-      expect(await shown(`/stop?task_id=${root.taskId}`)).to.include('2 tasks end');
+      expect(await shown(`/stop?task_id=${root.taskId}`)).to.include(
+        '2 tasks end</strong> at once, this one and those below it:',
+      );
+      expect(await shown(`/stop?task_id=${below.taskId}`)).to.include('1 task ends</strong> at once: the next');
       expect(await shown(`/stop?agent_id=${lead.id}`)).to.include('2 tasks end');
       expect(await shown(`/stop?agent_id=${child.id}`)).to.include('1 task ends');
       expect(await shown('/stop?sponsor=ada')).to.include('2 tasks end');

@@ -165,7 +165,7 @@ for (const database of databasesByLength) {
       expect((await choose('DELETE', gone.id))[0]).to.equal(404);
     });
 
-    it('refuses offers and what was offered before, each with its record, and leaves running sub-tasks alone', async () => {
+    it('refuses offers and what was offered before, each with its record, and leaves running child tasks alone', async () => {
       const worker = await mandate.agent({ max_delegation_depth: 2 });
       const planner = await mandate.agent({ max_delegation_depth: 2, delegates_to: [worker.id] });
       const TYPE = 'urn:ietf:params:oauth:token-type:';

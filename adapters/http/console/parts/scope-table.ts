@@ -1,13 +1,14 @@
-/** A row for each scope: whether the person had it, the agent may have it, the request asked for it, and it was granted. */
+/** A row for each scope: whether the person or the offer had it, the agent may have it, the request asked for it, and it was granted. */
 
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
+import { parentOf } from '../../../../domain/tasks/task.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { altered } from './altered.ts';
 import { code, wide } from './words.ts';
 
 export interface ScopeOrigins {
-  readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin' | 'differences'>;
+  readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin' | 'differences' | 'delegatedBy'>;
   /** The agent as it is registered now. */
   readonly agent: Pick<Agent, 'allowedScopes'> | undefined;
 }
@@ -17,6 +18,7 @@ type Cell = 'yes' | 'no' | 'unknown';
 export function scopeTable({ task, agent }: ScopeOrigins): Html {
   const { scope, grantScope, origin } = task;
   const differences = task.differences.filter(({ what }) => what === 'scope');
+  const source = parentOf(task) === undefined ? OF_PERSON : OF_OFFER;
   const names = [
     ...new Set([...scope, ...(origin?.asked ?? []), ...(agent?.allowedScopes ?? []), ...(origin?.held ?? [])]),
   ];
@@ -32,13 +34,13 @@ export function scopeTable({ task, agent }: ScopeOrigins): Html {
   });
   return html`${wide(
     'Where the scope came from',
-    html`<table class="scopes"><thead><tr><th scope="col">Scope</th><th scope="col">Person</th><th scope="col">Agent</th><th scope="col">Asked</th><th scope="col">Granted</th></tr></thead>
+    html`<table class="scopes"><thead><tr><th scope="col">Scope</th><th scope="col">${source.title}</th><th scope="col">Agent</th><th scope="col">Asked</th><th scope="col">Granted</th></tr></thead>
 <tbody>${rows}</tbody></table>`,
   )}
-<p class="quiet">Granted is what the person’s token, the agent’s registration and the request all had. The registration is shown as it is now.${
+<p class="quiet">Granted is what ${source.granted} and the request all had. The registration is shown as it is now.${
     origin === undefined &&
     differences.length === 0 &&
-    ' This task began before the console was configured: what else the person had, and what else was asked for, was not kept.'
+    ` This task began before the console was configured: what else ${source.had}, and what else was asked for, was not kept.`
   }</p>${differences.length > 0 && html`<p>${altered(task, 'scope')}</p>`}`;
 }
 
@@ -52,5 +54,17 @@ function mark(cell: Cell): Html {
       return html`<span class="quiet">not kept</span>`;
   }
 }
+
+const OF_PERSON = {
+  title: 'Person',
+  granted: 'the person’s token, the agent’s registration',
+  had: 'the person had',
+} as const;
+/** A delegated task keeps the scopes of its offer: the person's token is not presented again. */
+const OF_OFFER = {
+  title: 'Offered',
+  granted: 'the offer, every task above, the registration of each agent',
+  had: 'was offered',
+} as const;
 
 const NARROWED = html`<span class="warned">given up by a renewal</span>`;

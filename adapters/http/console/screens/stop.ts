@@ -101,7 +101,7 @@ function subject({ target, now }: StopView): Html {
 function consequences({ live, now, statusLists, target }: StopView): Html {
   const until = worksUntil(live, now);
   return html`<ul class="points consequences">
-<li><strong>${amount(live.tasks)} ${live.tasks === 1 ? 'task ends' : 'tasks end'}</strong> at once: the next refresh is refused, and introspection says so.</li>
+<li><strong>${amount(live.tasks)} ${live.tasks === 1 ? 'task ends' : 'tasks end'}</strong> at once${target.kind === 'task' && live.tasks > 1 && ', this one and those below it'}: the next refresh is refused, and introspection says so.</li>
 ${statusLists !== undefined && html`<li>Tool servers that read status lists refuse within ${atMost('en', statusLists)}.</li>`}
 ${until !== undefined && html`<li>Tool servers that only check signatures may accept the last tokens until <strong>${moment(until, now)}</strong>. ${CLOCKS_DIFFER}</li>`}
 <li>New tasks may start at once. To prevent that, ${prevention(target)}.</li>

@@ -206,7 +206,7 @@ ${
 }${startedByPerson(task)}<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
 <dt>${task.state.kind === 'revoked' ? 'Would have ended' : 'Time is up'}</dt><dd>${moment(task.expiresAt, now)}</dd>
 <dt>Renewals</dt><dd>${task.renewals.toLocaleString('en')}${task.renewedAt !== undefined && html`, the last ${moment(task.renewedAt, now)}`}</dd>
-<dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, by <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>
+<dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, below <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>
 <dt>Records</dt><dd>${count(recordCount, 'record')}${hasMoreRecords && ' and more'}${records === undefined && html` <span class="quiet">(auditors read them)</span>`}</dd>
 </dl>`;
 }

@@ -165,7 +165,7 @@ export const en = {
     areMore: (shown: number) => `These are the latest ${shown}. There are more.`,
     /** The tasks that agents handed to each other. */
     tree: 'Tasks that belong together',
-    treeMeans: 'An agent handed the tasks below it to other agents. Stopping a task also ends all tasks below it.',
+    treeMeans: 'The agent of a task handed over the tasks below it. Stopping a task also ends all tasks below it.',
     showTree: 'Show the tasks that belong together',
     /** The term of the link to them. */
     handedOver: 'Handed over',

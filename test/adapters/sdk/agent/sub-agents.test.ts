@@ -226,7 +226,10 @@ describe('Hand-overs with the agent library', () => {
     const task = await start();
     sent = [];
     const wrong: readonly (readonly [() => Promise<unknown>, RegExp])[] = [
-      [() => task.handOver({ ...toLead, to: 'agent:x' }), /task\.handOver: to must be the id of an agent/],
+      [
+        () => task.handOver({ ...toLead, to: 'agent:x' }),
+        /task\.handOver: to must be the id of an agent, without agent: before it/,
+      ],
       [() => task.handOver({ ...toLead, scope: [] }), /scope must be a list of at least one scope/],
       [() => task.handOver({ ...toLead, resource: 'jira' }), /resource must be an absolute/],
       [() => task.handOver({ ...toLead, audience: 'x' } as never), /audience is not an option/],
