@@ -221,7 +221,7 @@ describe('A notice of Mandate that is relayed to e-mail', function () {
     });
     closing.push(mandate.stop);
     const { access_token: token, task_id: taskId } = (await (await mandate.agent()).exchange()).body;
-    const { approval_uri: uri } = (await asks(mandate, token, jira.request(taskId, { title: 'Pay 77 EUR' }))).body;
+    const { approval_uri: uri } = (await asks(mandate, token, jira.request(taskId, { title: 'Pay 4711.35 EUR' }))).body;
     await mandate.jobs.notify();
     const mail = await receiver.next();
     expect(mail)
@@ -230,6 +230,6 @@ describe('A notice of Mandate that is relayed to e-mail', function () {
     expect(mail)
       .to.match(/^From: mandate@mandate\.test\r$/m)
       .and.match(/^To: Ada Lovelace <ada@people\.example>\r$/m);
-    for (const word of ['Pay', '77', 'Issue', 'PAY-7', 'Delete']) expect(mail).not.to.contain(word);
+    for (const word of ['Pay', '4711.35', 'Issue', 'PAY-7', 'Delete']) expect(mail).not.to.contain(word);
   });
 });
