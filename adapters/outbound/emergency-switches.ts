@@ -72,8 +72,7 @@ export function emergencySwitches(access: AdminAccess, reason: string | undefine
       if (agentId !== undefined) {
         const answer = await ask('GET', agent(agentId), READING);
         if (answer.status !== 200) return undefined;
-        // With this member, tasks of other agents may be delegated from those of this one, and end with them.
-        if (member(answer.body, 'delegates_to') === undefined) return readAgent(answer.body)?.maxTokenTtl;
+        if (!mayHaveBelow(answer.body)) return readAgent(answer.body)?.maxTokenTtl;
       }
       let longest: number | undefined;
       let after = '';
@@ -117,7 +116,14 @@ async function look(ask: Ask, target: StopTarget): Promise<TargetLook> {
     const { status, body } = await ask('GET', `${path}${filterOf(target)}`, LOOKING);
     const tasks = member(body, 'tasks');
     if (status !== 200 || !Array.isArray(tasks)) return unknown;
-    const live = { tasks: tasks.length, hasMore: typeof member(body, 'next_cursor') === 'string' };
+    const live = {
+      tasks: tasks.length,
+      hasMore: typeof member(body, 'next_cursor') === 'string',
+      mayHaveBelow:
+        target.kind === 'agent' &&
+        tasks.length > 0 &&
+        mayHaveBelow((await ask('GET', agent(target.agentId), LOOKING)).body),
+    };
     if (target.kind !== 'person' || live.tasks > 0 || live.hasMore) return { live, peopleInstead: undefined };
     const block = await ask('GET', `/admin/sponsors/${encodeURIComponent(target.sponsorKey)}`, LOOKING);
     if (block.status !== 404 || (await hasEndedTasks(ask, target, LOOKING))) return { live, peopleInstead: undefined };
@@ -129,6 +135,11 @@ async function look(ask: Ask, target: StopTarget): Promise<TargetLook> {
     if (error instanceof AdminApiFailure) return unknown;
     throw error;
   }
+}
+
+/** With this member, tasks of other agents may be delegated from those of this one, and end with them. */
+function mayHaveBelow(registration: JsonObject): boolean {
+  return member(registration, 'delegates_to') !== undefined;
 }
 
 function keysIn(body: JsonObject, list: 'tasks' | 'sponsors'): readonly string[] {

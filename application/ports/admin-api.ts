@@ -20,7 +20,14 @@ export type StopTarget =
 /** What the service says of a target before a change. */
 export interface TargetLook {
   /** `undefined` if the service does not list tasks, because it has no operators, or does not answer in time. */
-  readonly live: { readonly tasks: number; readonly hasMore: boolean } | undefined;
+  readonly live:
+    | {
+        readonly tasks: number;
+        readonly hasMore: boolean;
+        /** Whether the agent may hand work to others: the end of its tasks ends theirs below, which are not counted here. */
+        readonly mayHaveBelow: boolean;
+      }
+    | undefined;
   /** People with live tasks or blocks, if no task and no block names the target, a person. Otherwise `undefined`. */
   readonly peopleInstead: readonly string[] | undefined;
 }

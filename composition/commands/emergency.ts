@@ -108,7 +108,8 @@ export async function describeTarget(
     return [`No task and no block names ${visibleText(target.sponsorKey)}: check the spelling.${offered}`];
   }
   if (live === undefined) return [];
-  return [`${counted(live.tasks, 'live task')}${live.hasMore ? ' or more' : ''}.`];
+  const below = live.mayHaveBelow ? ', and those that were delegated from them' : '';
+  return [`${counted(live.tasks, 'live task')}${live.hasMore ? ' or more' : ''}${below}.`];
 }
 
 function refuse(sentence: string): number {

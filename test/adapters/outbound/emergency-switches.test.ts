@@ -140,6 +140,20 @@ describe('The emergency switches over the admin API', () => {
     expect(await switches.longestTokenTtl(AGENT)).to.equal(540);
   });
 
+  it('see whether tasks below those of an agent may end too', async () => {
+    const target = { kind: 'agent', agentId: AGENT } as const;
+    const tasks = (amount: number) => json({ tasks: Array.from({ length: amount }, () => ({})), next_cursor: null });
+    const lead = { ...agent('PT1M'), delegates_to: ['jira-reader'] };
+    for (const [amount, registration, mayHaveBelow] of [
+      [1, lead, true],
+      [1, agent('PT1M'), false],
+      [0, lead, false],
+    ] as const) {
+      answer(tasks(amount), json(registration));
+      expect((await switches.look(target)).live).to.deep.equal({ tasks: amount, hasMore: false, mayHaveBelow });
+    }
+  });
+
   it('know whether a target has ended tasks, revoked or expired, whose tokens may still work', async () => {
     const person = { kind: 'person', sponsorKey: ADA } as const;
     const none = { tasks: [], next_cursor: null };

@@ -4,7 +4,7 @@
  */
 
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
-import type { TaskState } from '../../../../domain/tasks/task.ts';
+import type { Task, TaskState } from '../../../../domain/tasks/task.ts';
 
 /** A larger graph takes too long to draw, and is too dense to read. */
 export const MAX_NODES = 200;
@@ -21,6 +21,8 @@ export interface DelegatedTask {
   readonly sponsor: string;
   readonly audience: string;
   readonly state: TaskState;
+  /** Not empty: another agent handed the task over. */
+  readonly delegatedBy: Task['delegatedBy'];
 }
 
 interface Counted {
@@ -58,7 +60,7 @@ export interface DelegationGraph {
 }
 
 /** All tasks between the same person, agent and tool server. */
-export interface DelegationRow extends Omit<DelegatedTask, 'taskId' | 'state'> {
+export interface DelegationRow extends Omit<DelegatedTask, 'taskId' | 'state' | 'delegatedBy'> {
   readonly tasks: number;
   /** The newest of them. */
   readonly newest: TaskId;
@@ -73,9 +75,12 @@ const KEPT = [40, 30, 20, 14, 10, 7, 5, 3, 2, 1] as const;
 export function delegationsOf(tasks: readonly DelegatedTask[]): {
   readonly graph: DelegationGraph;
   readonly rows: readonly DelegationRow[];
+  /** How many of the tasks another agent handed over. */
+  readonly handedOver: number;
 } {
   const tally = tallied(tasks);
-  return { graph: graphOf(tasks, tally), rows: rowsOf(tally) };
+  const handedOver = tasks.filter(({ delegatedBy }) => delegatedBy.length > 0).length;
+  return { graph: graphOf(tasks, tally), rows: rowsOf(tally), handedOver };
 }
 
 /** The distinct names of the tasks. Later steps use their indexes in these lists, which are faster to compare. */

@@ -28,7 +28,7 @@ export function treeSection(tree: ShownTree | undefined, shown: TaskId): Insert 
   return html`<section aria-labelledby="tree"><h2 id="tree">Tasks that agents handed to each other</h2>
 <p>The end of a task ends all tasks below it.</p>
 <ul class="points">${draw(root)}</ul>
-${tree.hasMore && html`<p>These are the first ${tree.tasks.length.toLocaleString('en')}. <code>GET /admin/tasks/${shown}/tree</code> has all.</p>`}
+${tree.hasMore && html`<p>These are the first ${tree.tasks.length.toLocaleString('en')}${!tree.tasks.some(({ taskId }) => taskId === shown) && ', without this task'}. <code>GET /admin/tasks/${shown}/tree</code> has all.</p>`}
 </section>
 `;
 }

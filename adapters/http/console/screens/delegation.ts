@@ -38,6 +38,8 @@ export interface DelegationView {
   readonly suggested: Suggestions;
   readonly graph: DelegationGraph;
   readonly rows: readonly DelegationRow[];
+  /** How many of the tasks another agent handed over. */
+  readonly handedOver: number;
   readonly tasks: number;
   /** Whether all tasks were read. Otherwise each number is that of the newest ones. */
   readonly isComplete: boolean;
@@ -64,7 +66,7 @@ ${rows.length > MAX_ROWS && html`<p class="quiet">And ${count(rows.length - MAX_
 }`;
 }
 
-function summary({ tasks, isComplete, total, graph, filters }: DelegationView): Insert {
+function summary({ tasks, handedOver, isComplete, total, graph, filters }: DelegationView): Insert {
   const hasWindow = filters.from !== undefined;
   const all = hasWindow ? `${count(tasks, 'task')} ran in this time` : count(tasks, `${filters.state ?? 'live'} task`);
   const newest = `The newest ${tasks.toLocaleString('en')}${total === undefined ? '' : ` of ${amount(total)}`}`;
@@ -79,7 +81,13 @@ function summary({ tasks, isComplete, total, graph, filters }: DelegationView): 
   }[graph.grouped];
   if (tasks === 0 && isComplete)
     return hasWindow ? 'No task ran in this time.' : `There is no ${filters.state ?? 'live'} task here.`;
-  return html`<strong>${what}</strong>.${grouped}${!isComplete && ' Older ones were not read, so each number is a part. Narrow the search to see all.'}`;
+  return html`<strong>${what}</strong>.${grouped}${handedOver > 0 && handedOverWords(handedOver)}${!isComplete && ' Older ones were not read, so each number is a part. Narrow the search to see all.'}`;
+}
+
+/** The lines say for whom an agent acts. Only the tree of a task says who handed it over. */
+function handedOverWords(tasks: number): string {
+  const were = tasks === 1 ? '1 was' : `${tasks.toLocaleString('en')} were`;
+  return ` ${were} handed over by another agent. The lines do not show which one; the screen of a task draws its tree.`;
 }
 
 function scopeForm({ filters, suggested, now }: Pick<DelegationView, 'filters' | 'suggested' | 'now'>): Html {

@@ -10,7 +10,7 @@ import type { RecentDenials } from '../../../../application/admin/recent-denials
 import { makeRequestId } from '../../../../domain/identifiers.ts';
 import { type Instant, plusSeconds, toMillisecondText, toShortText } from '../../../../domain/instant.ts';
 import { aListedTask, nothingSuggested } from '../../../support/console/views.ts';
-import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
+import { aDelegator, agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
 
 const now = plusSeconds(NOON, 700);
@@ -89,6 +89,14 @@ describe('the screen Delegation', () => {
       .and.not.include('/stop?task_id');
   });
 
+  it('says that a line does not show which agent handed a task over, only where one was', () => {
+    const first = aListedTask();
+    const below = aListedTask({ agent: 'jira-reader', delegatedBy: [aDelegator(first.taskId)] });
+    expect(delegation([first, below])).to.include('<strong>2 live tasks</strong>. 1 was handed over by another agent');
+    expect(delegation([first, below, below])).to.include('2 were handed over by another agent');
+    expect(delegation([first])).to.not.include('handed over');
+  });
+
   it('has no picture where there is no task', () => {
     expect(delegation([])).to.include('There is no live task here.').and.not.include('<svg');
     expect(delegation([], { filters: { from: '2026-11-24' } })).to.include('No task ran in this time.');
@@ -113,6 +121,27 @@ describe('the screen Task', () => {
       ...view,
     })}`;
   const killed = { kind: 'revoked', at: plusSeconds(NOON, 600), reason: 'operator_kill_switch' } as const;
+
+  it('marks the task in its tree, and says if there are more tasks, and if it is not among the shown ones', () => {
+    const [root, below] = [aListedTask(), aListedTask({ delegationDepth: 2 })];
+    const tasks = [
+      { ...root, parentTaskId: undefined },
+      { ...below, parentTaskId: root.taskId },
+    ];
+    const more = (task: typeof root, hasMore = true) => page({ task, tree: { tasks, hasMore } });
+    expect(more(below)).to.include(`${below.taskId}</bdi></strong>, this task, depth 2, live`);
+    expect(more(below)).to.include(
+      `These are the first 2. <code>GET /admin/tasks/${below.taskId}/tree</code> has all.`,
+    );
+    expect(more(aListedTask())).to.include('These are the first 2, without this task.').and.not.include(', this task,');
+    expect(more(below, false)).to.not.include('These are the first');
+  });
+
+  it('is the same, to the byte, for a task that is alone in its tree', () => {
+    const task = aListedTask();
+    const alone = { tasks: [{ ...task, parentTaskId: undefined }], hasMore: false };
+    expect(page({ task, tree: alone })).to.equal(page({ task }));
+  });
 
   it('says until when the last token works after a kill, and shows that part of its bar', () => {
     const text = page({ task: aListedTask({ state: killed, renewals: 1, renewedAt: plusSeconds(NOON, 500) }) });

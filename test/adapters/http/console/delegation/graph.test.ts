@@ -23,6 +23,7 @@ function task(person: string, agent: string, audience: string, state: DelegatedT
     sponsor: `sub of ${person}`,
     audience,
     state,
+    delegatedBy: [],
   };
 }
 
@@ -57,7 +58,11 @@ describe('the graph of delegations', () => {
   });
 
   it('has no nodes without tasks', () => {
-    expect(delegationsOf([])).to.deep.equal({ graph: { nodes: [], edges: [], grouped: 'nothing' }, rows: [] });
+    expect(delegationsOf([])).to.deep.equal({
+      graph: { nodes: [], edges: [], grouped: 'nothing' },
+      rows: [],
+      handedOver: 0,
+    });
   });
 
   it('groups the tasks between the same three once there are too many', () => {
