@@ -26,7 +26,8 @@ const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one a
  * are used up together. If the `client_assertion` is refused, the `actor_token` is used up: it has already verified.
  */
 export async function authenticateActing(
-  authentication: AgentAuthentication,
+  { agentKeys, clock, sharedTime, audiences, clients }: Omit<AgentAuthentication, 'agents'>,
+  agents: AgentAuthentication['agents'],
   { actorToken, clientAssertion, clientId }: ActingCredentials,
   options: {
     readonly about: DenialSubject;
@@ -36,6 +37,7 @@ export async function authenticateActing(
     readonly permit: HeldPermit;
   },
 ): Promise<Outcome<AuthenticatedAgent>> {
+  const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
   const { about, keys = 'registration', trace, permit } = options;
   const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, options);
   if (acting.kind === 'denied' || clientAssertion === undefined) return acting;

@@ -12,7 +12,7 @@ import { type Answers, ask } from './fact.ts';
 import { exclusive, type Lock, shared } from './lock.ts';
 
 /** A task above, as the request was checked against it. */
-export interface JudgedLink {
+export interface JudgedAncestor {
   readonly taskId: TaskId;
   readonly grantHash: GrantHash;
   readonly agentId: AgentId;
@@ -30,39 +30,40 @@ export type ChainObstacle = { readonly kind: 'agent_changed' | 'parent_ended' | 
  * The rows of the tasks come before those of their grants: an end locks these in another order than a renewal does, and waits here
  * for it, or comes before it.
  *
- * @param links the nearest first
+ * @param ancestors the nearest first
  * @param own the agent whose lock the decision takes anyway
  * @param parent `exclusive` for a task that begins under the nearest: its children are counted, one after another
  */
 export function chainLocks(
-  links: readonly JudgedLink[],
+  ancestors: readonly JudgedAncestor[],
   own?: AgentId,
   parent: Lock['mode'] = 'shared',
 ): readonly Lock[] {
-  const agentIds = new Set(links.map(({ agentId }) => agentId).filter((agentId) => agentId !== own));
+  const agentIds = new Set(ancestors.map(({ agentId }) => agentId).filter((agentId) => agentId !== own));
   return [
     ...[...agentIds].map((agentId) => shared('agent', agentId)),
-    ...links.map(({ taskId }, nth) => (nth === 0 && parent === 'exclusive' ? exclusive : shared)('task', taskId)),
-    ...links.map(({ grantHash }) => shared('grant', grantHash)),
+    ...ancestors.map(({ taskId }, nth) => (nth === 0 && parent === 'exclusive' ? exclusive : shared)('task', taskId)),
+    ...ancestors.map(({ grantHash }) => shared('grant', grantHash)),
   ];
 }
 
-export function chainQuestions(links: readonly JudgedLink[]) {
+export function chainQuestions(ancestors: readonly JudgedAncestor[]) {
   return {
-    linkRevisions: links.map(({ agentId }) => ask('agent_revision', agentId)),
-    linkTasks: links.map(({ taskId }) => ask('delegating_task', taskId)),
+    ancestorRevisions: ancestors.map(({ agentId }) => ask('agent_revision', agentId)),
+    ancestorTasks: ancestors.map(({ taskId }) => ask('delegating_task', taskId)),
   };
 }
 
 export function findChainObstacle(
-  links: readonly JudgedLink[],
-  { linkRevisions, linkTasks }: Answers<ReturnType<typeof chainQuestions>>,
+  ancestors: readonly JudgedAncestor[],
+  { ancestorRevisions, ancestorTasks }: Answers<ReturnType<typeof chainQuestions>>,
   { scope, at }: { readonly scope: Scope; readonly at: Instant },
 ): ChainObstacle | undefined {
-  if (links.some(({ agentRevision }, nth) => linkRevisions[nth] !== agentRevision)) return { kind: 'agent_changed' };
-  const isLive = linkTasks.every((task) => task?.state === 'live' && !isTimeUp(task, at));
+  if (ancestors.some(({ agentRevision }, nth) => ancestorRevisions[nth] !== agentRevision))
+    return { kind: 'agent_changed' };
+  const isLive = ancestorTasks.every((task) => task?.state === 'live' && !isTimeUp(task, at));
   if (!isLive) return { kind: 'parent_ended' };
-  return linkTasks.every((task) => task !== undefined && isWithin(scope, task.scope))
+  return ancestorTasks.every((task) => task !== undefined && isWithin(scope, task.scope))
     ? undefined
     : { kind: 'narrowed' };
 }

@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
-import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedLink } from './delegated.ts';
+import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedAncestor } from './delegated.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { shared } from './lock.ts';
@@ -19,7 +19,7 @@ export interface DelegationOffering {
   readonly sponsorKey: SponsorKey;
   readonly scope: Scope;
   /** The task that delegates, and the tasks above it. Its agent makes the offer. */
-  readonly links: readonly [JudgedLink, ...JudgedLink[]];
+  readonly ancestors: readonly [JudgedAncestor, ...JudgedAncestor[]];
   readonly assertion: SpentAssertion | undefined;
   /** How many live tasks may be delegated directly from the task. */
   readonly maxChildren: number;
@@ -37,26 +37,26 @@ export const offerDelegation = decision({
   name: 'offer_delegation',
   transaction: 'shared',
 
-  locks: ({ sponsorKey, links, assertion }: DelegationOffering) => [
+  locks: ({ sponsorKey, ancestors, assertion }: DelegationOffering) => [
     shared('sponsor', sponsorKey),
     ...assertionLocks(assertion),
-    ...chainLocks(links),
+    ...chainLocks(ancestors),
   ],
 
-  asks: ({ sponsorKey, links, assertion, taskId, entry }) => ({
+  asks: ({ sponsorKey, ancestors, assertion, taskId, entry }) => ({
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', sponsorKey),
-    isRefused: ask('delegation_refused', { sponsorKey, agentId: links[0].agentId }),
+    isRefused: ask('delegation_refused', { sponsorKey, agentId: ancestors[0].agentId }),
     children: ask('live_children', { taskId, at: entry.at }),
-    ...chainQuestions(links),
+    ...chainQuestions(ancestors),
   }),
 
   judge: (offering, facts): Judgement<OfferVerdict> => {
-    const { links, scope, assertion, maxChildren, entry } = offering;
+    const { ancestors, scope, assertion, maxChildren, entry } = offering;
     const refused = (verdict: OfferVerdict): Judgement<OfferVerdict> => ({ verdict, effects: [] });
     const obstacle =
-      findObstacle(links[0].agentRevision, { ...facts, revision: facts.linkRevisions[0] }) ??
-      findChainObstacle(links, facts, { scope, at: entry.at });
+      findObstacle(ancestors[0].agentRevision, { ...facts, revision: facts.ancestorRevisions[0] }) ??
+      findChainObstacle(ancestors, facts, { scope, at: entry.at });
     if (obstacle !== undefined) return refused(obstacle);
     if (facts.isRefused) return refused({ kind: 'delegation_refused' });
     if (facts.children >= maxChildren) return refused({ kind: 'too_many_children' });

@@ -18,7 +18,7 @@ import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { Delegator, GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, isUsedUpBy, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
-import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedLink } from './delegated.ts';
+import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedAncestor } from './delegated.ts';
 import { type Effect, recorded } from './effect.ts';
 import { type Answers, ask, type StatusCandidates } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
@@ -54,7 +54,7 @@ export interface TaskOpening {
 /** Why and how a task is delegated. */
 export interface TakenOffer {
   /** The tasks of `task.delegatedBy`, in that order. */
-  readonly links: readonly JudgedLink[];
+  readonly ancestors: readonly JudgedAncestor[];
   readonly offer: SpentOffer;
   /** How many live tasks may be delegated directly from the parent. */
   readonly maxChildren: number;
@@ -119,7 +119,7 @@ export const openTask = decision({
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', task.sponsorKey),
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
-    ...chainQuestions(delegation?.links ?? []),
+    ...chainQuestions(delegation?.ancestors ?? []),
     ...delegationQuestions(task, delegation),
     authorization: code && ask('authorization', code.requestId),
     slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
@@ -184,8 +184,8 @@ function offerAsAssertion(task: Task, { offerId, ...times }: SpentOffer): SpentA
   return { agentId: parentIn(task).agentId, jti: offerId, ...times };
 }
 
-function delegationLocks(task: Task, { links, offer }: TakenOffer) {
-  return [...assertionLocks(offerAsAssertion(task, offer)), ...chainLocks(links, task.agentId, 'exclusive')];
+function delegationLocks(task: Task, { ancestors, offer }: TakenOffer) {
+  return [...assertionLocks(offerAsAssertion(task, offer)), ...chainLocks(ancestors, task.agentId, 'exclusive')];
 }
 
 function delegationQuestions(task: Task, delegation: TakenOffer | undefined) {
@@ -204,12 +204,12 @@ function findDelegationObstacle(
   { task, delegation, assertion }: TaskOpening,
   facts: Answers<ReturnType<typeof delegationQuestions> & ReturnType<typeof chainQuestions>>,
 ): DelegationObstacle | undefined {
-  if (task.delegatedBy.length !== (delegation?.links.length ?? 0)) return { kind: 'parent_ended' };
+  if (task.delegatedBy.length !== (delegation?.ancestors.length ?? 0)) return { kind: 'parent_ended' };
   if (delegation === undefined) return undefined;
   // An agent that delegates to itself may have named its assertion like the offer: one row cannot spend both.
   const isNamedAlike = isUsedUpBy(assertion, offerAsAssertion(task, delegation.offer));
   if (facts.offerSpent === true || isNamedAlike) return { kind: 'offer_spent' };
-  const obstacle = findChainObstacle(delegation.links, facts, { scope: task.scope, at: task.createdAt });
+  const obstacle = findChainObstacle(delegation.ancestors, facts, { scope: task.scope, at: task.createdAt });
   if (obstacle !== undefined) return obstacle;
   if (facts.isRefused === true) return { kind: 'delegation_refused' };
   return (facts.children ?? 0) >= delegation.maxChildren ? { kind: 'too_many_children' } : undefined;

@@ -10,7 +10,7 @@ import { rotate } from '../../domain/tasks/grant.ts';
 import type { GrantHash } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
-import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedLink } from './delegated.ts';
+import { type ChainObstacle, chainLocks, chainQuestions, findChainObstacle, type JudgedAncestor } from './delegated.ts';
 import { recorded } from './effect.ts';
 import { ask, type GrantOwner } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
@@ -27,7 +27,7 @@ export interface Renewal extends GrantOwner {
   readonly rotation?: { readonly presented: GrantHash; readonly next: GrantHash } | undefined;
   readonly agentRevision: Agent['revision'];
   /** The tasks above, the nearest first. Absent if none delegated the task. */
-  readonly links?: readonly JudgedLink[] | undefined;
+  readonly ancestors?: readonly JudgedAncestor[] | undefined;
   /** Whether every renewal gets its own record. Otherwise renewals after the first are only counted on the grant. */
   readonly recordEach: boolean;
   /** The `token.refreshed` entry: appended for the task's first renewal, and with `recordEach` for every one. */
@@ -47,28 +47,28 @@ export const renewGrant = decision({
   name: 'renew_grant',
   transaction: 'shared',
 
-  locks: ({ sponsorKey, agentId, assertion, grantHash, links = [] }: Renewal) => [
+  locks: ({ sponsorKey, agentId, assertion, grantHash, ancestors = [] }: Renewal) => [
     shared('sponsor', sponsorKey),
     shared('agent', agentId),
     ...assertionLocks(assertion),
-    ...chainLocks(links, agentId),
+    ...chainLocks(ancestors, agentId),
     exclusive('grant', grantHash),
   ],
 
-  asks: ({ agentId, assertion, sponsorKey, grantHash, links = [] }) => ({
+  asks: ({ agentId, assertion, sponsorKey, grantHash, ancestors = [] }) => ({
     revision: ask('agent_revision', agentId),
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', sponsorKey),
     grant: ask('grant', grantHash),
-    ...chainQuestions(links),
+    ...chainQuestions(ancestors),
   }),
 
   judge: (renewal, facts): Judgement<RenewVerdict> => {
     const refused = (verdict: RenewVerdict): Judgement<RenewVerdict> => ({ verdict, effects: [] });
-    const { grantHash, scope, assertion, recordEach, entry, links = [] } = renewal;
+    const { grantHash, scope, assertion, recordEach, entry, ancestors = [] } = renewal;
     const obstacle = findObstacle(renewal.agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
-    const changed = findChainObstacle(links, facts, { scope, at: entry.at });
+    const changed = findChainObstacle(ancestors, facts, { scope, at: entry.at });
     if (changed !== undefined) return refused(changed);
     const { grant } = facts;
     // The transaction that ends a task revokes its grants, so the state of the task need not be read.

@@ -57,7 +57,7 @@ function judgeHandOvers(agents: ReadonlyMap<AgentId, Agent>): Finding {
   );
 }
 
-/** Why no hand-over from one to the other succeeds, whoever the person is; `undefined` if one may. */
+/** Why each hand-over from one agent to the other fails; `undefined` if one may succeed. */
 function whyNot(from: Agent, to: Agent | undefined): string | undefined {
   if (to === undefined) return 'not registered';
   const shallow = [from, to].find(({ maxDelegationDepth }) => maxDelegationDepth < 2);

@@ -5,7 +5,7 @@ import { judgeAbove, judgeChain } from '../../domain/delegation/hand-over.ts';
 import type { DenialReason } from '../../domain/denial.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { isDelegatedThrough, parentOf, type Task } from '../../domain/tasks/task.ts';
-import type { JudgedLink } from '../decisions/delegated.ts';
+import type { JudgedAncestor } from '../decisions/delegated.ts';
 import type { Agents } from '../ports/agents.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { ChainedTask, Tasks } from '../ports/tasks.ts';
@@ -27,13 +27,13 @@ export interface ChainChecking {
 }
 
 /** A task above, and its agent as registered now. */
-export interface FoundLink extends ChainedTask {
+export interface FoundAncestor extends ChainedTask {
   readonly agent: Agent;
 }
 
 type AboveOutcome =
-  /** `scope`: what all tasks above have now; `undefined` if there are none. */
-  | { readonly kind: 'held'; readonly scope: Scope | undefined; readonly links: readonly FoundLink[] }
+  /** `scope`: the scopes that all tasks above have now; `undefined` without tasks above. */
+  | { readonly kind: 'held'; readonly scope: Scope | undefined; readonly ancestors: readonly FoundAncestor[] }
   | { readonly kind: 'refused'; readonly reason: DenialReason };
 
 /** Reads the tasks above a task, and judges them for a token now. */
@@ -43,12 +43,12 @@ export async function checkAbove(
   agent: Agent,
 ): Promise<AboveOutcome> {
   const parent = parentOf(task);
-  if (parent === undefined) return { kind: 'held', scope: undefined, links: [] };
-  return judgeLinks(service, task, await service.tasks.chain(parent), agent);
+  if (parent === undefined) return { kind: 'held', scope: undefined, ancestors: [] };
+  return judgeAncestors(service, task, await service.tasks.chain(parent), agent);
 }
 
 /** @param above the task from which the agent's task is delegated, and those above it, the nearest first */
-export async function judgeLinks(
+export async function judgeAncestors(
   { agents, clock, delegation }: Pick<ChainChecking, 'agents' | 'clock' | 'delegation'>,
   task: Pick<Task, 'delegatedBy'>,
   above: readonly ChainedTask[],
@@ -62,11 +62,11 @@ export async function judgeLinks(
   );
   const held = judgeAbove(found, clock.now());
   if (held.kind === 'refused') return held;
-  const links = found.filter((link): link is FoundLink => link.agent !== undefined);
-  const reason = judgeChain([agent, ...links.map((link) => link.agent)], delegation.maxDepth);
-  return reason === undefined ? { kind: 'held', scope: held.scope, links } : { kind: 'refused', reason };
+  const ancestors = found.filter((ancestor): ancestor is FoundAncestor => ancestor.agent !== undefined);
+  const reason = judgeChain([agent, ...ancestors.map((ancestor) => ancestor.agent)], delegation.maxDepth);
+  return reason === undefined ? { kind: 'held', scope: held.scope, ancestors } : { kind: 'refused', reason };
 }
 
-export function judgedLink({ task: { taskId, agentId }, grantHash, agent }: FoundLink): JudgedLink {
+export function judgedAncestor({ task: { taskId, agentId }, grantHash, agent }: FoundAncestor): JudgedAncestor {
   return { taskId, agentId, grantHash, agentRevision: agent.revision };
 }

@@ -6,7 +6,7 @@ import { formatScope } from '../../domain/scope.ts';
 import type { Delegator, Task } from '../../domain/tasks/task.ts';
 import type { TakenOffer } from '../decisions/open-task.ts';
 import type { ChainedTask } from '../ports/tasks.ts';
-import { type DelegationRules, type FoundLink, judgedLink } from './chain.ts';
+import { type DelegationRules, type FoundAncestor, judgedAncestor } from './chain.ts';
 
 export interface DelegatedStart {
   readonly offer: Offer;
@@ -23,11 +23,11 @@ export function takenOffer(
   delegation: DelegationRules | undefined,
   { offer, above: [parent] }: DelegatedStart,
   task: Task,
-  links: readonly FoundLink[],
+  ancestors: readonly FoundAncestor[],
 ): TakenOffer {
   const { taskId, agentId, sponsor, audience, scope, delegationDepth, createdAt: at } = task;
   return {
-    links: links.map(judgedLink),
+    ancestors: ancestors.map(judgedAncestor),
     offer: spentOffer(offer),
     maxChildren: delegation?.maxChildrenPerTask ?? 0,
     entry: {

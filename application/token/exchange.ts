@@ -53,9 +53,7 @@ export async function exchangeToken(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent.
-    const { agentKeys, clock, sharedTime, audiences, clients } = service;
-    const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
-    const asking = await authenticateActing(authentication, request, { about: requested, trace, permit });
+    const asking = await authenticateActing(service, agents, request, { about: requested, trace, permit });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, about?: DenialSubject): Denied =>

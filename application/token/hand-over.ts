@@ -21,7 +21,7 @@ import { offerDelegation } from '../decisions/offer-delegation.ts';
 import { allowed, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { HeldPermit, SigningKeys } from '../ports/keys.ts';
 import type { Randomness } from '../ports/runtime.ts';
-import { type FoundLink, judgedLink } from './chain.ts';
+import { type FoundAncestor, judgedAncestor } from './chain.ts';
 import { checkGrant, type GrantChecking, type UsableGrant } from './usable-grant.ts';
 
 export interface HandOverRequest extends ActingCredentials {
@@ -60,10 +60,8 @@ export async function handOver(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent that delegates. Its task may have begun with a code.
-    const { agentKeys, clock, sharedTime, audiences, clients } = service;
-    const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
     const by = { about: requested, keys: 'either', trace, permit } as const;
-    const asking = await authenticateActing(authentication, request, by);
+    const asking = await authenticateActing(service, agents, request, by);
     if (asking.kind === 'denied') return asking;
     const { agent, assertion, instance } = asking.value;
 
@@ -81,16 +79,16 @@ export async function handOver(
     // revealed to itself only.
     const child = await service.agents.find(request.child);
     if (child === undefined) return refuseOffer('delegation_not_allowed');
-    const { links } = usable.value;
-    const chainDenial = judgeChain([child, agent, ...links.map((link) => link.agent)], delegation.maxDepth);
+    const { ancestors } = usable.value;
+    const chainDenial = judgeChain([child, agent, ...ancestors.map((ancestor) => ancestor.agent)], delegation.maxDepth);
     if (chainDenial !== undefined) return refuseOffer(chainDenial);
     const depth = task.delegationDepth + 1;
     const policy = judgePolicy(child, { audience: task.audience, requested: scope, held: scope, depth });
     if (policy.kind === 'refused') return refuseOffer(policy.reason);
 
     // 4. Record and sign the offer.
-    const own = ownLink(service, usable.value, agent);
-    const now = await sharedTime.earliest();
+    const own = ownAsAncestor(service, usable.value, agent);
+    const now = await service.sharedTime.earliest();
     const offerId = makeOfferId(service.randomness.ulid());
     const { issuer } = service;
     const of = { issuer, offerId, task, instance, child: child.agentId, scope, now, ttl: delegation.offerTtl };
@@ -100,7 +98,7 @@ export async function handOver(
         taskId: task.taskId,
         sponsorKey,
         scope,
-        links: [judgedLink(own), ...links.map(judgedLink)],
+        ancestors: [judgedAncestor(own), ...ancestors.map(judgedAncestor)],
         assertion,
         maxChildren: delegation.maxChildrenPerTask,
         entry: {
@@ -145,11 +143,11 @@ function aboutAnOffer(refused: Denied): Denied {
 }
 
 /** The task of the grant. */
-function ownLink(
+function ownAsAncestor(
   { digest }: Pick<GrantChecking, 'digest'>,
   { grant, presented }: UsableGrant,
-  agent: FoundLink['agent'],
-): FoundLink {
+  agent: FoundAncestor['agent'],
+): FoundAncestor {
   const { task, taskState: state, scope } = grant;
   return { task, state, scope, grantHash: digest(presented.named), agentEnabled: true, agent };
 }

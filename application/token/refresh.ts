@@ -13,7 +13,7 @@ import { authenticateClient } from '../authentication/authenticate-client.ts';
 import { renewGrant } from '../decisions/renew-grant.ts';
 import { allowed, type Outcome } from '../outcome.ts';
 import type { HeldPermit } from '../ports/keys.ts';
-import { judgedLink } from './chain.ts';
+import { judgedAncestor } from './chain.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { checkGrant, type GrantChecking, type GrantRequest } from './usable-grant.ts';
 
@@ -53,13 +53,13 @@ export async function refreshToken(
 
     const usable = await checkGrant(service, asking.value, request, requested, trace);
     if (usable.kind === 'denied') return usable;
-    const { grant, presented, scope, links, refuse } = usable.value;
+    const { grant, presented, scope, ancestors, refuse } = usable.value;
     const { task } = grant;
     const { sponsorKey } = task;
 
     // A tool server refuses a token that is dated ahead.
     const now = await service.sharedTime.earliest();
-    const token = mint(service, { ...asking.value, task, delegators: links.map(({ agent }) => agent), scope, now });
+    const token = mint(service, { ...asking.value, task, delegators: ancestors.map(({ agent }) => agent), scope, now });
     const next = grant.rotation && rotatedGrant(presented, service.randomness.secret(GRANT_SECRET_BYTES));
     const [renewed, accessToken] = await Promise.all([
       service.decisions.decide(renewGrant, {
@@ -72,7 +72,7 @@ export async function refreshToken(
         assertion,
         ...(next && { rotation: { presented: service.digest(request.refreshToken), next: service.digest(next) } }),
         agentRevision: agent.revision,
-        ...(links.length > 0 && { links: links.map(judgedLink) }),
+        ...(ancestors.length > 0 && { ancestors: ancestors.map(judgedAncestor) }),
         recordEach: service.recordEach,
         entry: tokenEntry('token.refreshed', { at: now, task, scope, tokenId: token.tokenId }),
       }),

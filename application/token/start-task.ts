@@ -23,7 +23,7 @@ import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
-import { type ChainChecking, judgeLinks } from './chain.ts';
+import { type ChainChecking, judgeAncestors } from './chain.ts';
 import { type DelegatedStart, delegatorsOf, takenOffer } from './delegated-start.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { openListedTask } from './open-listed-task.ts';
@@ -100,11 +100,11 @@ export async function startTask(
 
   // 2. Evaluate the policy.
   const delegatedBy = delegated === undefined ? [] : delegatorsOf(delegated);
-  const above = delegated && (await judgeLinks(service, { delegatedBy }, delegated.above, agent));
+  const above = delegated && (await judgeAncestors(service, { delegatedBy }, delegated.above, agent));
   if (above?.kind === 'refused') return refuse(above.reason, { sponsorKey });
-  const { links = [], scope: left = person.scope } = above ?? {};
+  const { ancestors = [], scope: left = person.scope } = above ?? {};
   const held = intersectScopes(person.scope, left);
-  const policy = judgePolicy(agent, { audience, requested, held, depth: ROOT_DELEGATION_DEPTH + links.length });
+  const policy = judgePolicy(agent, { audience, requested, held, depth: ROOT_DELEGATION_DEPTH + ancestors.length });
   if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
   // The earlier clock: with one that is ahead, the task would outlive its agent's limit at every other instance.
   const earliest = await service.sharedTime.earliest();
@@ -114,7 +114,7 @@ export async function startTask(
   if (isEnding(task, task.createdAt)) return refuse('task_ending', { sponsorKey });
 
   // 3. Issue: task, grant, used assertion and record commit together.
-  const delegators = links.map((link) => link.agent);
+  const delegators = ancestors.map((ancestor) => ancestor.agent);
   const token = mint(service, { ...asking, task, delegators, scope: policy.scope, now: task.createdAt });
   const grant = newGrant(service, authorized?.isRotating ?? false);
   const opening: TaskOpening = {
@@ -128,7 +128,7 @@ export async function startTask(
     entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
     purpose: statePurpose(service, task, invocation.purpose),
     code: authorized && { requestId: authorized.requestId, hash: authorized.codeHash, rotation: grant.rotation },
-    delegation: delegated && takenOffer(service.delegation, delegated, task, links),
+    delegation: delegated && takenOffer(service.delegation, delegated, task, ancestors),
   };
   // The token is signed at the same time, unless it names the status that the transaction chooses.
   const { decisions, statusLists } = service;

@@ -46,9 +46,7 @@ export async function takeUp(
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent that takes it up.
-    const { agentKeys, clock, sharedTime, audiences, clients } = service;
-    const authentication = { agents, agentKeys, clock, sharedTime, audiences, clients };
-    const asking = await authenticateActing(authentication, request, { about: requested, trace, permit });
+    const asking = await authenticateActing(service, agents, request, { about: requested, trace, permit });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, about?: DenialSubject): Denied =>
@@ -59,7 +57,7 @@ export async function takeUp(
     if (read === undefined) return refuse('delegation_offer_unknown');
     const { offer, claims } = read;
     const detail = takenDetail(offer.offerId, offer.taskId);
-    const isPast = offer.expiresAt <= (await sharedTime.latest());
+    const isPast = offer.expiresAt <= (await service.sharedTime.latest());
     const [parent, ...above] = await service.tasks.chain(offer.taskId);
     // The task of an old offer may be deleted since.
     if (parent === undefined && isPast) return refuse('delegation_offer_expired', { detail });

@@ -17,7 +17,7 @@ import { allowed, type Denial, type DenialSubject, type Denied, denied, type Out
 import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
-import { type ChainChecking, checkAbove, type FoundLink } from './chain.ts';
+import { type ChainChecking, checkAbove, type FoundAncestor } from './chain.ts';
 
 export interface GrantRequest {
   readonly refreshToken: string;
@@ -47,7 +47,7 @@ export interface UsableGrant {
   /** What the policy allows of the requested scope. */
   readonly scope: Scope;
   /** The tasks above, the nearest first. */
-  readonly links: readonly FoundLink[];
+  readonly ancestors: readonly FoundAncestor[];
   refuse(reason: DenialReason, more?: RefusalFacts): Denied;
 }
 
@@ -122,7 +122,7 @@ export async function checkGrant(
     depth: task.delegationDepth,
   });
   if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
-  return allowed({ grant, presented, scope: policy.scope, links: above.links, refuse });
+  return allowed({ grant, presented, scope: policy.scope, ancestors: above.ancestors, refuse });
 }
 
 /** A plain read may be outdated, and would then end the task of the newest grant. So the deciding server has the last word. */

@@ -20,6 +20,7 @@
  *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */
 
+import { MAX_DELEGATION_DEPTH } from '../../domain/agents/agent.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { statusListEntries } from '../../domain/tasks/status-list.ts';
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
@@ -72,7 +73,6 @@ const MAX_PENDING = 1000;
 const MAX_CHILDREN = 1000;
 /** The depth 1 is a task without a parent; a registration has at most 5 (specification "Agent registration"). */
 const MIN_CHAIN = 2;
-const MAX_CHAIN = 5;
 /** Almost three a second. */
 const MAX_QUESTIONS = 10_000;
 /** Each creation counts all users: counting this many takes tenths of a second. */
@@ -501,7 +501,7 @@ export const catalogue = {
   ),
   'Service:Delegation:MaxDepth': defaulted(
     '2',
-    integer({ min: MIN_CHAIN, max: MAX_CHAIN }),
+    integer({ min: MIN_CHAIN, max: MAX_DELEGATION_DEPTH }),
     'The maximum number of agents in a chain, with the agent of the first task. At every agent of the chain `max_delegation_depth` must allow its length too.',
   ),
   'Service:Delegation:MaxChildrenPerTask': defaulted(

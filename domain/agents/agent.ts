@@ -6,6 +6,9 @@ import type { Scope } from '../scope.ts';
 import type { MayActName } from './may-act-name.ts';
 import type { JwkSet } from './public-key.ts';
 
+/** The longest chain of agents that a token may have (specification "Agent registration"). */
+export const MAX_DELEGATION_DEPTH = 5;
+
 /**
  * The limits that an operator sets for an agent. Only `judgeRegistration` makes a Registration, so every one is valid.
  */
@@ -19,6 +22,7 @@ export interface Registration {
   readonly maxTaskTtl: number;
   /** Seconds. */
   readonly maxTokenTtl: number;
+  /** 1 to `MAX_DELEGATION_DEPTH`. */
   readonly maxDelegationDepth: number;
   readonly highRiskAudiences: readonly string[];
   readonly keys: AgentKeySource;

@@ -12,7 +12,7 @@ import { clientDocumentProblem } from '../address.ts';
 import { formatDuration } from '../duration.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
 import { parseAgentId } from '../identifiers.ts';
-import type { Registration } from './agent.ts';
+import { MAX_DELEGATION_DEPTH, type Registration } from './agent.ts';
 import {
   allowedAudienceProblems,
   audienceProblems,
@@ -39,9 +39,6 @@ export interface RegistrationRules {
 export type RegistrationVerdict =
   | { readonly kind: 'valid'; readonly registration: Registration }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
-
-/** The longest `act` chain that a token issued to an agent may be allowed to carry. */
-const MAX_DELEGATION_DEPTH = 5;
 
 export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationRules): RegistrationVerdict {
   const agentId = parseAgentId(draft.agentId);

@@ -9,7 +9,7 @@ import { stateAt } from '../tasks/lifetime.ts';
 import type { Task, TaskState } from '../tasks/task.ts';
 
 /** A task above a delegated one, with its agent as registered now. */
-export interface LinkAbove {
+export interface Ancestor {
   readonly task: Pick<Task, 'agentId' | 'audience' | 'expiresAt'>;
   readonly state: TaskState;
   /** Its present scope: that of the last refresh. */
@@ -27,18 +27,18 @@ type AboveVerdict =
 /**
  * Whether the tasks above are live and their agents may act.
  *
- * @param links the nearest first; at least one
+ * @param ancestors the nearest first; at least one
  * @returns the scope that all of them have now
  */
-export function judgeAbove(links: readonly LinkAbove[], now: Instant): AboveVerdict {
-  if (links.length === 0 || links.some(({ task, state }) => stateAt(state, task, now).kind !== 'live')) {
+export function judgeAbove(ancestors: readonly Ancestor[], now: Instant): AboveVerdict {
+  if (ancestors.length === 0 || ancestors.some(({ task, state }) => stateAt(state, task, now).kind !== 'live')) {
     return { kind: 'refused', reason: 'parent_ended' };
   }
-  if (links.some(({ agent }) => agent?.enabled !== true)) return { kind: 'refused', reason: 'ancestor_disabled' };
-  if (links.some(({ agent, task }) => agent?.allowedAudiences.includes(task.audience) !== true)) {
+  if (ancestors.some(({ agent }) => agent?.enabled !== true)) return { kind: 'refused', reason: 'ancestor_disabled' };
+  if (ancestors.some(({ agent, task }) => agent?.allowedAudiences.includes(task.audience) !== true)) {
     return { kind: 'refused', reason: 'audience_not_allowed' };
   }
-  const [nearest, ...others] = links.map(({ scope, agent }) => intersectScopes(scope, agent?.allowedScopes ?? []));
+  const [nearest, ...others] = ancestors.map(({ scope, agent }) => intersectScopes(scope, agent?.allowedScopes ?? []));
   return { kind: 'held', scope: intersectScopes(nearest ?? [], ...others) };
 }
 

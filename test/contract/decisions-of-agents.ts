@@ -103,14 +103,14 @@ export const decisionsOfAgents: Readonly<Record<string, Row>> = {
       taskId: live.task.taskId,
       sponsorKey,
       scope: live.task.scope,
-      links: [linkOf(live)],
+      ancestors: [linkOf(live)],
       assertion: assertionOf(owner.agentId),
       maxChildren: 2,
       entry: anEntry('delegation.offered'),
     }),
   ),
   'a refresh of a delegated task': row(renewGrant, ['task'], ({ live, child, owner, assertionOf }) =>
-    aRenewal(child, { links: [linkOf(live)], assertion: assertionOf(owner.agentId), recordEach: true }),
+    aRenewal(child, { ancestors: [linkOf(live)], assertion: assertionOf(owner.agentId), recordEach: true }),
   ),
   'the redemption of a code': row(openTask, ['allowed'], redeeming),
   'a refresh of a grant that rotates': row(renewGrant, ['redeemed'], (world) => {

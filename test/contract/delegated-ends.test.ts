@@ -49,7 +49,7 @@ onEveryDatabase('renewals at the lowest task of a chain', ({ storage, database, 
     for (const opening of chain.toReversed()) expect((await storage().tasks.open(opening)).kind).to.equal('opened');
     return chain;
   }
-  const renewalOf = (opening: TaskOpening) => aRenewal(opening, { links: opening.delegation?.links ?? [] });
+  const renewalOf = (opening: TaskOpening) => aRenewal(opening, { ancestors: opening.delegation?.ancestors ?? [] });
 
   for (const [what, end] of Object.entries(ENDS)) {
     it(`and ${what} end as one after the other`, async function () {

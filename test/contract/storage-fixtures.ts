@@ -115,11 +115,11 @@ export function aChildOpening(agent: Agent, parent: TaskOpening, changes: Partia
   });
   const { task } = opening;
   const offerId = makeOfferId(ulid());
-  const link = { taskId, agentId, grantHash: parent.grantHash, agentRevision: parent.agentRevision };
+  const ancestor = { taskId, agentId, grantHash: parent.grantHash, agentRevision: parent.agentRevision };
   return {
     ...opening,
     delegation: {
-      links: [link, ...(parent.delegation?.links ?? [])],
+      ancestors: [ancestor, ...(parent.delegation?.ancestors ?? [])],
       offer: { offerId, forgetAt: plusSeconds(NOON, 120), latestForgetAt: plusSeconds(NOON, 360) },
       maxChildren: 1000,
       entry: anEntry('delegation.taken', {

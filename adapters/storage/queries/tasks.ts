@@ -1,6 +1,7 @@
 /** Queries of tasks, their grants and tokens. `own-tasks.ts`, `task-list.ts` and `task-tree.ts` have the lists. */
 
 import type { ChainedTask, LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/tasks.ts';
+import { MAX_DELEGATION_DEPTH } from '../../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
@@ -73,10 +74,7 @@ interface ChainRow extends TaskRow {
   readonly enabled: boolean | number | null;
 }
 
-/** No chain is longer: a row that was altered to be its own parent ends the walk too. */
-const LONGEST_CHAIN = 5;
-
-/** Each task of the chain is looked up by key. */
+/** Each task is looked up by key. The greatest depth ends the walk at a row that was altered to be its own parent. */
 export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
   name: 'chain_of_task',
   plan: 'by_index',
@@ -84,7 +82,7 @@ export const chainOfTask: Query<TaskId, readonly ChainedTask[]> = {
       select task_id, parent_task_id, 0 from tasks where task_id = :task_id
       union all
       select p.task_id, p.parent_task_id, chain.above + 1
-        from chain ${lookUp('tasks', 'p', 'p.task_id = chain.parent_task_id')} where chain.above < ${LONGEST_CHAIN}
+        from chain ${lookUp('tasks', 'p', 'p.task_id = chain.parent_task_id')} where chain.above < ${MAX_DELEGATION_DEPTH}
     )
     select ${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.grant_hash,
         (select a.enabled from agents a where a.agent_id = t.agent_id) as enabled

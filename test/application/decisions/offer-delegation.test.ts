@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { assertionQuestions } from '../../../application/decisions/assertion.ts';
-import type { JudgedLink } from '../../../application/decisions/delegated.ts';
+import type { JudgedAncestor } from '../../../application/decisions/delegated.ts';
 import { offerDelegation } from '../../../application/decisions/offer-delegation.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
@@ -9,16 +9,16 @@ import { ADA, aStatedBlock, lockNames } from '../../support/decision-fixtures.ts
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const OFFERED = instantFromMicros(NOON + 7);
-const [lead, root] = ['jira-lead', 'jira-root'].map((id, nth): JudgedLink => {
+const [lead, root] = ['jira-lead', 'jira-root'].map((id, nth): JudgedAncestor => {
   const taskId = makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${nth}`);
   return { taskId, agentId: agentIdOf(id), grantHash: `grant-${id}`, agentRevision: 4 + nth };
-}) as [JudgedLink, JudgedLink];
+}) as [JudgedAncestor, JudgedAncestor];
 const assertion = anAssertion(lead.agentId, 'one');
 const offering = {
   taskId: lead.taskId,
   sponsorKey: ADA,
   scope: ['jira:read'],
-  links: [lead, root],
+  ancestors: [lead, root],
   assertion,
   maxChildren: 20,
   entry: anEntry('delegation.offered', { at: OFFERED, taskId: lead.taskId }),
@@ -28,8 +28,8 @@ const live = { state: 'live', expiresAt: instantFromMicros(OFFERED + 1), scope: 
 const clear = {
   spent: [false],
   blocks: [],
-  linkRevisions: [lead.agentRevision, root.agentRevision],
-  linkTasks: [live, live],
+  ancestorRevisions: [lead.agentRevision, root.agentRevision],
+  ancestorTasks: [live, live],
   isRefused: false,
   children: 19,
 };
@@ -46,18 +46,30 @@ describe('Offering a part of a task', () => {
   });
 
   for (const [title, verdict, changes] of [
-    ['if its agent changed', { kind: 'agent_changed' }, { linkRevisions: [5, root.agentRevision] }],
-    ['if an agent above changed', { kind: 'agent_changed' }, { linkRevisions: [lead.agentRevision, 6] }],
+    ['if its agent changed', { kind: 'agent_changed' }, { ancestorRevisions: [5, root.agentRevision] }],
+    ['if an agent above changed', { kind: 'agent_changed' }, { ancestorRevisions: [lead.agentRevision, 6] }],
     ['for a replayed assertion', { kind: 'replayed' }, { spent: [true] }],
     [
       'for a blocked person',
       { kind: 'sponsor_blocked', block: 'disabled' },
       { blocks: [aStatedBlock({ kind: 'disabled' })] },
     ],
-    ['of a task that was revoked', { kind: 'parent_ended' }, { linkTasks: [{ ...live, state: 'revoked' }, live] }],
-    ['below a task that was revoked', { kind: 'parent_ended' }, { linkTasks: [live, { ...live, state: 'revoked' }] }],
-    ['of a task that expires now', { kind: 'parent_ended' }, { linkTasks: [{ ...live, expiresAt: OFFERED }, live] }],
-    ['of a task that was narrowed', { kind: 'narrowed' }, { linkTasks: [{ ...live, scope: ['jira:comment'] }, live] }],
+    ['of a task that was revoked', { kind: 'parent_ended' }, { ancestorTasks: [{ ...live, state: 'revoked' }, live] }],
+    [
+      'below a task that was revoked',
+      { kind: 'parent_ended' },
+      { ancestorTasks: [live, { ...live, state: 'revoked' }] },
+    ],
+    [
+      'of a task that expires now',
+      { kind: 'parent_ended' },
+      { ancestorTasks: [{ ...live, expiresAt: OFFERED }, live] },
+    ],
+    [
+      'of a task that was narrowed',
+      { kind: 'narrowed' },
+      { ancestorTasks: [{ ...live, scope: ['jira:comment'] }, live] },
+    ],
     ['if the person refuses it', { kind: 'delegation_refused' }, { isRefused: true }],
     ['of a task that has as many below it as it may', { kind: 'too_many_children' }, { children: 20 }],
   ] as const) {
@@ -72,8 +84,8 @@ describe('Offering a part of a task', () => {
       blocks: { fact: 'blocks', about: ADA },
       isRefused: { fact: 'delegation_refused', about: { sponsorKey: ADA, agentId: lead.agentId } },
       children: { fact: 'live_children', about: { taskId: lead.taskId, at: OFFERED } },
-      linkRevisions: [lead, root].map(({ agentId }) => ({ fact: 'agent_revision', about: agentId })),
-      linkTasks: [lead, root].map(({ taskId }) => ({ fact: 'delegating_task', about: taskId })),
+      ancestorRevisions: [lead, root].map(({ agentId }) => ({ fact: 'agent_revision', about: agentId })),
+      ancestorTasks: [lead, root].map(({ taskId }) => ({ fact: 'delegating_task', about: taskId })),
     });
   });
 

@@ -27,8 +27,8 @@ const clear = {
   spent: [false],
   blocks: [],
   logouts: [],
-  linkRevisions: [lead.revision, root.revision],
-  linkTasks: [live, live],
+  ancestorRevisions: [lead.revision, root.revision],
+  ancestorTasks: [live, live],
   offerSpent: false,
   children: 999,
   isRefused: false,
@@ -49,15 +49,15 @@ describe('Opening a delegated task', () => {
 
   for (const [title, kind, changes] of [
     ['whose offer was used before', 'offer_spent', { offerSpent: true }],
-    ['whose parent is not stored', 'parent_ended', { linkTasks: [undefined, live] }],
-    ['whose parent was revoked', 'parent_ended', { linkTasks: [{ ...live, state: 'revoked' }, live] }],
-    ['whose parent has a recorded expiry', 'parent_ended', { linkTasks: [{ ...live, state: 'expired' }, live] }],
-    ['whose parent expires as it begins', 'parent_ended', { linkTasks: [{ ...live, expiresAt: CREATED }, live] }],
-    ['below a task that was revoked', 'parent_ended', { linkTasks: [live, { ...live, state: 'revoked' }] }],
-    ['whose parent has less scope', 'narrowed', { linkTasks: [{ ...live, scope: ['jira:comment'] }, live] }],
-    ['below a task with less scope', 'narrowed', { linkTasks: [live, { ...live, scope: ['jira:comment'] }] }],
-    ['whose parent’s agent changed', 'agent_changed', { linkRevisions: [lead.revision + 1, root.revision] }],
-    ['below an agent that was removed', 'agent_changed', { linkRevisions: [lead.revision, undefined] }],
+    ['whose parent is not stored', 'parent_ended', { ancestorTasks: [undefined, live] }],
+    ['whose parent was revoked', 'parent_ended', { ancestorTasks: [{ ...live, state: 'revoked' }, live] }],
+    ['whose parent has a recorded expiry', 'parent_ended', { ancestorTasks: [{ ...live, state: 'expired' }, live] }],
+    ['whose parent expires as it begins', 'parent_ended', { ancestorTasks: [{ ...live, expiresAt: CREATED }, live] }],
+    ['below a task that was revoked', 'parent_ended', { ancestorTasks: [live, { ...live, state: 'revoked' }] }],
+    ['whose parent has less scope', 'narrowed', { ancestorTasks: [{ ...live, scope: ['jira:comment'] }, live] }],
+    ['below a task with less scope', 'narrowed', { ancestorTasks: [live, { ...live, scope: ['jira:comment'] }] }],
+    ['whose parent’s agent changed', 'agent_changed', { ancestorRevisions: [lead.revision + 1, root.revision] }],
+    ['below an agent that was removed', 'agent_changed', { ancestorRevisions: [lead.revision, undefined] }],
     ['whose person does not let the agent delegate', 'delegation_refused', { isRefused: true }],
     ['whose parent has as many as it may', 'too_many_children', { children: 1000 }],
   ] as const) {
@@ -87,8 +87,8 @@ describe('Opening a delegated task', () => {
 
   it('reads the tasks above, their agents, the offer, the children of the parent, and the refusal of the person', () => {
     expect(openTask.asks(opening)).to.deep.include({
-      linkRevisions: [lead, root].map(({ agentId }) => ({ fact: 'agent_revision', about: agentId })),
-      linkTasks: [parent, top].map(({ task: { taskId } }) => ({ fact: 'delegating_task', about: taskId })),
+      ancestorRevisions: [lead, root].map(({ agentId }) => ({ fact: 'agent_revision', about: agentId })),
+      ancestorTasks: [parent, top].map(({ task: { taskId } }) => ({ fact: 'delegating_task', about: taskId })),
       offerSpent: assertionQuestions({ ...offerUse, ...offer })[0],
       children: { fact: 'live_children', about: { taskId: parent.task.taskId, at: CREATED } },
       isRefused: { fact: 'delegation_refused', about: { sponsorKey: task.sponsorKey, agentId: lead.agentId } },

@@ -21,8 +21,8 @@ const clear = {
   spent: [false, false],
   blocks: [],
   logouts: [],
-  linkRevisions: [],
-  linkTasks: [],
+  ancestorRevisions: [],
+  ancestorTasks: [],
 };
 
 describe('Opening a task', () => {
@@ -160,8 +160,8 @@ describe('Opening a task', () => {
       spent: assertionQuestions(assertion),
       blocks: { fact: 'blocks', about: task.sponsorKey },
       logouts: [],
-      linkRevisions: [],
-      linkTasks: [],
+      ancestorRevisions: [],
+      ancestorTasks: [],
       offerSpent: undefined,
       children: undefined,
       isRefused: undefined,

@@ -23,7 +23,14 @@ const grant = {
   unrecorded: 2,
   revokedAt: undefined,
 };
-const clear = { revision: agent.revision, spent: [false, false], blocks: [], linkRevisions: [], linkTasks: [], grant };
+const clear = {
+  revision: agent.revision,
+  spent: [false, false],
+  blocks: [],
+  ancestorRevisions: [],
+  ancestorTasks: [],
+  grant,
+};
 
 describe('Renewing a grant', () => {
   for (const [title, recordEach, renewals, unrecorded, isRecorded] of [
@@ -94,8 +101,8 @@ describe('Renewing a grant', () => {
       spent: assertionQuestions(renewal.assertion),
       blocks: { fact: 'blocks', about: sponsorKey },
       grant: { fact: 'grant', about: grantHash },
-      linkRevisions: [],
-      linkTasks: [],
+      ancestorRevisions: [],
+      ancestorTasks: [],
     });
   });
 
@@ -111,10 +118,10 @@ describe('Renewing a grant', () => {
 
   it('shares the locks of the tasks above, and of their agents and grants: of its own agent once', () => {
     const taskId = makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA');
-    const link = { taskId, grantHash: 'above', agentRevision: 1 };
+    const ancestor = { taskId, grantHash: 'above', agentRevision: 1 };
     const alone = lockNames(renewGrant.locks(renewal));
     const above = (id: typeof agentId) =>
-      lockNames(renewGrant.locks({ ...renewal, links: [{ ...link, agentId: id }] })).filter(
+      lockNames(renewGrant.locks({ ...renewal, ancestors: [{ ...ancestor, agentId: id }] })).filter(
         (each) => !alone.includes(each),
       );
     const shared = [`shared task ${taskId}`, 'shared grant above'];
@@ -124,23 +131,23 @@ describe('Renewing a grant', () => {
 
   describe('of a delegated task', () => {
     const above = { taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), agentId: agentIdOf('jira-root') };
-    const link = { ...above, grantHash: 'above', agentRevision: 7 };
+    const ancestor = { ...above, grantHash: 'above', agentRevision: 7 };
     const live = { state: 'live', expiresAt: plusSeconds(entry.at, 1), scope: ['jira:comment', 'jira:read'] };
-    const held = { ...clear, linkRevisions: [7], linkTasks: [live] };
+    const held = { ...clear, ancestorRevisions: [7], ancestorTasks: [live] };
     const judge = (changes: object = {}) =>
-      renewGrant.judge({ ...renewal, links: [link] }, { ...held, ...changes } as typeof held);
+      renewGrant.judge({ ...renewal, ancestors: [ancestor] }, { ...held, ...changes } as typeof held);
 
     it('renews it while the task above has the scope', () => {
       expect(judge().verdict).to.deep.equal({ kind: 'renewed' });
     });
 
     for (const [kind, title, changes] of [
-      ['agent_changed', 'the agent above changed', { linkRevisions: [8] }],
-      ['agent_changed', 'the agent above was removed', { linkRevisions: [undefined] }],
-      ['parent_ended', 'the task above is not stored', { linkTasks: [undefined] }],
-      ['parent_ended', 'the task above was revoked', { linkTasks: [{ ...live, state: 'revoked' }] }],
-      ['parent_ended', 'the task above expires now', { linkTasks: [{ ...live, expiresAt: entry.at }] }],
-      ['narrowed', 'the task above was narrowed', { linkTasks: [{ ...live, scope: ['jira:comment'] }] }],
+      ['agent_changed', 'the agent above changed', { ancestorRevisions: [8] }],
+      ['agent_changed', 'the agent above was removed', { ancestorRevisions: [undefined] }],
+      ['parent_ended', 'the task above is not stored', { ancestorTasks: [undefined] }],
+      ['parent_ended', 'the task above was revoked', { ancestorTasks: [{ ...live, state: 'revoked' }] }],
+      ['parent_ended', 'the task above expires now', { ancestorTasks: [{ ...live, expiresAt: entry.at }] }],
+      ['narrowed', 'the task above was narrowed', { ancestorTasks: [{ ...live, scope: ['jira:comment'] }] }],
     ] as const) {
       it(`writes nothing if ${title}: ${kind}`, () => {
         expect(judge(changes)).to.deep.equal({ verdict: { kind }, effects: [] });

@@ -25,7 +25,7 @@ const task = aTask({
   delegatedBy: [aDelegator(top.taskId, { agentId: root.agentId })],
   delegationDepth: 2,
 });
-const link: ChainedTask = {
+const ancestor: ChainedTask = {
   task: top,
   state: { kind: 'live' },
   scope: ['jira:read'],
@@ -67,7 +67,7 @@ describe('An offer to another agent', () => {
           return verdicts[Math.min(decided.length, verdicts.length) - 1];
         },
       },
-      tasks: { findGrant: async () => aGrant({ task, scope: task.scope }), chain: async () => [link] },
+      tasks: { findGrant: async () => aGrant({ task, scope: task.scope }), chain: async () => [ancestor] },
       digest: sha256,
       sponsorCacheTtl: 30,
       delegation: { maxDepth: 3, maxChildrenPerTask: 20, offerTtl: 60 },
@@ -92,7 +92,7 @@ describe('An offer to another agent', () => {
       taskId: task.taskId,
       sponsorKey: task.sponsorKey,
       scope: ['jira:read'],
-      links: [
+      ancestors: [
         { taskId: task.taskId, agentId: lead.agentId, grantHash: sha256(GRANT), agentRevision: 5 },
         { taskId: top.taskId, agentId: root.agentId, grantHash: 'above', agentRevision: 9 },
       ],

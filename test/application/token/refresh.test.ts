@@ -267,7 +267,7 @@ describe('the checks of a refresh', () => {
   describe('of a delegated task', () => {
     const parent = aTask({ taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), agentId: agentIdOf('jira-lead') });
     const task = aTask({ createdAt: NOON, delegatedBy: [aDelegator(parent.taskId)], delegationDepth: 2 });
-    const link: ChainedTask = {
+    const ancestor: ChainedTask = {
       task: parent,
       state: { kind: 'live' },
       scope: ['jira:comment'],
@@ -286,7 +286,7 @@ describe('the checks of a refresh', () => {
       });
       delegation = { maxDepth: 2, maxChildrenPerTask: 20, offerTtl: 60 };
       grant = aGrant({ task, scope: task.scope });
-      above = [link];
+      above = [ancestor];
     });
 
     it('grant what the tasks above have now, with what their agents require, and name what was checked', async () => {
@@ -297,7 +297,7 @@ describe('the checks of a refresh', () => {
       const { taskId, agentId } = parent;
       expect(renewals.at(-1)).to.deep.include({
         scope: ['jira:comment'],
-        links: [{ taskId, agentId, grantHash: 'above', agentRevision: 9 }],
+        ancestors: [{ taskId, agentId, grantHash: 'above', agentRevision: 9 }],
       });
     });
 
@@ -305,13 +305,13 @@ describe('the checks of a refresh', () => {
       above = [];
       expect(await reasonOf()).to.equal('parent_ended');
       const other = aTask({ ...parent, taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEB') });
-      for (const another of [[link, link], [{ ...link, task: other }]]) {
+      for (const another of [[ancestor, ancestor], [{ ...ancestor, task: other }]]) {
         above = another;
         expect(await reasonOf(), 'another chain than that of the task').to.equal('parent_ended');
       }
-      above = [{ ...link, state: { kind: 'expired', at: NOON } }];
+      above = [{ ...ancestor, state: { kind: 'expired', at: NOON } }];
       expect(await reasonOf()).to.equal('parent_ended');
-      above = [link];
+      above = [ancestor];
       delegation = { maxDepth: 1, maxChildrenPerTask: 20, offerTtl: 60 };
       expect(await reasonOf()).to.equal('delegation_depth_exceeded');
       delegation = undefined;

@@ -21,7 +21,7 @@ const ISSUER = 'https://mandate.example';
 const OFFER_ID = makeOfferId('01M31S7W68TMK7WDX8YKPSYTEB');
 const child = anAgent({ agentId: agentIdOf('wiki-writer') });
 const parent = aTask({ taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA') });
-const link: ChainedTask = {
+const ancestor: ChainedTask = {
   task: parent,
   state: { kind: 'live' },
   scope: parent.scope,
@@ -41,7 +41,7 @@ describe('the offer of a take-up', () => {
     [key, signingKeys] = await Promise.all([makeAgentKey(), newKeys()]);
   });
   beforeEach(() => {
-    chain = [link];
+    chain = [ancestor];
     latest = plusSeconds(NOON, 1);
   });
 

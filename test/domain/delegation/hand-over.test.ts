@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judgeAbove, judgeChain, type LinkAbove } from '../../../domain/delegation/hand-over.ts';
+import { type Ancestor, judgeAbove, judgeChain } from '../../../domain/delegation/hand-over.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 
@@ -51,7 +51,7 @@ describe('A chain of agents', () => {
 });
 
 describe('What the tasks above leave to a delegated one', () => {
-  const link = (changes: Partial<LinkAbove> = {}): LinkAbove => ({
+  const ancestor = (changes: Partial<Ancestor> = {}): Ancestor => ({
     task: aTask(),
     state: { kind: 'live' },
     scope: ['jira:read', 'jira:comment'],
@@ -61,17 +61,22 @@ describe('What the tasks above leave to a delegated one', () => {
   const refused = (reason: string) => ({ kind: 'refused', reason });
 
   it('is the scope that all of them have now, of what their agents still may', () => {
-    expect(judgeAbove([link(), link()], NOON)).to.deep.equal({ kind: 'held', scope: ['jira:read', 'jira:comment'] });
-    expect(judgeAbove([link(), link({ scope: ['jira:comment'] })], NOON)).to.deep.include({ scope: ['jira:comment'] });
+    expect(judgeAbove([ancestor(), ancestor()], NOON)).to.deep.equal({
+      kind: 'held',
+      scope: ['jira:read', 'jira:comment'],
+    });
+    expect(judgeAbove([ancestor(), ancestor({ scope: ['jira:comment'] })], NOON)).to.deep.include({
+      scope: ['jira:comment'],
+    });
     const agent = anAgent({ allowedScopes: ['jira:read'], allowedAudiences: [aTask().audience] });
-    expect(judgeAbove([link(), link({ agent })], NOON)).to.deep.include({ scope: ['jira:read'] });
-    expect(judgeAbove([link({ scope: [] }), link()], NOON)).to.deep.include({ scope: [] });
+    expect(judgeAbove([ancestor(), ancestor({ agent })], NOON)).to.deep.include({ scope: ['jira:read'] });
+    expect(judgeAbove([ancestor({ scope: [] }), ancestor()], NOON)).to.deep.include({ scope: [] });
   });
 
   for (const nth of [0, 1]) {
     const where = nth === 0 ? 'the parent' : 'a task above the parent';
-    const above = (changes: Partial<LinkAbove>) =>
-      [link(), link()].map((each, at) => (at === nth ? { ...each, ...changes } : each));
+    const above = (changes: Partial<Ancestor>) =>
+      [ancestor(), ancestor()].map((each, at) => (at === nth ? { ...each, ...changes } : each));
 
     it(`is nothing if ${where} has ended, or its time is up`, () => {
       const at = NOON;

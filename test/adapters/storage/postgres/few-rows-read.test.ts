@@ -217,7 +217,7 @@ function aTaskBelow(one: TheOne, changes: Partial<TheOne['task']> = {}) {
   const agent = { ...anAgent(), agentId, revision: one.agentRevision };
   return aChildOpening(agent, one, { sponsorKey, sponsor, createdAt: NOON, ...changes });
 }
-const linksOf = (one: TheOne) => aTaskBelow(one).delegation?.links ?? [];
+const linksOf = (one: TheOne) => aTaskBelow(one).delegation?.ancestors ?? [];
 
 /** Each read or decision of delegated tasks, while many others are live. */
 const DELEGATION: Readonly<Record<string, (decisions: Deciding, tasks: Tasks, one: TheOne) => Promise<unknown>>> = {
@@ -228,12 +228,12 @@ const DELEGATION: Readonly<Record<string, (decisions: Deciding, tasks: Tasks, on
     const assertion = anAssertion(agentId);
     const entry = { ...one.entry, at: NOON, event: 'delegation.offered' } as const;
     const of = { taskId, sponsorKey, scope, assertion, entry, maxChildren: 1000 };
-    return decide(offerDelegation, { ...of, links: [parent, ...above] });
+    return decide(offerDelegation, { ...of, ancestors: [parent, ...above] });
   },
   'a take-up': ({ decide }, _, one) => decide(openTask, aTaskBelow(one)),
   'a renewal of a delegated task': ({ decide }, _, one) => {
     const below = { ...aTaskBelow(one, { taskId: CHILD }), grantHash: `grant-${CHILD}` };
-    return decide(renewGrant, aRenewal(below, { links: linksOf(one) }));
+    return decide(renewGrant, aRenewal(below, { ancestors: linksOf(one) }));
   },
   'the tasks above one': (_, { chain }) => chain(CHILD),
 };

@@ -125,15 +125,15 @@ describe('SQLite', () => {
     'an offer, and a renewal of a delegated task': async (opening) => {
       const { sponsorKey, sponsor, taskId, scope } = opening.task;
       const child = aChildOpening(await registeredAgent(storage), opening, { sponsorKey, sponsor, createdAt: NOON });
-      const { links = [] } = child.delegation ?? {};
+      const { ancestors = [] } = child.delegation ?? {};
       const of = { taskId, sponsorKey, scope, assertion: undefined, maxChildren: 9, entry: opening.entry };
-      expect(await storage.decide(offerDelegation, { ...of, links: links as never })).to.deep.equal({
+      expect(await storage.decide(offerDelegation, { ...of, ancestors: ancestors as never })).to.deep.equal({
         kind: 'offered',
       });
       await storage.tasks.open(child);
       const above = await storage.tasks.chain(child.task.taskId);
       expect(above.map(({ task }) => task.taskId)).to.deep.equal([child.task.taskId, taskId]);
-      expect(await storage.tasks.renew(aRenewal(child, { links }))).to.deep.equal({ kind: 'renewed' });
+      expect(await storage.tasks.renew(aRenewal(child, { ancestors }))).to.deep.equal({ kind: 'renewed' });
       const [count = ''] = [...run].filter((text) => text.includes('count(*) as children'));
       expect((await planOf(count)).join()).to.include('tasks_by_parent (parent_task_id=? AND state=?)');
     },
