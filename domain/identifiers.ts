@@ -37,6 +37,11 @@ export function agentSubject(agentId: AgentId): string {
   return `${AGENT_PREFIX}${agentId}`;
 }
 
+/** Exactly the control plane's own spelling. {@link namesAgent} accepts more spellings, to detect imitations. */
+export function parseAgentSubject(subject: string): AgentId | undefined {
+  return subject.startsWith(AGENT_PREFIX) ? parseAgentId(subject.slice(AGENT_PREFIX.length)) : undefined;
+}
+
 /** Whether a subject names an agent: `agent:` in any case (supplement "Subject tokens"). */
 export function namesAgent(subject: string): boolean {
   return subject.slice(0, AGENT_PREFIX.length).toLowerCase() === AGENT_PREFIX;

@@ -5,7 +5,7 @@
  * hand-over.ts says who may delegate to whom, and under which tasks.
  */
 
-import { AGENT_PREFIX, type AgentId, agentSubject, parseAgentId, parseTaskId, type TaskId } from '../identifiers.ts';
+import { type AgentId, agentSubject, parseAgentSubject, parseTaskId, type TaskId } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds, toSeconds } from '../instant.ts';
 import { formatScope, parseScope, type Scope } from '../scope.ts';
 import { actorChain } from '../tasks/actor-chain.ts';
@@ -90,7 +90,7 @@ export function readOffer({ tokenId, expiry, issuedAt, json }: Claims): Offer | 
   if (!isJsonObject(task) || !isJsonObject(mayAct) || !isJsonObject(actor)) return undefined;
   const taskId = parseTaskId(textMember(task, 'id') ?? '');
   const to = textMember(mayAct, 'sub');
-  const child = to?.startsWith(AGENT_PREFIX) ? parseAgentId(to.slice(AGENT_PREFIX.length)) : undefined;
+  const child = parseAgentSubject(to ?? '');
   const scope = parseScope(textMember(json, 'scope') ?? '');
   const audience = textMember(json, 'resource');
   if (tokenId === undefined || !OFFER_ID.test(tokenId) || taskId === undefined || child === undefined) return undefined;

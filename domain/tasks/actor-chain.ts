@@ -3,7 +3,7 @@
  * "Task token claims", nested shape). The outermost actor is the caller.
  */
 
-import { AGENT_PREFIX, type AgentId, agentSubject, MAX_INSTANCE_LENGTH, parseAgentId } from '../identifiers.ts';
+import { type AgentId, agentSubject, MAX_INSTANCE_LENGTH, parseAgentSubject } from '../identifiers.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 import type { Task } from './task.ts';
 
@@ -61,14 +61,9 @@ function readActor(value: Json): Actor | undefined {
   const sub = member(value, 'sub');
   const depth = member(value, 'depth');
   const instance = member(value, 'instance');
-  if (typeof sub !== 'string' || !isAgentSubject(sub) || typeof depth !== 'number') return undefined;
+  if (typeof sub !== 'string' || parseAgentSubject(sub) === undefined || typeof depth !== 'number') return undefined;
   if (instance === undefined) return { sub, depth };
   return isInstance(instance) ? { sub, instance, depth } : undefined;
-}
-
-/** Exactly the control plane's own spelling. {@link namesAgent} accepts more spellings, to detect imitations. */
-function isAgentSubject(sub: string): boolean {
-  return sub.startsWith(AGENT_PREFIX) && parseAgentId(sub.slice(AGENT_PREFIX.length)) !== undefined;
 }
 
 function isInstance(value: Json): value is string {

@@ -14,7 +14,7 @@ import type { RevocationRequest } from '../../../application/token/revoke.ts';
 import type { TakeUpRequest } from '../../../application/token/take-up.ts';
 import { MAX_URL_LENGTH } from '../../../domain/address.ts';
 import { looksLikeOffer } from '../../../domain/delegation/offer.ts';
-import { AGENT_PREFIX, parseAgentId } from '../../../domain/identifiers.ts';
+import { AGENT_PREFIX, parseAgentSubject } from '../../../domain/identifiers.ts';
 import { parseScope, type Scope } from '../../../domain/scope.ts';
 import { type OAuthForm, type OptionalParameters, readOptional } from './optional-parameters.ts';
 import { missing, mustBe, tooLong } from './parameter-faults.ts';
@@ -137,7 +137,7 @@ function readSubject(form: OAuthForm, optional: OptionalParameters): Outcome<Sub
 function readHandOver(form: OAuthForm, common: Omit<HandOverRequest, 'child'>): Outcome<TokenRequest> {
   const audience = form.get('audience');
   if (audience === undefined) return missing('audience');
-  const child = audience.startsWith(AGENT_PREFIX) ? parseAgentId(audience.slice(AGENT_PREFIX.length)) : undefined;
+  const child = parseAgentSubject(audience);
   if (child === undefined) {
     return denied('invalid_request', { detail: `The parameter audience must be ${AGENT_PREFIX} and an agent_id.` });
   }

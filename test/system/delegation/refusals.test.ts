@@ -39,6 +39,7 @@ for (const database of databasesByLength) {
           'Service:Delegation:Enabled': 'true',
           'Service:Delegation:MaxDepth': '3',
           'Service:Delegation:MaxChildrenPerTask': '2',
+          'Service:Delegation:OfferTtl': 'PT2M',
           'Service:StatusLists:Enabled': 'true',
         },
       });
@@ -183,7 +184,8 @@ for (const database of databasesByLength) {
 
       it('an offer whose time is up, to the second', async () => {
         const offer = await at.offer(root, lead, started.grant);
-        const { exp = 0 } = decodeJwt(offer);
+        const { exp = 0, iat = 0 } = decodeJwt(offer);
+        expect(exp - iat, 'Service:Delegation:OfferTtl').to.equal(120);
         mandate.clock.advance(exp - mandate.clock.seconds());
         const { body } = await refused('delegation_offer_expired', () => taken(lead, offer));
         expect(body.error_description).to.equal(ONE_SENTENCE);
