@@ -33,6 +33,8 @@ describe('Hand-overs with the agent library', () => {
   before(async () => {
     const settings = { 'Service:Delegation:Enabled': 'true', 'Service:Delegation:MaxDepth': '3' };
     mandate = await startMandate({ database: sqliteFile, settings });
+    // The end of an offer is compared to the second.
+    mandate.clock.standStill();
     const deep = { max_delegation_depth: 3, high_risk_audiences: [] };
     const leaf = await mandate.agent({ ...deep, allowed_scopes: READ });
     const lead = await mandate.agent({ ...deep, delegates_to: [leaf.id] });
