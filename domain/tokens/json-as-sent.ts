@@ -83,13 +83,20 @@ export function readAsSent(text: string): SentJson {
 const LITERAL = /[\w.+-]+/y;
 const CONSTANTS = { null: null, true: true, false: false } as const;
 
-/** The JSON on one line, with its members sorted and its numbers as sent. */
-export function writeAsSent(value: SentJson): string {
+/**
+ * The JSON on one line, with its numbers as sent.
+ *
+ * @param namesOf the members of an object in the order in which they are written. By default they are sorted
+ */
+export function writeAsSent(
+  value: SentJson,
+  namesOf: (object: object) => readonly string[] = (object) => Object.keys(object).sort(),
+): string {
   if (value instanceof SentNumber) return value.text;
-  if (Array.isArray(value)) return `[${value.map(writeAsSent).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => writeAsSent(item, namesOf)).join(',')}]`;
   if (!isSentObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value).sort();
-  return `{${members.map((name) => `${JSON.stringify(name)}:${writeAsSent(value[name] ?? null)}`).join(',')}}`;
+  const members = namesOf(value).map((name) => `${JSON.stringify(name)}:${writeAsSent(value[name] ?? null, namesOf)}`);
+  return `{${members.join(',')}}`;
 }
 
 /**

@@ -4,6 +4,7 @@
  * with a list is written anew, and so is one that readers would disagree about.
  */
 
+import { readAsSent, type SentJson, SentNumber, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
 import { isObject, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { byFoldedName, isNamedAlike, type Names } from './lookalikes.ts';
 import type { MayUse } from './tool-policies.ts';
@@ -42,6 +43,9 @@ const TOOL = byFoldedName('name');
 /** A text without these words, in any letters, has no list for any reader. An escape can hide one. */
 const MAY_LIST = /tool|prompt|resource|\\u|[^\0-\x7f]/i;
 
+/** A double may round a number of this form, as the limits of 64 bits in schemas of tools. Such a text is written as it was sent. */
+const LONG_NUMBER = /[\d.]{16}|\d[eE][+-]?\d{3}/;
+
 /** A client keeps a list at most this long, so that it sees soon what another token may use. */
 const MAX_TTL_MS = 60_000;
 
@@ -67,20 +71,24 @@ export function cutText(
     return unreadableText('it is not JSON', id);
   }
   if (!MAY_LIST.test(text)) return undefined;
-  const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const cuts = messages.map((message) => cutMessage(message, may, onTools));
-  const unreadable = cuts.find((cut) => typeof cut === 'string');
-  if (cuts.every((cut) => cut === undefined) && parseStrictJson(text) !== undefined) return undefined;
-  const passed = messages.map((message, at) => {
-    const cut = cuts[at];
-    return typeof cut === 'string' ? errorFor(isObject(message) ? message.id : id) : (cut ?? message);
-  });
+  const isLong = LONG_NUMBER.test(text);
   try {
-    const written = JSON.stringify(Array.isArray(value) ? passed : passed[0]);
+    if (isLong) value = readAsSent(text);
+    const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const cuts = messages.map((message) => cutMessage(message, may, onTools));
+    const unreadable = cuts.find((cut) => typeof cut === 'string');
+    if (cuts.every((cut) => cut === undefined) && parseStrictJson(text) !== undefined) return undefined;
+    const passed = messages.map((message, at) => {
+      const cut = cuts[at];
+      return typeof cut === 'string' ? errorFor(isObject(message) ? message.id : id) : (cut ?? message);
+    });
+    const cut = Array.isArray(value) ? passed : passed[0];
+    const written = isLong ? writeAsSent(cut as SentJson, Object.keys) : JSON.stringify(cut);
     return { text: written, ...(unreadable && { unreadable }) };
-  } catch {
-    // V8 reads deeper JSON than it writes.
-    return unreadableText('it nests too deep', id);
+  } catch (error) {
+    // V8 reads deeper JSON than these functions do.
+    if (error instanceof RangeError) return unreadableText('it nests too deep', id);
+    throw error;
   }
 }
 
@@ -91,7 +99,8 @@ export function unreadableText(unreadable: Unreadable, id: unknown): Required<Cu
 
 /** @param id a value of any kind, which the server may have sent (JSON-RPC 2.0 §4) */
 function errorFor(id: unknown): object {
-  const known = typeof id === 'string' || Number.isSafeInteger(id) ? id : null;
+  const held = doubleOf(id);
+  const known = typeof held === 'string' || Number.isSafeInteger(held) ? held : null;
   return { jsonrpc: '2.0', id: known, error: { code: INTERNAL_ERROR, message: SENTENCE } };
 }
 
@@ -157,6 +166,11 @@ function limitCache(result: Map<string, unknown>): void {
   if (!result.has('ttlMs') && !result.has('cacheScope')) return;
   result.set('cacheScope', 'private');
   if (!result.has('ttlMs')) return;
-  const ttl = result.get('ttlMs');
+  const ttl = doubleOf(result.get('ttlMs'));
   result.set('ttlMs', typeof ttl === 'number' ? Math.min(ttl, MAX_TTL_MS) : 0);
+}
+
+/** A number that was kept as it was sent. Other values stay. */
+function doubleOf(value: unknown): unknown {
+  return value instanceof SentNumber ? Number(value.text) : value;
 }

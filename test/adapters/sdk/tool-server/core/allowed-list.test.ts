@@ -61,6 +61,19 @@ describe('A list of the MCP server', () => {
     );
   });
 
+  it('keeps each number as it was sent, also one that a double rounds, and the order of members', () => {
+    const limits =
+      '{"z":{"maximum":18446744073709551615},"a":{"multipleOf":0.10000000000000000555},"b":{"maximum":1e400}}';
+    const sent = (list: string, more: string) =>
+      `{"jsonrpc":"2.0","result":{"tools":[${list}],"ttlMs":${more}},"id":9007199254740993}`;
+    const kept = `{"name":"read","inputSchema":{"type":"object","properties":${limits}}}`;
+    expect(cut(sent(`{"name":"kill"},${kept}`, '60001'))?.text).to.equal(sent(kept, '60000,"cacheScope":"private"'));
+    const batch = cut(
+      `[${sent(kept, '1')},{"id":7,"result":{"tools":7}},{"id":9007199254740993,"result":{"tools":7}}]`,
+    );
+    expect(batch?.text).to.include(kept).and.to.include('"id":7,"error"').and.to.include('"id":null,"error"');
+  });
+
   const unreadable: readonly (readonly [what: string, text: string, id?: unknown])[] = [
     ['is cut off', answer({ tools: tools('kill') }).slice(0, -9), 'asked'],
     ['is no JSON', '<html>kill</html>', 'asked'],
@@ -79,6 +92,11 @@ describe('A list of the MCP server', () => {
     [
       'nests deeper than V8 writes',
       `{"id":7,"result":{"tools":[{"name":"read","a":${'['.repeat(60_000)}${']'.repeat(60_000)}}]}}`,
+      'asked',
+    ],
+    [
+      'nests deep, with a long number',
+      `{"id":7,"result":{"tools":[{"name":"read","a":${'['.repeat(60_000)}1234567890123456${']'.repeat(60_000)}}]}}`,
       'asked',
     ],
   ];
