@@ -15,6 +15,7 @@ const deciding = (expire: (input: DueTasks) => Promise<number>): Decisions => ({
 /** A storage with this many expired tasks, which keeps the batches it gets. */
 function due(count: number) {
   const clock = movedClock();
+  clock.standStill();
   const batches: number[] = [];
   const asked: When[] = [];
   let turns = 0;

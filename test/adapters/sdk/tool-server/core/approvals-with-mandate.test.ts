@@ -49,6 +49,8 @@ for (const database of databases) {
           'Service:Me:ClientId': 'the-page',
         },
       });
+      // An approval is spent for exactly ten seconds, which a test lets pass.
+      mandate.clock.standStill();
       toolServer = createToolServer({
         issuer: mandate.issuer,
         audience: JIRA,
