@@ -24,7 +24,7 @@ const ROUNDS = repetitions(1, 20);
 
 type Options = Parameters<typeof aWorld>[0];
 
-/** The locks of the decision, and the rows that its facts lock (application/decisions/lock.ts). */
+/** The locks of the decision with a new input, and the rows that its facts lock (application/decisions/lock.ts). */
 function locksOf({ decision, input }: Row, world: World): readonly Lock[] {
   const given = input(world);
   const asked = Object.values(decision.asks(given) satisfies Questions).flat();
@@ -65,9 +65,12 @@ interface Pair {
 
 function pairsIn(options: Options, world = ''): readonly Pair[] {
   const values = aWorld(options);
-  const rows = Object.entries(everyDecision).map(([title, row]) => ({ title, row, locks: locksOf(row, values) }));
-  return rows.flatMap((one) =>
-    rows.flatMap((other): readonly Pair[] => {
+  // Two exchanges of one row carry two assertions, so each place in the pair has its own input and its own locks.
+  const inPlace = () =>
+    Object.entries(everyDecision).map(([title, row]) => ({ title, row, locks: locksOf(row, values) }));
+  const seconds = inPlace();
+  return inPlace().flatMap((one) =>
+    seconds.flatMap((other): readonly Pair[] => {
       const classes = new Set(excludes(one.locks, other.locks).map(({ on }) => on));
       const title = `${one.title}, then ${other.title}${world}`;
       return classes.size === 0 ? [] : [{ title, options, first: one.row, second: other.row, classes }];
