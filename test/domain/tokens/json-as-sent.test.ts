@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   isHeldByDouble,
+  mayBeRounded,
   readAsSent,
   type SentJson,
   SentNumber,
@@ -37,6 +38,41 @@ describe('JSON as it was sent', () => {
       '{}',
       '-0.0',
     ]);
+  });
+
+  it('need not be read for numbers unless one may be rounded, wherever it is', () => {
+    const digits = (most: number) =>
+      fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: most });
+    const part = (mark: string, most: number) =>
+      fc.option(digits(most), { nil: '' }).map((text) => text && mark + text);
+    const number = fc
+      .tuple(fc.constantFrom('', '-'), fc.bigInt(0n, 10n ** 18n), part('.', 18), part('e', 3), part('E-', 3))
+      .map(([sign, whole, fraction, up, down]) => `${sign}${whole}${fraction}${up === '' ? down : up}`);
+    const places: readonly ((text: string) => string)[] = [
+      (text) => text,
+      (text) => ` \t${text}\n`,
+      (text) => `[1,${text}]`,
+      (text) => `[${text} ]`,
+      (text) => `{"a": {"b":${text}},"c":1}`,
+    ];
+    let [exact, rounded] = [0, 0];
+    fc.assert(
+      fc.property(fc.oneof(number, digits(17).map(BigInt).map(String)), (text) => {
+        const double = Number(text);
+        const isExact = isHeldByDouble(text) && (!Number.isInteger(double) || Number.isSafeInteger(double));
+        if (isExact) exact += 1;
+        else for (const place of places) expect(mayBeRounded(place(text)), place(text)).to.equal(true);
+        if (!isExact) rounded += 1;
+      }),
+      { numRuns: 500 },
+    );
+    expect([exact > 50, rounded > 50]).to.deep.equal([true, true]);
+    for (const text of ['-0', '-0.0', '9007199254740992', '1e16', '123456789.12345678']) {
+      for (const place of places) expect(mayBeRounded(place(text)), place(text)).to.equal(true);
+    }
+    const exactText =
+      '{"a-0":[0,-1.5,1234567890.1234],"b":"2026-07-28T00:00:00Z","c":"550e8400-e29b","d":[true,null,""]}';
+    expect(mayBeRounded(exactText)).to.equal(false);
   });
 
   it('has no member in a number', () => {

@@ -4,7 +4,13 @@
  * with a list is written anew, and so is one that readers would disagree about.
  */
 
-import { readAsSent, type SentJson, SentNumber, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
+import {
+  mayBeRounded,
+  readAsSent,
+  type SentJson,
+  SentNumber,
+  writeAsSent,
+} from '../../../../domain/tokens/json-as-sent.ts';
 import { isObject, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { byFoldedName, isNamedAlike, type Names } from './lookalikes.ts';
 import type { MayUse } from './tool-policies.ts';
@@ -43,9 +49,6 @@ const TOOL = byFoldedName('name');
 /** A text without these words, in any letters, has no list for any reader. An escape can hide one. */
 const MAY_LIST = /tool|prompt|resource|\\u|[^\0-\x7f]/i;
 
-/** A double may round a number of this form, as the limits of 64 bits in schemas of tools. Such a text is written as it was sent. */
-const LONG_NUMBER = /[\d.]{16}|\d[eE][+-]?\d{3}/;
-
 /** A client keeps a list at most this long, so that it sees soon what another token may use. */
 const MAX_TTL_MS = 60_000;
 
@@ -71,7 +74,8 @@ export function cutText(
     return unreadableText('it is not JSON', id);
   }
   if (!MAY_LIST.test(text)) return undefined;
-  const isLong = LONG_NUMBER.test(text);
+  // Schemas of tools have limits of 64 bits.
+  const isLong = mayBeRounded(text);
   try {
     if (isLong) value = readAsSent(text);
     const messages: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -1,7 +1,7 @@
 /** The approval of a call of a web framework: reads the raw body, computes the digest, and describes the call. */
 
 import type { IncomingMessage } from 'node:http';
-import { readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
+import { mayBeRounded, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
@@ -37,8 +37,10 @@ export function checkApprovalKey(call: string, toolServer: ToolServer, approval:
 export interface CallBody {
   readonly bytes: Buffer;
   readonly value: Json | undefined;
-  /** The same with its numbers as they were sent. */
-  readonly sent: SentJson | undefined;
+  /** The same with its numbers as they were sent. The first use reads them. */
+  sent(): SentJson | undefined;
+  /** Whether `sent` may have another number than `value`. */
+  mayBeRounded(): boolean;
 }
 
 export interface CallReader {
@@ -91,7 +93,7 @@ export function httpApproval(
       if (typeof read === 'string') return read;
       const digest = digestOf({ audience, method, target, body: sha256(read.bytes) });
       const call = { audience, method, target, body: read.value, claims: deepFrozen(structuredClone(claims)) };
-      return callToApprove(digest, describe, Object.freeze(call), read.sent);
+      return callToApprove(digest, describe, Object.freeze(call), read.sent());
     },
     body: reader.body,
   };
@@ -106,12 +108,21 @@ async function readCallBody(request: IncomingMessage, maxBytes: number): Promise
   if (read.kind === 'too_long') return 'body_too_long';
   if (read.kind !== 'read') return 'malformed_body';
   const { bytes } = read;
-  if (bytes.length === 0) return { bytes, value: undefined, sent: undefined };
+  if (bytes.length === 0) return { bytes, value: undefined, sent: () => undefined, mayBeRounded: () => false };
   const text = isTypedAsJson(request) ? readUtf8(bytes) : undefined;
   if (text !== undefined && hasTooManyParts(text)) return 'body_too_long';
   const value = text === undefined ? undefined : parseStrictJson(text);
   if (text === undefined || value === undefined || isAmbiguous(value)) return 'malformed_body';
-  return { bytes, value: deepFrozen(value), sent: readAsSent(text) };
+  let sent: SentJson | undefined;
+  return {
+    bytes,
+    value: deepFrozen(value),
+    sent() {
+      sent ??= readAsSent(text);
+      return sent;
+    },
+    mayBeRounded: () => mayBeRounded(text),
+  };
 }
 
 function isTypedAsJson({ headers }: IncomingMessage): boolean {

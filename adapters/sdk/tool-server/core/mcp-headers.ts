@@ -73,5 +73,6 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (method !== 'tools/call') return { kind: 'method', name: method };
   const tool = typeof name === 'string' ? decodedName(name) : undefined;
   if (tool === undefined) return undefined;
-  return { kind: 'tool', name: tool, id: undefined, arguments: undefined, meta: undefined, sent: sentParts(undefined) };
+  const [sent, nothing] = [sentParts(undefined), undefined];
+  return { kind: 'tool', name: tool, id: nothing, arguments: nothing, meta: nothing, sent, mayBeRounded: () => true };
 }

@@ -1,7 +1,7 @@
 /** Parses an MCP message before the server does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
 import type { IncomingMessage } from 'node:http';
-import { isSentObject, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
+import { isSentObject, mayBeRounded, readAsSent, type SentJson } from '../../../../domain/tokens/json-as-sent.ts';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { readUtf8 } from '../../../../domain/tokens/strict-utf8.ts';
 import { hasTooManyParts } from './json-parts.ts';
@@ -25,6 +25,8 @@ export interface CalledTool {
   readonly meta: unknown;
   /** Its parts as they were sent; `undefined` if a body parser has read the message. The first use reads them. */
   sent(): SentParts | undefined;
+  /** Whether `sent` may have another number than the other members. */
+  mayBeRounded(): boolean;
 }
 
 /** Parts of a message with their numbers as they were sent. */
@@ -69,6 +71,7 @@ export function readMessage(body: unknown, text?: string): McpMessage | Protocol
         arguments: params?.get('arguments'),
         meta: params?.get('_meta'),
         sent: sentParts(text),
+        mayBeRounded: () => text === undefined || mayBeRounded(text),
       };
     }
     return fault('A call names its tool.', INVALID_PARAMS);

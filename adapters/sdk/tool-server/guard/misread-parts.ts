@@ -1,9 +1,15 @@
 /** The parts of a call that another parser could read otherwise. The service behind the guard parses it again, in any language. */
 
 import { isHeldByDouble, isSentObject, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import type { Json } from '../../../../domain/tokens/strict-json.ts';
 import { firstPart } from '../core/call-parts.ts';
 import { folded, isUnfolded } from '../core/lookalikes.ts';
 import type { ArgumentPath } from './argument-path.ts';
+
+/** For the functions below: a value none of whose numbers may be rounded (`mayBeRounded`). They look at names, and at numbers as sent. */
+export function asReadExactly(value: Json): SentJson {
+  return value as SentJson;
+}
 
 /** The path to the first number that some readers round, or `undefined`. */
 export function roundedPart(value: SentJson): ArgumentPath | undefined {

@@ -12,6 +12,7 @@ import { type CallBody, callReader, httpApproval } from '../core/http-approval.t
 import { type RefusalReason, RefusedCall } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import type { CheckArguments } from './call-rules.ts';
+import { asReadExactly } from './misread-parts.ts';
 import { closingIfLate, hasBody, inviteBody, isUtf8 } from './request-body.ts';
 
 interface RouteCall extends Pick<AccessRequest, 'objection' | 'approval'> {
@@ -57,7 +58,9 @@ export function routeCall(
   const objection = async (claims: TaskTokenClaims): Promise<Objection> => {
     const body = await read(claims);
     if (typeof body === 'string') return body;
-    return body.value === undefined || body.sent === undefined ? NO_BODY : checkArguments?.(body.value, body.sent);
+    const { value } = body;
+    if (value === undefined) return NO_BODY;
+    return checkArguments?.(value, (body.mayBeRounded() ? body.sent() : undefined) ?? asReadExactly(value));
   };
   const approval = describe && httpApproval(toolServer, describe, { request, target: request.url ?? '', reader });
   return {

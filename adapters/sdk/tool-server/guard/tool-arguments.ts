@@ -5,9 +5,11 @@ import type { Objection } from '../core/access-request.ts';
 import { misreadArguments } from '../core/mcp-approval.ts';
 import type { CalledTool } from '../core/mcp-message.ts';
 import type { CheckArguments } from './call-rules.ts';
+import { asReadExactly } from './misread-parts.ts';
 
 export function toolArguments(check: CheckArguments): (called: CalledTool) => Objection {
-  return ({ arguments: given = {}, sent }) => {
-    return misreadArguments(given) ?? check(given as Json, sent()?.arguments ?? {});
+  return ({ arguments: given = {}, sent, mayBeRounded }) => {
+    const exact = mayBeRounded() ? (sent()?.arguments ?? {}) : asReadExactly(given as Json);
+    return misreadArguments(given) ?? check(given as Json, exact);
   };
 }
