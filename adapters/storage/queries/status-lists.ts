@@ -15,8 +15,8 @@ interface StatusListRow {
 
 /**
  * One statement, so that a task whose status changes meanwhile is not lost between two reads. Each part begins with the few
- * tasks that it is about. The tasks of disabled agents lead to the live tasks below them, whose own agents may be enabled.
- * `union` ends the way down at a row that was altered to be its own parent.
+ * tasks that it is about. The tasks of disabled agents lead to the live tasks below them, whose own agents may be enabled. A task
+ * is at the tool server of its parent, so the trees at other tool servers are left out. `union` ends the way down at a row that was altered to be its own parent.
  */
 export const findStatusList: Query<string, StoredStatusList | undefined> = {
   name: 'find_status_list',
@@ -24,9 +24,10 @@ export const findStatusList: Query<string, StoredStatusList | undefined> = {
   // A look-up for each revoked token of the list: for a join Postgres would read all tasks of the list.
   text: ({ jsonAgg, lookUp }) => `with recursive below (task_id, status_list, status_index) as (
       select t.task_id, t.status_list, t.status_index
-        from agents a ${lookUp('tasks', 'p', "p.agent_id = a.agent_id and p.state = 'live'")}
+        from status_lists l cross join agents a
+          ${lookUp('tasks', 'p', "p.agent_id = a.agent_id and p.state = 'live' and p.audience = l.audience")}
           ${lookUp('tasks', 't', "t.parent_task_id = p.task_id and t.state = 'live'")}
-        where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
+        where l.list_id = :list_id and not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
       union
       select t.task_id, t.status_list, t.status_index
         from below b ${lookUp('tasks', 't', "t.parent_task_id = b.task_id and t.state = 'live'")}

@@ -2,9 +2,10 @@
 -- postgres
 with recursive below (task_id, status_list, status_index) as (
   select t.task_id, t.status_list, t.status_index
-  from agents a cross join lateral (select * from tasks p where p.agent_id = a.agent_id and p.state = 'live' offset 0) p
+  from status_lists l cross join agents a
+  cross join lateral (select * from tasks p where p.agent_id = a.agent_id and p.state = 'live' and p.audience = l.audience offset 0) p
   cross join lateral (select * from tasks t where t.parent_task_id = p.task_id and t.state = 'live' offset 0) t
-  where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
+  where l.list_id = $1 and not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
   union
   select t.task_id, t.status_list, t.status_index
   from below b cross join lateral (select * from tasks t where t.parent_task_id = b.task_id and t.state = 'live' offset 0) t
@@ -35,9 +36,10 @@ with recursive below (task_id, status_list, status_index) as (
 -- sqlite
 with recursive below (task_id, status_list, status_index) as (
   select t.task_id, t.status_list, t.status_index
-  from agents a cross join tasks p on p.agent_id = a.agent_id and p.state = 'live'
+  from status_lists l cross join agents a
+  cross join tasks p on p.agent_id = a.agent_id and p.state = 'live' and p.audience = l.audience
   cross join tasks t on t.parent_task_id = p.task_id and t.state = 'live'
-  where not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
+  where l.list_id = ? and not a.enabled and exists (select 1 from tasks where parent_task_id is not null)
   union
   select t.task_id, t.status_list, t.status_index
   from below b cross join tasks t on t.parent_task_id = b.task_id and t.state = 'live'
