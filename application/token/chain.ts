@@ -67,6 +67,16 @@ export async function judgeAncestors(
   return reason === undefined ? { kind: 'held', scope: held.scope, ancestors } : { kind: 'refused', reason };
 }
 
+/**
+ * The public sentence of a reason for a delegated task, where the reason's own sentence is about the scopes of the person's token.
+ * @returns `undefined` if the reason's own sentence is true
+ */
+export function chainSentence(reason: DenialReason): string | undefined {
+  return reason === 'scope_intersection_empty'
+    ? 'None of the requested scopes is held by the offer, by every task above and by every agent of the chain.'
+    : undefined;
+}
+
 export function judgedAncestor({ task: { taskId, agentId }, grantHash, agent }: FoundAncestor): JudgedAncestor {
   return { taskId, agentId, grantHash, agentRevision: agent.revision };
 }

@@ -73,7 +73,8 @@ export async function handOver(
     const { task } = grant;
     const { sponsorKey } = task;
     // Only the offer is refused. The task goes on, so its client need not ask the person again.
-    const refuseOffer = (reason: DenialReason): Denied => refuse(reason, { sponsorKey, isOfPersonsStart: false });
+    const refuseOffer = (reason: DenialReason, detail?: string): Denied =>
+      refuse(reason, { sponsorKey, isOfPersonsStart: false, detail });
 
     // 3. The other agent is one to which this agent may delegate, and could do something with it. Whether it is enabled is
     // revealed to itself only.
@@ -84,7 +85,7 @@ export async function handOver(
     if (chainDenial !== undefined) return refuseOffer(chainDenial);
     const depth = task.delegationDepth + 1;
     const policy = judgePolicy(child, { audience: task.audience, requested: scope, held: scope, depth });
-    if (policy.kind === 'refused') return refuseOffer(policy.reason);
+    if (policy.kind === 'refused') return refuseOffer(policy.reason, OF_CHILD[policy.reason]);
 
     // 4. Record and sign the offer.
     const own = ownAsAncestor(service, usable.value, agent);
@@ -134,6 +135,12 @@ export async function handOver(
     }
   });
 }
+
+/** The reasons' own sentences are about the agent that sends the request. */
+const OF_CHILD: Partial<Record<DenialReason, string>> = {
+  scope_intersection_empty: 'None of the offered scopes is allowed to the other agent.',
+  audience_not_allowed: 'The other agent may not act at this resource.',
+};
 
 /** The reason's own sentence is about a refresh. */
 function aboutAnOffer(refused: Denied): Denied {

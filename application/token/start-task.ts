@@ -23,7 +23,7 @@ import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
-import { type ChainChecking, judgeAncestors } from './chain.ts';
+import { type ChainChecking, chainSentence, judgeAncestors } from './chain.ts';
 import { type DelegatedStart, delegatorsOf, takenOffer } from './delegated-start.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { openListedTask } from './open-listed-task.ts';
@@ -91,7 +91,7 @@ export async function startTask(
     ...(authorized && { detail: requestDetail(authorized) }),
     ...(delegated && { detail: takenDetail(delegated.offer.offerId, delegated.offer.taskId) }),
   };
-  const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey'> = {}): Denied =>
+  const refuse = (reason: DenialReason, more: Pick<Denial, 'detail' | 'sponsorKey'> = {}): Denied =>
     denied(reason, { ...more, about, assertion, spentCode: authorized?.requestId });
 
   // 1. Check the sponsor. The deciding transaction below reads the blocks again.
@@ -105,7 +105,9 @@ export async function startTask(
   const { ancestors = [], scope: left = person.scope } = above ?? {};
   const held = intersectScopes(person.scope, left);
   const policy = judgePolicy(agent, { audience, requested, held, depth: ROOT_DELEGATION_DEPTH + ancestors.length });
-  if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
+  if (policy.kind === 'refused') {
+    return refuse(policy.reason, { sponsorKey, detail: delegated && chainSentence(policy.reason) });
+  }
   // The earlier clock: with one that is ahead, the task would outlive its agent's limit at every other instance.
   const earliest = await service.sharedTime.earliest();
   // A task begins after the one that delegates it, also where the clock of the replica is behind.

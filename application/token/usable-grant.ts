@@ -17,7 +17,7 @@ import { allowed, type Denial, type DenialSubject, type Denied, denied, type Out
 import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
-import { type ChainChecking, checkAbove, type FoundAncestor } from './chain.ts';
+import { type ChainChecking, chainSentence, checkAbove, type FoundAncestor } from './chain.ts';
 
 export interface GrantRequest {
   readonly refreshToken: string;
@@ -39,7 +39,7 @@ export interface GrantChecking extends SponsorCheck, ChainChecking {
   readonly sponsorCacheTtl: number;
 }
 
-type RefusalFacts = Pick<Denial, 'sponsorKey' | 'misusedTask' | 'isOfPersonsStart'>;
+type RefusalFacts = Pick<Denial, 'detail' | 'sponsorKey' | 'misusedTask' | 'isOfPersonsStart'>;
 
 export interface UsableGrant {
   readonly grant: Grant;
@@ -121,7 +121,10 @@ export async function checkGrant(
     held: above.scope === undefined ? grant.scope : intersectScopes(grant.scope, above.scope),
     depth: task.delegationDepth,
   });
-  if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
+  if (policy.kind === 'refused') {
+    const detail = above.scope && chainSentence(policy.reason);
+    return refuse(policy.reason, { sponsorKey, detail });
+  }
   return allowed({ grant, presented, scope: policy.scope, ancestors: above.ancestors, refuse });
 }
 

@@ -172,7 +172,14 @@ for (const database of databasesByLength) {
       await root.refresh(started.grant, { scope: 'jira:comment' });
       const [ofMiddle, ofBelow] = [await lead.refresh(middle.grant), await leaf.refresh(below.grant)];
       expect(heldTask(ofMiddle).scope).to.equal('jira:comment');
-      expect([ofBelow.status, ofBelow.body.error]).to.deep.equal([400, 'invalid_scope']);
+      expect([ofBelow.status, ofBelow.body]).to.deep.equal([
+        400,
+        {
+          error: 'invalid_scope',
+          error_description:
+            'None of the requested scopes is held by the offer, by every task above and by every agent of the chain.',
+        },
+      ]);
     });
 
     it('end with the task above, each task once, and with the first reason for those below', async () => {

@@ -17,6 +17,8 @@ import {
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 const DEEP = { max_delegation_depth: 5 };
+const NONE_IS_HELD =
+  'None of the requested scopes is held by the offer, by every task above and by every agent of the chain.';
 const ONE_SENTENCE = 'The delegation offer is unknown, has expired, was used before, or is for another agent.';
 
 for (const database of databasesByLength) {
@@ -151,6 +153,18 @@ for (const database of databasesByLength) {
         await refused('delegation_depth_exceeded', () => at.ask(leaf, leaf.id, twice.grant));
       });
 
+      it('an agent that may have none of the scopes, or not act there: the sentence is about that agent', async () => {
+        await mandate.admin('PATCH', `/admin/agents/${lead.id}`, { allowed_scopes: ['jira:admin'] });
+        const scopes = await refused('scope_intersection_empty', () => at.ask(root, lead.id, started.grant));
+        await mandate.admin('PATCH', `/admin/agents/${lead.id}`, { allowed_scopes: ['jira:read', 'jira:comment'] });
+        expect(scopes.body).to.deep.equal({
+          error: 'invalid_scope',
+          error_description: 'None of the offered scopes is allowed to the other agent.',
+        });
+        const there = await refused('audience_not_allowed', () => at.ask(root, elsewhere.id, started.grant));
+        expect(there.body.error_description).to.equal('The other agent may not act at this resource.');
+      });
+
       it('a replayed assertion', async () => {
         const actor_token = root.assertion();
         await at.offer(root, lead, started.grant, { actor_token });
@@ -177,7 +191,8 @@ for (const database of databasesByLength) {
 
       it('only a task spends an offer: a refusal does not', async () => {
         const offer = await at.offer(root, lead, started.grant);
-        await refused('scope_intersection_empty', () => taken(lead, offer, { scope: 'jira:admin' }));
+        const { body } = await refused('scope_intersection_empty', () => taken(lead, offer, { scope: 'jira:admin' }));
+        expect(body.error_description).to.equal(NONE_IS_HELD);
         await refused('audience_mismatch', () => taken(lead, offer, { resource: WIKI }));
         expect((await taken(lead, offer)).status).to.equal(200);
       });
