@@ -26,8 +26,8 @@ export interface ChainChecking {
   readonly delegation: DelegationRules | undefined;
 }
 
-/** A task above, and its agent as registered now. */
-export interface FoundAncestor extends ChainedTask {
+/** A task above, and its agent as registered now, which alone says whether the agent is enabled. */
+export interface FoundAncestor extends Omit<ChainedTask, 'agentEnabled'> {
   readonly agent: Agent;
 }
 
@@ -58,7 +58,7 @@ export async function judgeAncestors(
   if (!isDelegatedThrough(task, above)) return { kind: 'refused', reason: 'parent_ended' };
   // Read anew: a cached registration would refuse what an operator has just allowed. The decision names their revisions.
   const found = await Promise.all(
-    above.map(async (each) => ({ ...each, agent: await agents.find(each.task.agentId) })),
+    above.map(async ({ agentEnabled: _, ...each }) => ({ ...each, agent: await agents.find(each.task.agentId) })),
   );
   const held = judgeAbove(found, clock.now());
   if (held.kind === 'refused') return held;

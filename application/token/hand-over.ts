@@ -156,5 +156,5 @@ function ownAsAncestor(
   agent: FoundAncestor['agent'],
 ): FoundAncestor {
   const { task, taskState: state, scope } = grant;
-  return { task, state, scope, grantHash: digest(presented.named), agentEnabled: true, agent };
+  return { task, state, scope, grantHash: digest(presented.named), agent };
 }
