@@ -116,6 +116,19 @@ mcp:
       approval:
         title: Pay
         unless: {type: object, properties: {amount: {type: number, maximum: 5}}, required: [amount]}
+    nested:
+      scope: [a]
+      approval:
+        title: Pay
+        unless:
+          type: object
+          required: [amount]
+          properties:
+            amount:
+              properties:
+                value: {type: string, maximum: 5}
+              required: [value]
+            to: {type: object, required: [iban], properties: {iban: {const: DE}, name: {type: string}}}
     listed:
       scope: [a]
       approval: {title: Pay, unless: {type: [object], required: [to]}}
@@ -138,6 +151,10 @@ mcp:
       '30: mcp.tools.none.approval.unless can never be valid: every call asks.',
       '30: mcp.tools.none.arguments can never be valid: every call is refused.',
       '31: mcp.tools.nothing.arguments.properties.to.enum is empty: no value is valid here.',
+      '49: mcp.tools.nested.approval.unless.properties.to is not in required: a call without it can pass without a yes.',
+      '49: mcp.tools.nested.approval.unless.properties.to.properties.name is not in required: a call without it can pass without a yes.',
+      '46: mcp.tools.nested.approval.unless.properties.amount.properties refuses no value of another type: add type.',
+      '47: mcp.tools.nested.approval.unless.properties.amount.properties.value.maximum refuses nothing: the type here is string.',
     ]);
     expect(found).to.have.nested.property('configuration.compileSchema').that.is.a('function');
   });

@@ -3,6 +3,7 @@
 import type { PlacedMapping } from '../../../../domain/placed-mapping.ts';
 import { isJsonObject, type Json, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import type { SchemaFault } from '../schema/faults.ts';
+import { gapsOf, idleKeywords } from '../schema/gaps.ts';
 import { allSchemas } from '../schema/places.ts';
 import { excludedBounds, isAlwaysValid, isNeverValid } from '../schema/verdict.ts';
 import { filePolicies } from './file-policies.ts';
@@ -73,15 +74,12 @@ function remarksOnUnless({ schema, type }: FileSchema): readonly Remark[] {
   if (isAlwaysValid(schema, type)) return [{ path: [], text: 'covers every call: no person is asked' }];
   if (isNeverValid(schema, type)) return [{ path: [], text: 'can never be valid: every call asks' }];
   if (!isJsonObject(schema)) return [];
-  const properties = member(schema, 'properties');
-  const required = [member(schema, 'required') ?? []].flat();
-  const optional = isJsonObject(properties) ? Object.keys(properties).filter((name) => !required.includes(name)) : [];
   return [
     ...([member(schema, 'type')].flat().every((each) => each === 'object')
       ? []
       : [{ path: [], text: 'has no type: object at its root: other values can pass without a yes' }]),
-    ...optional.map((name) => ({
-      path: ['properties', name],
+    ...gapsOf(schema).optional.map((path) => ({
+      path,
       text: 'is not in required: a call without it can pass without a yes',
     })),
   ];
@@ -107,17 +105,12 @@ function remarksOnBounds(root: Json): readonly Remark[] {
   });
 }
 
-/** Of values of another type such a keyword says nothing, and many services take the text "900" for a number. */
-const LIMITS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'maxLength', 'pattern'];
-const SAY_THE_TYPE = ['type', 'const', 'enum', '$ref', 'allOf'];
-
+/** Many services take the text "900" for a number. */
 function remarksOnTypes(root: Json): readonly Remark[] {
-  return allSchemas(root).flatMap(({ path, schema }): readonly Remark[] => {
-    const isOfMember = path.at(-2) === 'properties' || path.at(-1) === 'items';
-    if (!isOfMember || !isJsonObject(schema) || SAY_THE_TYPE.some((name) => Object.hasOwn(schema, name))) return [];
-    const limit = LIMITS.find((name) => Object.hasOwn(schema, name));
-    return limit === undefined ? [] : [{ path: [...path, limit], text: 'refuses no value of another type: add type' }];
-  });
+  return [
+    ...gapsOf(root).untyped.map((path) => ({ path, text: 'refuses no value of another type: add type' })),
+    ...idleKeywords(root).map(({ path, type }) => ({ path, text: `refuses nothing: the type here is ${type}` })),
+  ];
 }
 
 export function placed({ lineOf }: PlacedMapping, path: Path, text: string): PlacedClause {

@@ -113,6 +113,19 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ['contains', one('part')],
 ]);
 
+/** The keywords that say nothing of values of another type. */
+export const TYPE_OF_KEYWORD: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    number: ['multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+    string: ['minLength', 'maxLength', 'pattern'],
+    array: ['minItems', 'maxItems', 'uniqueItems', 'minContains', 'maxContains', 'prefixItems', 'items', 'contains'],
+    object: [
+      ...['minProperties', 'maxProperties', 'required', 'dependentRequired', 'dependentSchemas'],
+      ...['properties', 'patternProperties', 'additionalProperties', 'propertyNames'],
+    ],
+  }).flatMap(([type, keywords]) => keywords.map((each) => [each, type] as const)),
+);
+
 const REMARK = 'must be absent: in JSON Schema 2020-12 it is a remark, and refuses nothing';
 const UNEVALUATED = 'must be absent: validators differ about what is left';
 const ONE_SCHEMA = 'must be absent: each schema of this file is read by itself';

@@ -4,6 +4,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { TYPE_OF_KEYWORD } from './keywords.ts';
 import { referenced } from './places.ts';
 
 /** The bounds that exclude each other, and the type that they are about. */
@@ -13,18 +14,29 @@ const BOUNDS = [
   ['number', 'minimum', 'exclusiveMaximum', (least: number, most: number) => least >= most],
   ['number', 'exclusiveMinimum', 'exclusiveMaximum', (least: number, most: number) => least >= most],
   ['string', 'minLength', 'maxLength', (least: number, most: number) => least > most],
+  ['array', 'minContains', 'maxContains', (least: number, most: number) => least > most],
   ['array', 'minItems', 'maxItems', (least: number, most: number) => least > most],
   ['object', 'minProperties', 'maxProperties', (least: number, most: number) => least > most],
 ] as const;
+
+/** Whether no whole number is within the bounds. */
+function excludesIntegers(least: string, low: number, most: string, high: number): boolean {
+  const first = least === 'minimum' ? Math.ceil(low) : Math.floor(low) + 1;
+  const last = most === 'maximum' ? Math.floor(high) : Math.ceil(high) - 1;
+  return first > last;
+}
 
 /** The first two bounds of the schema itself that exclude each other. */
 export function excludedBounds(
   schema: Json,
 ): { readonly type: string; readonly least: string; readonly most: string } | undefined {
   if (!isJsonObject(schema)) return undefined;
-  const found = BOUNDS.find(([, least, most, isExcluded]) => {
+  const types = [member(schema, 'type') ?? []].flat();
+  const isOfIntegers = types.includes('integer') && !types.includes('number');
+  const found = BOUNDS.find(([type, least, most, isExcluded]) => {
     const [low, high] = [member(schema, least), member(schema, most)];
-    return typeof low === 'number' && typeof high === 'number' && isExcluded(low, high);
+    if (typeof low !== 'number' || typeof high !== 'number') return false;
+    return isExcluded(low, high) || (isOfIntegers && type === 'number' && excludesIntegers(least, low, most, high));
   });
   return found && { type: found[0], least: found[1], most: found[2] };
 }
@@ -57,12 +69,15 @@ function never(root: Json, schema: Json, type: string | undefined, above: readon
   );
 }
 
-/** Whether no value of a required member is valid. */
+/** Whether the object may not have a member that it must have, or no value of that member is valid. */
 function lacksMember(root: Json, schema: JsonObject, above: readonly Json[]): boolean {
-  const properties = member(schema, 'properties');
-  if (!isJsonObject(properties)) return false;
-  return listMember(schema, 'required').some((name) => {
-    const value = typeof name === 'string' ? member(properties, name) : undefined;
+  const required = listMember(schema, 'required');
+  const most = member(schema, 'maxProperties');
+  if (typeof most === 'number' && required.length > most) return true;
+  const named = member(schema, 'properties');
+  const others = hasMember(schema, 'patternProperties') ? undefined : member(schema, 'additionalProperties');
+  return required.some((name) => {
+    const value = (isJsonObject(named) && typeof name === 'string' ? member(named, name) : undefined) ?? others;
     return value !== undefined && never(root, value, undefined, above);
   });
 }
@@ -92,6 +107,7 @@ function always(root: Json, schema: Json, type: string | undefined, above: reado
   const isAlways = (other: Json) => always(root, other, type, within);
   const isAlwaysPart = (other: Json) => always(root, other, undefined, within);
   return Object.entries(schema).every(([name, value = null]) => {
+    if (type !== undefined && (TYPE_OF_KEYWORD.get(name) ?? type) !== type) return true;
     switch (name) {
       case '$schema':
       case '$defs':

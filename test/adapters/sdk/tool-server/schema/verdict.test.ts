@@ -13,6 +13,11 @@ const never: readonly Json[] = [
   { type: 'integer', exclusiveMinimum: 5, maximum: 5 },
   { type: 'string', minLength: 2, maxLength: 1 },
   { type: 'array', minItems: 2, maxItems: 1 },
+  { type: 'array', contains: {}, minContains: 2, maxContains: 1 },
+  { type: 'integer', exclusiveMinimum: 5, exclusiveMaximum: 6 },
+  { type: ['integer'], minimum: 0.2, maximum: 0.8 },
+  { type: 'object', required: ['a', 'b'], maxProperties: 1 },
+  { type: 'object', required: ['amuont'], properties: { amount: {} }, additionalProperties: false },
   { type: 'object', required: ['a'], properties: { a: false } },
   { type: 'object', required: ['a'], properties: { a: { type: 'string', enum: [1] } } },
   { type: 'string', const: 1 },
@@ -31,7 +36,12 @@ const always: readonly Json[] = [
   { allOf: [{}, true] },
   { anyOf: [false, {}] },
 ];
-const alwaysAtTool: readonly Json[] = [{ type: 'object' }, { type: ['object', 'null'], properties: {} }];
+const alwaysAtTool: readonly Json[] = [
+  { type: 'object' },
+  { type: ['object', 'null'], properties: {} },
+  { type: 'object', maximum: 5 },
+  { items: false, maxLength: 1 },
+];
 const neither: readonly Json[] = [
   { minimum: 5, maximum: 4 },
   { type: 'object', properties: { a: false } },
@@ -41,6 +51,10 @@ const neither: readonly Json[] = [
   { if: {}, then: false, else: false },
   { type: 'object', required: ['a'], properties: { a: { $ref: '#' } } },
   { minimum: 5, maximum: 5 },
+  { type: ['integer', 'object'], minimum: 5, exclusiveMaximum: 6 },
+  { type: ['integer', 'number', 'object'], exclusiveMinimum: 5, exclusiveMaximum: 6 },
+  { type: 'object', required: ['a'], maxProperties: 1 },
+  { type: 'object', required: ['a'], patternProperties: { a: {} }, additionalProperties: false },
   { oneOf: [{}, {}] },
 ];
 

@@ -1,0 +1,160 @@
+/**
+ * Gaps of a schema: where it lets values pass that its author may have meant to refuse. A keyword such as `maximum` refuses no value
+ * of another type, and `properties` refuses no value that lacks a member.
+ */
+
+import { isJsonObject, type Json, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { TYPE_OF_KEYWORD } from './keywords.ts';
+import { allSchemas, referenced } from './places.ts';
+import type { Path } from './rules.ts';
+
+export interface Gaps {
+  /** The members under `properties` that a valid value may lack. */
+  readonly optional: readonly Path[];
+  /** For each part whose type no schema names: the first keyword that refuses nothing of another type. The root is left out. */
+  readonly untyped: readonly Path[];
+}
+
+/** @param root a schema without faults */
+export function gapsOf(root: Json): Gaps {
+  const paths = new Map(allSchemas(root).map(({ path, schema }) => [schema, path]));
+  const optional: Path[] = [];
+  const untyped: Path[] = [];
+  const seen = new Set<Json>([root]);
+
+  /** @param schemas that all apply to one value @param known what the schemas around them say of that value */
+  const walk = (schemas: readonly JsonObject[], known: Known, isRoot: boolean): void => {
+    const all = schemas.flatMap((schema) => joined(root, schema));
+    const required = new Set([...known.required, ...all.flatMap((schema) => [...requiredBy(root, schema)])]);
+    const isTyped = known.isTyped || all.some((schema) => namesType(root, schema));
+    const parts = new Map<string, JsonObject[]>();
+    for (const schema of all) {
+      const path = paths.get(schema) ?? [];
+      for (const name of namesIn(schema, 'properties')) {
+        if (!required.has(name)) optional.push([...path, 'properties', name]);
+      }
+      for (const { at, schema: part } of partsOf(schema)) parts.set(at, [...(parts.get(at) ?? []), part]);
+    }
+    const limits = all.flatMap((schema) => {
+      const name = Object.keys(schema).find((each) => TYPE_OF_KEYWORD.has(each));
+      return name === undefined ? [] : [[...(paths.get(schema) ?? []), name]];
+    });
+    if (!isRoot && !isTyped) untyped.push(...limits.slice(0, 1));
+    for (const branch of all.flatMap(branchesOf)) enter([branch], { required, isTyped }, isRoot);
+    for (const part of parts.values()) enter(part, NOTHING, false);
+  };
+  /** A schema that applies itself to parts of a value is walked once. */
+  const enter = (schemas: readonly JsonObject[], known: Known, isRoot: boolean): void => {
+    const unseen = schemas.filter((schema) => !seen.has(schema));
+    for (const schema of unseen) seen.add(schema);
+    if (unseen.length > 0) walk(unseen, known, isRoot);
+  };
+
+  if (isJsonObject(root)) walk([root], NOTHING, true);
+  return { optional: onceEach(optional), untyped: onceEach(untyped) };
+}
+
+/** Several `$ref` can lead to one schema. */
+function onceEach(paths: readonly Path[]): readonly Path[] {
+  return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()];
+}
+
+/** The keywords that refuse nothing, because the `type` beside them leaves no value that they are about. */
+export function idleKeywords(root: Json): readonly { readonly path: Path; readonly type: string }[] {
+  return allSchemas(root).flatMap(({ path, schema }) => {
+    const type = isJsonObject(schema) ? member(schema, 'type') : undefined;
+    if (!isJsonObject(schema) || type === undefined) return [];
+    const types = [type].flat().map((each) => (each === 'integer' ? 'number' : String(each)));
+    const idle = Object.keys(schema).filter((name) => {
+      const about = TYPE_OF_KEYWORD.get(name);
+      return about !== undefined && !types.includes(about);
+    });
+    return idle.map((name) => ({ path: [...path, name], type: [type].flat().join(' or ') }));
+  });
+}
+
+interface Known {
+  readonly required: ReadonlySet<string>;
+  readonly isTyped: boolean;
+}
+
+const NOTHING: Known = { required: new Set(), isTyped: false };
+
+/** The schema, and those that apply wherever it does: under `allOf`, and behind `$ref`. */
+function joined(root: Json, schema: JsonObject): readonly JsonObject[] {
+  const found = new Set([schema]);
+  for (const one of found) {
+    const ref = member(one, '$ref');
+    const others = [...listIn(one, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
+    for (const other of others) if (isJsonObject(other)) found.add(other);
+  }
+  return [...found];
+}
+
+/** Each applies to the same value, but not to every one. */
+function branchesOf(schema: JsonObject): readonly JsonObject[] {
+  const dependent = member(schema, 'dependentSchemas');
+  const branches = [
+    ...['anyOf', 'oneOf'].flatMap((name) => listIn(schema, name)),
+    ...['then', 'else'].map((name) => member(schema, name)),
+    ...(isJsonObject(dependent) ? Object.values(dependent) : []),
+  ];
+  return branches.filter(isJsonObject);
+}
+
+/** The names that the schema requires, or each schema of its `anyOf` or `oneOf`. */
+function requiredBy(root: Json, schema: JsonObject): ReadonlySet<string> {
+  const own = listIn(schema, 'required').map(String);
+  const ofBranches = ['anyOf', 'oneOf'].flatMap((name) => {
+    const [first, ...others] = listIn(schema, name).map((branch) => requiredByAll(root, branch));
+    return [...(first ?? [])].filter((each) => others.every((other) => other.has(each)));
+  });
+  return new Set([...own, ...ofBranches]);
+}
+
+function requiredByAll(root: Json, schema: Json): ReadonlySet<string> {
+  const all = isJsonObject(schema) ? joined(root, schema) : [];
+  return new Set(all.flatMap((one) => [...requiredBy(root, one)]));
+}
+
+/** Whether the schema names the type of its values, or each schema of its `anyOf` or `oneOf` does. */
+function namesType(root: Json, schema: JsonObject): boolean {
+  if (['type', 'const', 'enum'].some((name) => member(schema, name) !== undefined)) return true;
+  return ['anyOf', 'oneOf'].some((name) => {
+    const branches = listIn(schema, name);
+    const isNamed = (branch: Json) =>
+      branch === false || (isJsonObject(branch) && joined(root, branch).some((one) => namesType(root, one)));
+    return branches.length > 0 && branches.every(isNamed);
+  });
+}
+
+const PART_KEYWORDS = ['items', 'contains', 'additionalProperties'] as const;
+const NAMED_PARTS = ['properties', 'patternProperties'] as const;
+
+/** The schemas of parts of a value. Those with one `at` apply to the same part. */
+function partsOf(schema: JsonObject): readonly { readonly at: string; readonly schema: JsonObject }[] {
+  const ofNames = NAMED_PARTS.flatMap((keyword) =>
+    namesIn(schema, keyword).map((name) => [`${keyword} ${name}`, memberOf(schema, keyword, name)] as const),
+  );
+  const found = [
+    ...ofNames,
+    ...PART_KEYWORDS.map((keyword) => [keyword, member(schema, keyword)] as const),
+    ...listIn(schema, 'prefixItems').map((item, at) => [`prefixItems ${at}`, item] as const),
+  ];
+  return found.flatMap(([at, part]) => (isJsonObject(part) ? [{ at, schema: part }] : []));
+}
+
+function namesIn(schema: JsonObject, keyword: string): readonly string[] {
+  const named = member(schema, keyword);
+  return isJsonObject(named) ? Object.keys(named) : [];
+}
+
+function memberOf(schema: JsonObject, keyword: string, name: string): Json | undefined {
+  const named = member(schema, keyword);
+  return isJsonObject(named) ? member(named, name) : undefined;
+}
+
+function listIn(schema: JsonObject, keyword: string): readonly Json[] {
+  const list = member(schema, keyword);
+  return Array.isArray(list) ? list : [];
+}
