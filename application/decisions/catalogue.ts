@@ -9,7 +9,7 @@ import { askApproval } from './ask-approval.ts';
 import type { Decision } from './decision.ts';
 import { allowDelegation, refuseDelegation } from './delegation-refusal.ts';
 import { endAllRequests, endOwnTasks, endSomeTasks, endTasks } from './end-tasks.ts';
-import { findAgent, findGrantOwner, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
+import { findAgent, findGrantOwner, findOwnTaskSponsor, findTaskOfOffer, findTaskSponsor, userExists } from './find.ts';
 import { keepRequest } from './keep-request.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
@@ -54,6 +54,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   findAgent,
   findGrantOwner,
   findOwnTaskSponsor,
+  findTaskOfOffer,
   findTaskSponsor,
   keepRequest,
   liftBlock,

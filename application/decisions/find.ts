@@ -26,6 +26,13 @@ export const findOwnTaskSponsor: typeof findTaskSponsor = {
   transaction: 'person',
 };
 
+/** The same for the task that an offer names. For the agent that takes it up. */
+export const findTaskOfOffer: typeof findTaskSponsor = {
+  ...findTaskSponsor,
+  name: 'find_task_of_offer',
+  transaction: 'shared',
+};
+
 /** The task and the person of a grant that was issued to this agent, and its rotation. For the agent, at refresh and revocation. */
 export const findGrantOwner = decision({
   name: 'find_grant_owner',

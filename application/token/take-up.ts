@@ -16,7 +16,9 @@ import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import { type ActingCredentials, authenticateActing } from '../authentication/authenticate-acting.ts';
 import type { AgentAuthentication } from '../authentication/authenticate-agent.ts';
+import { findTaskOfOffer } from '../decisions/find.ts';
 import { type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
+import { StorageUnavailable } from '../ports/decisions.ts';
 import type { HeldPermit, SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import type { IssuedToken } from './mint.ts';
@@ -61,6 +63,9 @@ export async function takeUp(
     const [parent, ...above] = await service.tasks.chain(offer.taskId);
     // The task of an old offer may be deleted since.
     if (parent === undefined && isPast) return refuse('delegation_offer_expired', { detail });
+    if (parent === undefined && (await service.decisions.decide(findTaskOfOffer, offer)) !== undefined) {
+      throw new StorageUnavailable('A read did not find a task that is stored');
+    }
     // Until here the claims may be what a holder of a disclosed key has written: no person is recorded.
     if (parent === undefined || !isOfferOf(parent.task, offer, claims, service.issuer)) {
       return refuse('delegation_offer_unknown', { detail });

@@ -21,6 +21,7 @@ import {
   findAgent,
   findGrantOwner,
   findOwnTaskSponsor,
+  findTaskOfOffer,
   findTaskSponsor,
   userExists,
 } from '../../application/decisions/find.ts';
@@ -283,5 +284,6 @@ export const everyDecision: Readonly<Record<string, Row>> = {
   })),
   'a look-up of a person': row(findTaskSponsor, ['task'], ({ live }) => live.task),
   'a look-up of a person by a person': row(findOwnTaskSponsor, ['task'], ({ live }) => live.task),
+  'a look-up of the task of an offer': row(findTaskOfOffer, ['task'], ({ live }) => live.task),
   'a look-up of a user': row(userExists, ['user'], ({ user }) => user),
 };

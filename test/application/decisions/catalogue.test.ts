@@ -38,6 +38,7 @@ describe('The catalogue of decisions', () => {
       ask_approval: 'shared',
       open_task: 'shared',
       find_grant_owner: 'shared',
+      find_task_of_offer: 'shared',
       refuse: 'shared',
       refuse_operator: 'shared',
       refuse_pause: 'shared',

@@ -1,6 +1,8 @@
 /** What a take-up accepts as an offer, without a database or HTTP: also of texts that the service's own key signed. */
 
 import { expect } from 'chai';
+import { findTaskOfOffer } from '../../../application/decisions/find.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { ChainedTask } from '../../../application/ports/tasks.ts';
 import { takeUp } from '../../../application/token/take-up.ts';
 import { makeOfferId, OFFER_TYPE, offerClaims } from '../../../domain/delegation/offer.ts';
@@ -16,6 +18,7 @@ import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
 import { agentIdOf, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
+import { thrownBy } from '../../support/thrown-by.ts';
 
 const ISSUER = 'https://mandate.example';
 const OFFER_ID = makeOfferId('01M31S7W68TMK7WDX8YKPSYTEB');
@@ -35,6 +38,8 @@ describe('the offer of a take-up', () => {
   let key: AgentKey;
   let signingKeys: Awaited<ReturnType<typeof newKeys>>;
   let chain: readonly ChainedTask[];
+  /** The person of the offer's task, by the deciding transaction. */
+  let decided: string | undefined;
   /** The later of the two clocks. */
   let latest: Instant;
   before(async () => {
@@ -42,6 +47,7 @@ describe('the offer of a take-up', () => {
   });
   beforeEach(() => {
     chain = [ancestor];
+    decided = undefined;
     latest = plusSeconds(NOON, 1);
   });
 
@@ -56,6 +62,10 @@ describe('the offer of a take-up', () => {
       agentKeys: { verify: async () => ({ kind: 'verified' }) as const, isUsable: async () => true },
       signingKeys,
       tasks: { chain: async () => chain },
+      decisions: {
+        decide: async ({ name }: { readonly name: string }, { taskId }: { readonly taskId: string }) =>
+          name === findTaskOfOffer.name && taskId === parent.taskId ? decided : undefined,
+      },
       clock: { now: () => now },
       sharedTime: { earliest: async () => now, latest: async () => latest, undoubted: async () => now },
       audiences: [ISSUER],
@@ -105,6 +115,12 @@ describe('the offer of a take-up', () => {
     expect((await present(await signed())).reason).to.equal('delegation_offer_unknown');
     latest = plusSeconds(NOON, 61);
     expect((await present(await signed())).reason).to.equal('delegation_offer_expired');
+  });
+
+  it('is not refused if the deciding transaction finds the task that a plain read did not find', async () => {
+    chain = [];
+    decided = parent.sponsorKey;
+    expect(await thrownBy(signed().then((offer) => present(offer)))).to.be.instanceOf(StorageUnavailable);
   });
 
   it('has expired if its time is up by the later of two clocks, to the second', async () => {
