@@ -35,9 +35,15 @@ function inShell(command: string, given: Readonly<Record<string, string>>): Exam
   return { folder: process.cwd(), program: 'bash', argumentsFor: () => ['-c', text] };
 }
 
-for (const { name, start, refusal, away } of [
-  { name: 'notify/email.ts', start: startSmtpReceiver, refusal: 'EENVELOPE', away: 'ESOCKET' },
-  { name: 'notify/chat.ts', start: startChatReceiver, refusal: 'the chat answered 500', away: 'ECONNREFUSED' },
+for (const { name, start, refusal, late, away } of [
+  { name: 'notify/email.ts', start: startSmtpReceiver, refusal: 'EENVELOPE', late: 'EABORT', away: 'ESOCKET' },
+  {
+    name: 'notify/chat.ts',
+    start: startChatReceiver,
+    refusal: 'the chat answered 500',
+    late: 'TimeoutError',
+    away: 'ECONNREFUSED',
+  },
 ]) {
   describe(`docs/examples/${name}`, function () {
     this.timeout(60_000);
@@ -155,12 +161,16 @@ for (const { name, start, refusal, away } of [
       expect(await receiver.next(), 'of an issuer with a slash')
         .to.contain(`${ISSUER}/me/approvals/${idOf('T')}`)
         .and.not.contain('//me');
+      receiver.treatments.push('hang');
+      expect(await notify('H')).to.equal(202);
+      await eventually(() => lines.length === 3);
       await receiver.close();
       expect(await notify('A')).to.equal(202);
-      await eventually(() => lines.length === 3);
+      await eventually(() => lines.length === 4);
       expect(lines).to.deep.equal([
         `${idOf('R')}: given up: ${refusal}`,
         `${idOf('T')}: sent`,
+        `${idOf('H')}: given up: ${late}`,
         `${idOf('A')}: given up: ${away}`,
       ]);
     });

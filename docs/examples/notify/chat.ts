@@ -20,8 +20,8 @@ if (missing.length > 0) {
 const MAX_BODY = 4096;
 /** More notices than this are refused: Mandate keeps them, and sends them again. */
 const MAX_HELD = 1000;
-const TRY_FOR_MS = 1000 * Number(TRY_FOR_SECONDS);
-const ATTEMPT_MS = 10_000;
+const TRY_FOR_MS = Math.round(1000 * Number(TRY_FOR_SECONDS));
+const ATTEMPT_MS = Math.min(10_000, Math.max(1000, TRY_FOR_MS));
 let held = 0;
 if (!(TRY_FOR_MS >= 0)) throw new RangeError('TRY_FOR_SECONDS must be a number of seconds.');
 
@@ -44,7 +44,7 @@ async function send({ approval_id, sponsor_key }: Notice): Promise<string> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ text }),
-    redirect: 'error',
+    redirect: 'manual',
     signal: AbortSignal.timeout(ATTEMPT_MS),
   });
   await body?.cancel();
@@ -59,7 +59,7 @@ async function deliver(notice: Notice): Promise<void> {
   for (let pause = 1000; ; pause = Math.min(2 * pause, 10_000)) {
     // The message of another error may have a part of the directory, or the address of the webhook, which is a secret.
     const outcome = await send(notice).catch((error) =>
-      error instanceof Refused ? error : new Error(error.cause?.code ?? error.code ?? error.name),
+      error instanceof Refused ? error : new Error(error.cause?.code ?? error.name),
     );
     const isOver = typeof outcome === 'string' || Date.now() + pause > deadline;
     const said = typeof outcome === 'string' ? outcome : `given up: ${outcome.message}`;

@@ -21,8 +21,8 @@ if (missing.length > 0) {
 const MAX_BODY = 4096;
 /** More notices than this are refused: Mandate keeps them, and sends them again. */
 const MAX_HELD = 1000;
-const TRY_FOR_MS = 1000 * Number(TRY_FOR_SECONDS);
-const ATTEMPT_MS = 10_000;
+const TRY_FOR_MS = Math.round(1000 * Number(TRY_FOR_SECONDS));
+const ATTEMPT_MS = Math.min(10_000, Math.max(1000, TRY_FOR_MS));
 let held = 0;
 if (!(TRY_FOR_MS >= 0)) throw new RangeError('TRY_FOR_SECONDS must be a number of seconds.');
 
