@@ -72,8 +72,13 @@ const ENDS = new Set<TaskEnd>([
   'ancestor_disabled',
   'invalid_grant',
 ]);
-/** An offer may be refused with the last two because of the agent that it names. */
-const RENEWAL_ENDS = new Set<TaskEnd>([...ENDS, 'delegation_not_allowed', 'access_denied']);
+/** An offer may be refused with the last three because of the agent that it names. */
+const RENEWAL_ENDS = new Set<TaskEnd>([
+  ...ENDS,
+  'delegation_not_allowed',
+  'delegation_depth_exceeded',
+  'access_denied',
+]);
 
 export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion): ControlPlane {
   const { issuer, agentId, instance, clock, timeoutMs } = options;

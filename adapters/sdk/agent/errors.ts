@@ -21,8 +21,9 @@ export type TaskEnd =
   /** Only of a task that another agent has handed over: a task above it is over, or an agent above it is disabled. */
   | 'parent_ended'
   | 'ancestor_disabled'
-  /** Only of such a task: its agents may no longer hand work to each other. */
+  /** Only of such a task: its agents may no longer hand work to each other, or not in a chain so long. */
   | 'delegation_not_allowed'
+  | 'delegation_depth_exceeded'
   /** The control plane does not know the grant. */
   | 'invalid_grant'
   | 'access_denied'

@@ -224,6 +224,21 @@ describe('Hand-overs with the agent library', () => {
     }
   });
 
+  it('end the task below for its agent if the registrations no longer allow the chain, and say why', async () => {
+    const change = (body: object) => mandate.admin('PATCH', `/admin/agents/${registered.root.id}`, body);
+    for (const [taken, given, reason] of [
+      [{ delegates_to: [] }, { delegates_to: [registered.lead.id] }, 'delegation_not_allowed'],
+      [{ max_delegation_depth: 1 }, { max_delegation_depth: 3 }, 'delegation_depth_exceeded'],
+    ] as const) {
+      const child = await lead.takeUp((await (await start()).handOver(toLead)).text);
+      await change(taken);
+      mandate.clock.advance(200);
+      const error = await thrownBy(child.token());
+      await change(given);
+      expect(error).to.be.instanceOf(TaskOver).with.property('reason', reason);
+    }
+  });
+
   it('send nothing for wrong arguments, and for a text that is no offer', async () => {
     const task = await start();
     sent = [];
