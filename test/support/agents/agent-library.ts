@@ -77,6 +77,8 @@ export function libraryForSuite() {
     library.mandate = await startMandate({
       database: { name: 'SQLite', engine: 'sqlite', fresh: () => freshDatabase('sqlite') },
     });
+    // Tests compare times of the library and of the service, which are whole seconds.
+    library.mandate.clock.standStill();
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     library.pem = pemOf(privateKey);
     const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' }] };
