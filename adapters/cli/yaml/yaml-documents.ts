@@ -14,6 +14,7 @@ import {
   type ParsedNode,
   Parser,
   parseAllDocuments,
+  visit,
   type YAMLError,
 } from 'yaml';
 import type { PlacedDocuments, PlacedField, PlacedProblem } from '../../../domain/placed-mapping.ts';
@@ -126,7 +127,7 @@ function readDocument(document: Document.Parsed, content: string, lineAt: (offse
       continue;
     }
     unread.add(key.value);
-    problems.push({ line: at, sentence: UNREADABLE });
+    problems.push({ line: lineAt(offsetOfInfinite(value) ?? begin), sentence: UNREADABLE });
   }
   const lineOf = (path: readonly (string | number)[]) => lineAt(offsetOf(contents, path));
   return { mappings: [{ line, fields, unread, lineOf }], problems };
@@ -146,6 +147,19 @@ function offsetOf(contents: ParsedNode, path: readonly (string | number)[]): num
       [node, offset] = [entry, entry.range[0]];
     }
   }
+  return offset;
+}
+
+/** Where the first number is that JSON does not have, such as `.inf` or `1e400`; `undefined` if there is none. */
+function offsetOfInfinite(node: ParsedNode | null): number | undefined {
+  let offset: number | undefined;
+  visit(node, {
+    Scalar(_, { value, range }) {
+      if (typeof value !== 'number' || Number.isFinite(value)) return undefined;
+      offset = range?.[0];
+      return visit.BREAK;
+    },
+  });
   return offset;
 }
 

@@ -120,6 +120,11 @@ describe('Agent files', () => {
     ['an unknown anchor', withValue('agent_id', `*${SECRET}`), `1: ${UNREADABLE}`],
     ['a name that is not a string', withLine('? [a]\n: b'), '13: A name must be a string.'],
     ['an infinite number', withValue('max_delegation_depth', '.inf'), `9: ${UNREADABLE}`],
+    [
+      'a number beyond all doubles, in its line',
+      withLine('many:\n  - 1\n  - {a: 2,\n     b: 1e400}'),
+      `16: ${UNREADABLE}`,
+    ],
     ['an unknown field', withLine(`allowed_scope: ${SECRET}`), '13: allowed_scope: Is not a field of a registration.'],
     ['a value in the place of a name', withLine(`"${SECRET} ${SECRET}": 1`), '13: Is not a field of a registration.'],
     ['a merge key', withLine('<<: {enabled: true}'), '13: Is not a field of a registration.'],
