@@ -111,7 +111,7 @@ export const FIELDS = {
   ),
   routes: field(
     optionally(list(defined('route', policyOfRoute)), []),
-    'The policies, compared in this order: the first that matches decides. Each has a `match` and the members of [a policy](tool-servers.md#a-policy): `scope`, `high_risk`, `require_actor`, `max_delegation_depth`; with `proxy` also [`approval`](#approvals) and [`arguments`](#rules-on-arguments)',
+    'The policies, compared in this order: the first that matches decides. Each has a `match` and the members of [a policy](tool-servers.md#a-policy): `scope`, `high_risk`, `require_actor`, `max_delegation_depth`; with `proxy` also [`approval`](#approvals), with [`unless`](#a-yes-only-where-it-matters) in it, and [`arguments`](#rules-on-arguments)',
   ),
   mcp: field(
     optionally(
@@ -125,7 +125,7 @@ export const FIELDS = {
         list: optionally(choice(LIST_MODES)),
       }),
     ),
-    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); `list`, by default `all`: with `allowed`, lists [name only what the token may use](#lists); a tool's policy may have [`approval`](#approvals) and [`arguments`](#rules-on-arguments)",
+    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); `list`, by default `all`: with `allowed`, lists [name only what the token may use](#lists); a tool's policy may have `approval`, `unless` and `arguments` too",
     { isForProxy: true },
   ),
   open: field(optionally(list(match), []), 'Patterns of requests that need no token. They are compared after `routes`'),
