@@ -8,9 +8,9 @@ import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import type { FreshDatabase, OutsideConnection, TestDatabase } from '../support/databases.ts';
 
 export interface AppendLock {
-  /** Resolves when this many decisions wait for advisory locks. */
+  /** Resolves when this many decisions wait for advisory locks. Releases the lock before it throws: the next test needs it. */
   untilWaiting(decisions: number): Promise<void>;
-  /** Resolves when this many decisions wait for an advisory lock or a row. */
+  /** Resolves when this many decisions wait for an advisory lock or a row. Releases the lock before it throws. */
   untilBlocked(decisions: number): Promise<void>;
   /** Resolves when no further decision has started to wait for 50 ms, at the latest after a second. */
   untilNoNewWaiter(): Promise<void>;
@@ -31,7 +31,7 @@ const WAITERS = `select count(*)::integer as waiters from pg_locks
  * A lock of a transaction or a row names no database, but its waiter also holds locks that do. This reads `pg_locks`
  * only, because in a transaction `pg_stat_activity` shows no session that began after its first read.
  */
-const BLOCKED = `select count(distinct pid)::integer as blocked from pg_locks where not granted and pid in (
+const BLOCKED = `select count(distinct pid)::integer as waiters from pg_locks where not granted and pid in (
   select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`;
 
 export async function lockAppends({ engine }: TestDatabase, outside: OutsideConnection): Promise<AppendLock> {
@@ -46,11 +46,20 @@ export async function lockAppends({ engine }: TestDatabase, outside: OutsideConn
   }
   await outside.sql('begin');
   await outside.sql(`select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)`);
+  const release = async () => void (await outside.sql('commit'));
+  const orRelease = async (waiting: Promise<void>) => {
+    try {
+      await waiting;
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  };
   return {
-    untilWaiting: (decisions) => untilWaiting(outside, decisions),
-    untilBlocked: (decisions) => untilBlocked(outside, decisions),
+    untilWaiting: (decisions) => orRelease(untilWaiting(outside, decisions)),
+    untilBlocked: (decisions) => orRelease(untilBlocked(outside, decisions)),
     untilNoNewWaiter: () => untilNoNewWaiter(outside),
-    release: async () => void (await outside.sql('commit')),
+    release,
   };
 }
 
@@ -61,23 +70,24 @@ export async function raiseSealerLockTimeout({ outside }: FreshDatabase): Promis
   await owner?.close();
 }
 
-export async function untilWaiting(outside: OutsideConnection, decisions: number): Promise<void> {
-  for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
-    const [row] = await outside.sql(WAITERS);
-    if (row?.waiters === decisions) return;
-    await pause(5);
-  }
-  throw new Error(`${decisions} decisions never waited at one time`);
+export function untilWaiting(outside: OutsideConnection, decisions: number): Promise<void> {
+  return untilCounted(outside, WAITERS, decisions);
 }
 
 /** Resolves when this many decisions on Postgres wait for an advisory lock or a row. */
-export async function untilBlocked(outside: OutsideConnection, decisions: number): Promise<void> {
+export function untilBlocked(outside: OutsideConnection, decisions: number): Promise<void> {
+  return untilCounted(outside, BLOCKED, decisions);
+}
+
+async function untilCounted(outside: OutsideConnection, count: string, decisions: number): Promise<void> {
+  const seen = new Set<unknown>();
   for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
-    const [row] = await outside.sql(BLOCKED);
-    if (row?.blocked === decisions) return;
+    const [row] = await outside.sql(count);
+    if (row?.waiters === decisions) return;
+    seen.add(row?.waiters);
     await pause(5);
   }
-  throw new Error(`${decisions} decisions were never blocked at one time`);
+  throw new Error(`${decisions} decisions never waited at one time, but: ${[...seen].join(', ')}`);
 }
 
 async function untilNoNewWaiter(outside: OutsideConnection): Promise<void> {

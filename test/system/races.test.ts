@@ -9,7 +9,7 @@ import { ORDERS } from '../support/replicas/request-pairs.ts';
 import { nothingIsActiveAfterwards } from './races/afterwards.ts';
 import { exchangesThatRaceWithEndings } from './races/exchanges.ts';
 import { forcedOrders } from './races/forced-orders.ts';
-import type { RaceSetup } from './races/race-setup.ts';
+import { PREPARATION_LIMIT_MS, type RaceSetup } from './races/race-setup.ts';
 import { renewalsThatRace } from './races/renewals.ts';
 import { writesThatRace } from './races/writes.ts';
 
@@ -23,8 +23,6 @@ const TRIALS = byLength({ short: 180, full: 10_000 });
 const isWhole = byLength({ short: false, full: true });
 /** Few of them, since the processes share only the file. */
 const TRIALS_ON_ONE_FILE = byLength({ short: 50, full: 1000 });
-/** Starting Postgres and the processes takes longer than the time limit of a test. */
-const PREPARATION_LIMIT_MS = 120_000;
 const ROUND_LIMIT_MS = 1_000;
 
 for (const database of databases) {

@@ -66,12 +66,22 @@ async function inOrder<Prepared extends Round>(
     const before = await retries(replicas());
     const lock = await lockAppends(kind, replicas().outside);
     const one = round.first();
-    await lock.untilWaiting(1);
+    await orAnswers(lock.untilWaiting(1), [one]);
     const other = round.second();
-    await lock.untilWaiting(2);
+    await orAnswers(lock.untilWaiting(2), [one, other]);
     await lock.release();
     const answers = await Promise.all([one, other]);
     if ((await retries(replicas())) === before) return { ...round, answers };
+  }
+}
+
+/** Adds the answers to the error of a lock for which no decision waited. The lock was released, so they come. */
+async function orAnswers(waiting: Promise<void>, requests: readonly Promise<Answer>[]): Promise<void> {
+  try {
+    await waiting;
+  } catch (cause) {
+    const answers = (await Promise.all(requests)).map(({ status, text }) => `${status}: ${text}`);
+    throw new Error(`${cause}\n${answers.join('\n')}`, { cause });
   }
 }
 

@@ -5,6 +5,9 @@ import type { LedgerLine, RegisteredAgent } from '../../support/mandate.ts';
 import type { Replicas } from '../../support/replicas/replicas.ts';
 import { inBatches } from '../../support/replicas/request-pairs.ts';
 
+/** Starting Postgres and the processes takes longer than the time limit of a test. */
+export const PREPARATION_LIMIT_MS = 120_000;
+
 export interface RaceSetup {
   readonly kind: TestDatabase;
   readonly rounds: number;
