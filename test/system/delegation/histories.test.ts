@@ -1,6 +1,6 @@
 /**
- * Random histories of trees of tasks, on two replicas of one database: hand-overs, renewals, narrowings and ends. A model
- * predicts every token and every refusal, and the ledger alone gives the same trees.
+ * Random histories of trees of tasks, on two replicas of one database: hand-overs, renewals, narrowings, ends and changes of
+ * registrations. A model predicts every token and every refusal, and the ledger alone gives the same trees.
  */
 
 import { getListFromStatusListJWT, getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
@@ -88,9 +88,13 @@ for (const database of databasesByLength) {
       const theAgent = (nth: number) => agents[nth] ?? fail();
       const named = (id: string | undefined) => agents.find((one) => one.id === id) ?? fail();
       const childOf = ({ delegatesTo }: ModelAgent, nth: number) =>
-        nth > 7 ? theAgent(nth % AGENTS.length) : named(delegatesTo[nth % delegatesTo.length]);
+        nth > 7 || delegatesTo.length === 0
+          ? theAgent(nth % AGENTS.length)
+          : named(delegatesTo[nth % delegatesTo.length]);
       const thePerson = (nth: number) => people[nth] ?? fail();
-      const masked = (mask: number) => SCOPES.filter((_, nth) => (mask & (1 << nth)) !== 0);
+      const of = <Thing>(mask: number, things: readonly Thing[]) =>
+        things.filter((_, nth) => (mask & (1 << nth)) !== 0);
+      const masked = (mask: number) => of(mask, SCOPES);
       const held = ({ id }: ModelAgent) => named(id).registered;
       const send = (replica: number, form: Parameters<Mandate['post']>[1]) => at(replica).post('/oauth2/token', form);
 
@@ -232,6 +236,18 @@ for (const database of databasesByLength) {
         await compareTokens(own.flatMap(model.below), replica);
       }
 
+      /** Changes to whom the agent may hand work over, and which of its first scopes it may have. */
+      async function register(nth: number, names: number, scopes: number, replica: number): Promise<void> {
+        const { to, allowed_scopes: all } = AGENTS[nth] ?? fail();
+        const agent = theAgent(nth);
+        const delegatesTo = of(names, to).map((one) => theAgent(one).id);
+        const left = masked(scopes).filter((scope) => all.includes(scope));
+        const allowedScopes = left.length > 0 ? left : all;
+        const body = { delegates_to: delegatesTo, allowed_scopes: allowedScopes };
+        expect((await at(replica).admin('PATCH', `/admin/agents/${agent.id}`, body)).status).to.equal(200);
+        Object.assign(agent, { delegatesTo, allowedScopes });
+      }
+
       /** The person decides at `/me` whether the agent hands work over. */
       async function choose(kind: 'refuse' | 'allow', sub: string, agentId: string, replica: number): Promise<void> {
         const choice = { sponsorKey: sub as never, agentId: agentId as never };
@@ -288,6 +304,8 @@ for (const database of databasesByLength) {
           case 'disable':
           case 'enable':
             return onAgent(what.kind, theAgent(what.agent), replica);
+          case 'register':
+            return register(what.agent, what.names, what.scopes, replica);
           case 'kill_person':
           case 'block':
           case 'lift':
@@ -323,8 +341,9 @@ for (const database of databasesByLength) {
           }
         },
 
-        /** Leaves no live task, and each agent enabled, for the next history. */
+        /** Leaves no live task, and each agent enabled and as it was registered first, for the next history. */
         async finish(): Promise<void> {
+          for (const nth of AGENTS.keys()) await register(nth, 7, 7, 0);
           for (const sub of people) await first.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
           for (const { id } of agents) await first.admin('PATCH', `/admin/agents/${id}`, { enabled: true });
         },

@@ -16,13 +16,14 @@ export const AGENTS = [
 type OnTask = 'revoke_grant' | 'kill_task';
 export type OnAgent = 'kill_agent' | 'disable' | 'enable';
 export type OnPerson = 'kill_person' | 'block' | 'lift';
-/** A number picks one of the tasks, offers, agents or people. `scopes` is a mask. `child` picks one whom the agent may name, mostly. */
+/** A number picks one of the tasks, offers, agents or people. `scopes` and `names` are masks. `child` picks one whom the agent may name, mostly. */
 export type Step =
   | { readonly kind: 'start'; readonly agent: number; readonly person: number }
   | { readonly kind: 'offer' | 'hand_over'; readonly which: number; readonly child: number; readonly scopes: number }
   | { readonly kind: 'take' | 'narrow'; readonly which: number; readonly scopes: number }
   | { readonly kind: 'renew' | OnTask; readonly which: number }
   | { readonly kind: OnAgent; readonly agent: number }
+  | { readonly kind: 'register'; readonly agent: number; readonly names: number; readonly scopes: number }
   | { readonly kind: OnPerson; readonly person: number }
   | { readonly kind: 'refuse' | 'allow'; readonly agent: number; readonly person: number }
   | { readonly kind: 'wait'; readonly seconds: number }
@@ -49,6 +50,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   steps(2, ['revoke_grant', 'kill_task'], { which }),
   steps(1, ['kill_agent'], { agent }),
   steps(2, ['disable'], { agent }),
+  // Most registrations are whole again.
+  steps(5, ['register'], {
+    agent,
+    names: fc.constantFrom(0, 1, 6, 7, 7, 7, 7),
+    scopes: fc.constantFrom(1, 6, 7, 7, 7),
+  }),
   steps(5, ['enable'], { agent }),
   steps(1, ['kill_person', 'block'], { person }),
   steps(3, ['lift'], { person }),

@@ -4,8 +4,9 @@ import { decodeJwt } from 'jose';
 
 export interface ModelAgent {
   readonly id: string;
-  readonly delegatesTo: readonly string[];
-  readonly allowedScopes: readonly string[];
+  /** As registered now. */
+  delegatesTo: readonly string[];
+  allowedScopes: readonly string[];
   readonly maxDepth: number;
 }
 
