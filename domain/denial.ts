@@ -151,7 +151,7 @@ const catalogue = {
   audience_not_allowed: entry('invalid_target', 'The agent may not act at this resource.'),
   delegation_depth_exceeded: entry(
     'access_denied',
-    "The delegation would be longer than the agent's registration allows.",
+    'The chain of agents would be longer than a registration or the service allows.',
   ),
 
   // The task grant, in the order of the refresh endpoint's checks.
@@ -168,7 +168,7 @@ const catalogue = {
   delegation_offer_expired: entry('invalid_grant', OFFER),
   delegation_offer_spent: entry('invalid_grant', OFFER),
   delegation_not_for_agent: entry('invalid_grant', OFFER),
-  delegation_not_allowed: entry('access_denied', 'The agent may not delegate to this agent.'),
+  delegation_not_allowed: entry('access_denied', 'An agent of the chain may not delegate to the next one.'),
   delegation_refused_by_person: entry('access_denied', 'The person does not let this agent delegate.'),
   too_many_children: entry(
     'access_denied',

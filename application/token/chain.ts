@@ -34,7 +34,8 @@ export interface FoundAncestor extends Omit<ChainedTask, 'agentEnabled'> {
 type AboveOutcome =
   /** `scope`: the scopes that all tasks above have now; `undefined` without tasks above. */
   | { readonly kind: 'held'; readonly scope: Scope | undefined; readonly ancestors: readonly FoundAncestor[] }
-  | { readonly kind: 'refused'; readonly reason: DenialReason };
+  /** `detail`: a public sentence in place of the reason's own. */
+  | { readonly kind: 'refused'; readonly reason: DenialReason; readonly detail?: string };
 
 /** Reads the tasks above a task, and judges them for a token now. */
 export async function checkAbove(
@@ -46,6 +47,9 @@ export async function checkAbove(
   if (parent === undefined) return { kind: 'held', scope: undefined, ancestors: [] };
   return judgeAncestors(service, task, await service.tasks.chain(parent), agent);
 }
+
+/** The reason's own sentence is about the agent that asks. */
+const NOT_ABOVE = 'An agent above in the chain may not act at this resource.';
 
 /** @param above the task from which the agent's task is delegated, and those above it, the nearest first */
 export async function judgeAncestors(
@@ -61,7 +65,7 @@ export async function judgeAncestors(
     above.map(async ({ agentEnabled: _, ...each }) => ({ ...each, agent: await agents.find(each.task.agentId) })),
   );
   const held = judgeAbove(found, clock.now());
-  if (held.kind === 'refused') return held;
+  if (held.kind === 'refused') return held.reason === 'audience_not_allowed' ? { ...held, detail: NOT_ABOVE } : held;
   const ancestors = found.filter((ancestor): ancestor is FoundAncestor => ancestor.agent !== undefined);
   const reason = judgeChain([agent, ...ancestors.map((ancestor) => ancestor.agent)], delegation.maxDepth);
   return reason === undefined ? { kind: 'held', scope: held.scope, ancestors } : { kind: 'refused', reason };

@@ -101,7 +101,7 @@ export async function startTask(
   // 2. Evaluate the policy.
   const delegatedBy = delegated === undefined ? [] : delegatorsOf(delegated);
   const above = delegated && (await judgeAncestors(service, { delegatedBy }, delegated.above, agent));
-  if (above?.kind === 'refused') return refuse(above.reason, { sponsorKey });
+  if (above?.kind === 'refused') return refuse(above.reason, { sponsorKey, detail: above.detail });
   const { ancestors = [], scope: left = person.scope } = above ?? {};
   const held = intersectScopes(person.scope, left);
   const policy = judgePolicy(agent, { audience, requested, held, depth: ROOT_DELEGATION_DEPTH + ancestors.length });

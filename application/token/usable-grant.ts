@@ -112,7 +112,7 @@ export async function checkGrant(
 
   // The tasks above a delegated one are live, and their agents may act. A scope that was narrowed above is narrowed here.
   const above = await checkAbove(service, task, agent);
-  if (above.kind === 'refused') return refuse(above.reason, { sponsorKey });
+  if (above.kind === 'refused') return refuse(above.reason, { sponsorKey, detail: above.detail });
 
   // (7) The policy grants it under the agent's current registration.
   const policy = judgePolicy(agent, {

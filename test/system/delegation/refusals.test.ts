@@ -270,6 +270,45 @@ for (const database of databasesByLength) {
         await refused('delegation_not_allowed', () => taken(child, offer));
       });
 
+      it('an agent above that may not act there any more: the sentence is about that agent, at a renewal too', async () => {
+        const [first, second] = [await at.offer(root, lead, started.grant), await at.offer(root, lead, started.grant)];
+        const child = heldTask(await taken(lead, first));
+        const above = (allowed_audiences: readonly string[]) =>
+          mandate.admin('PATCH', `/admin/agents/${root.id}`, { allowed_audiences, high_risk_audiences: [] });
+        await above([WIKI]);
+        const answers = [
+          await refused('audience_not_allowed', () => taken(lead, second), { sponsor: 'ada' }),
+          await refused('audience_not_allowed', () => lead.refresh(child.grant), { task_id: child.taskId }),
+        ];
+        await above([JIRA, WIKI]);
+        for (const { body } of answers) {
+          expect(body).to.deep.equal({
+            error: 'invalid_target',
+            error_description: 'An agent above in the chain may not act at this resource.',
+          });
+        }
+      });
+
+      it('an agent above that may not delegate to the next one any more, at a renewal', async () => {
+        const child = await at.handOver(root, lead, started);
+        const below = await at.handOver(lead, leaf, child);
+        const named = [lead.id, leaf.id, shallow.id, elsewhere.id];
+        await mandate.admin('PATCH', `/admin/agents/${root.id}`, { delegates_to: [] });
+        const answers = [
+          await refused('delegation_not_allowed', () => leaf.refresh(below.grant), { task_id: below.taskId }),
+          await refused('delegation_not_allowed', () => at.ask(lead, leaf.id, child.grant), { task_id: child.taskId }),
+        ];
+        await mandate.admin('PATCH', `/admin/agents/${root.id}`, { delegates_to: named });
+        for (const { body } of answers) {
+          expect(body).to.deep.equal({
+            error: 'access_denied',
+            error_description: 'An agent of the chain may not delegate to the next one.',
+            reason: 'delegation_not_allowed',
+          });
+        }
+        expect((await leaf.refresh(below.grant)).status, 'named again').to.equal(200);
+      });
+
       it('a person who was blocked since the offer', async () => {
         const person = `blocked-since-${database.engine}`;
         const task = heldTask(await root.exchangeFor({ sub: person }));
