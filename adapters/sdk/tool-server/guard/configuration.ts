@@ -125,7 +125,7 @@ export const FIELDS = {
         list: optionally(choice(LIST_MODES)),
       }),
     ),
-    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); `list`, by default `all`: with `allowed`, lists [name only what the token may use](#lists); a tool's policy may have `approval`, `unless` and `arguments` too",
+    "With `proxy`: the `path` of an MCP endpoint, and the policies of its `tools` and `methods`, as with [the library](tool-servers.md#mcp); `list`, by default `all`: with `allowed`, lists [name only what the token may use](#lists); a tool's policy may have `approval` with `unless`, and `arguments`, too",
     { isForProxy: true },
   ),
   open: field(optionally(list(match), []), 'Patterns of requests that need no token. They are compared after `routes`'),

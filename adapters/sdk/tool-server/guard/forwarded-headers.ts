@@ -29,9 +29,12 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
 /** The guard checks the token, answers `Expect`, and sends a `Host` that it knows. */
 const ANSWERED_HERE: ReadonlySet<string> = new Set(['authorization', 'expect', 'host']);
 
-/** Checked under exactly these names: the session, and the form and the length of the body. */
+/** Checked under exactly these names: the session, what an MCP message does, and the form and the length of the body. */
 const CHECKED_HERE: ReadonlySet<string> = new Set([
   'mcp-session-id',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
   'content-encoding',
   'content-length',
   'content-type',
