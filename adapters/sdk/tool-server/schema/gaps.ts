@@ -21,12 +21,13 @@ export function gapsOf(root: Json): Gaps {
   const optional: Path[] = [];
   const untyped: Path[] = [];
   const seen = new Set<Json>([root]);
+  const { joined, requiredBy, namesType } = readerOf(root);
 
   /** @param schemas that all apply to one value @param known what the schemas around them say of that value */
   const walk = (schemas: readonly JsonObject[], known: Known, isRoot: boolean): void => {
-    const all = schemas.flatMap((schema) => joined(root, schema));
-    const required = new Set([...known.required, ...all.flatMap((schema) => [...requiredBy(root, schema)])]);
-    const isTyped = known.isTyped || all.some((schema) => namesType(root, schema));
+    const all = schemas.flatMap(joined);
+    const required = new Set([...known.required, ...all.flatMap((schema) => [...requiredBy(schema)])]);
+    const isTyped = known.isTyped || all.some(namesType);
     const parts = new Map<string, JsonObject[]>();
     for (const schema of all) {
       const path = paths.get(schema) ?? [];
@@ -80,52 +81,66 @@ interface Known {
 
 const NOTHING: Known = { required: new Set(), isTyped: false };
 
-/** The schema, and those that apply wherever it does: under `allOf`, and behind `$ref`. */
-function joined(root: Json, schema: JsonObject): readonly JsonObject[] {
-  const found = new Set([schema]);
-  for (const one of found) {
-    const ref = member(one, '$ref');
-    const others = [...listIn(one, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
-    for (const other of others) if (isJsonObject(other)) found.add(other);
-  }
-  return [...found];
+interface Reader {
+  /** The schema, and those that apply wherever it does: under `allOf`, and behind `$ref`. */
+  joined(schema: JsonObject): readonly JsonObject[];
+  /** The names that the schema requires, or each schema of its `anyOf` or `oneOf`. */
+  requiredBy(schema: JsonObject): ReadonlySet<string>;
+  /** Whether the schema names the type of its values, or each schema of its `anyOf` or `oneOf` does. */
+  namesType(schema: JsonObject): boolean;
+}
+
+function readerOf(root: Json): Reader {
+  const joined = (schema: JsonObject) => {
+    const found = new Set([schema]);
+    for (const one of found) {
+      const ref = member(one, '$ref');
+      const others = [...listIn(one, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
+      for (const other of others) if (isJsonObject(other)) found.add(other);
+    }
+    return [...found];
+  };
+  const requiredBy: Reader['requiredBy'] = onceForEach((schema) => {
+    const ofBranch = (branch: Json) =>
+      new Set(isJsonObject(branch) ? joined(branch).flatMap((one) => [...requiredBy(one)]) : []);
+    const ofBranches = CHOICES.flatMap((name) => {
+      const [first, ...others] = listIn(schema, name).map(ofBranch);
+      return [...(first ?? [])].filter((each) => others.every((other) => other.has(each)));
+    });
+    return new Set([...listIn(schema, 'required').map(String), ...ofBranches]);
+  });
+  const namesType: Reader['namesType'] = onceForEach((schema) => {
+    const isNamed = (branch: Json) => branch === false || (isJsonObject(branch) && joined(branch).some(namesType));
+    const isChoice = (branches: readonly Json[]) => branches.length > 0 && branches.every(isNamed);
+    return (
+      ['type', 'const', 'enum'].some((name) => member(schema, name) !== undefined) ||
+      CHOICES.some((name) => isChoice(listIn(schema, name)))
+    );
+  });
+  return { joined, requiredBy, namesType };
+}
+
+const CHOICES = ['anyOf', 'oneOf'] as const;
+
+/** Computes a value once: many `$ref` can lead to one schema. */
+function onceForEach<Value>(compute: (schema: JsonObject) => Value): (schema: JsonObject) => Value {
+  const known = new Map<JsonObject, Value>();
+  return (schema) => {
+    const found = known.get(schema) ?? compute(schema);
+    known.set(schema, found);
+    return found;
+  };
 }
 
 /** Each applies to the same value, but not to every one. */
 function branchesOf(schema: JsonObject): readonly JsonObject[] {
   const dependent = member(schema, 'dependentSchemas');
   const branches = [
-    ...['anyOf', 'oneOf'].flatMap((name) => listIn(schema, name)),
+    ...CHOICES.flatMap((name) => listIn(schema, name)),
     ...['then', 'else'].map((name) => member(schema, name)),
     ...(isJsonObject(dependent) ? Object.values(dependent) : []),
   ];
   return branches.filter(isJsonObject);
-}
-
-/** The names that the schema requires, or each schema of its `anyOf` or `oneOf`. */
-function requiredBy(root: Json, schema: JsonObject): ReadonlySet<string> {
-  const own = listIn(schema, 'required').map(String);
-  const ofBranches = ['anyOf', 'oneOf'].flatMap((name) => {
-    const [first, ...others] = listIn(schema, name).map((branch) => requiredByAll(root, branch));
-    return [...(first ?? [])].filter((each) => others.every((other) => other.has(each)));
-  });
-  return new Set([...own, ...ofBranches]);
-}
-
-function requiredByAll(root: Json, schema: Json): ReadonlySet<string> {
-  const all = isJsonObject(schema) ? joined(root, schema) : [];
-  return new Set(all.flatMap((one) => [...requiredBy(root, one)]));
-}
-
-/** Whether the schema names the type of its values, or each schema of its `anyOf` or `oneOf` does. */
-function namesType(root: Json, schema: JsonObject): boolean {
-  if (['type', 'const', 'enum'].some((name) => member(schema, name) !== undefined)) return true;
-  return ['anyOf', 'oneOf'].some((name) => {
-    const branches = listIn(schema, name);
-    const isNamed = (branch: Json) =>
-      branch === false || (isJsonObject(branch) && joined(root, branch).some((one) => namesType(root, one)));
-    return branches.length > 0 && branches.every(isNamed);
-  });
 }
 
 const PART_KEYWORDS = ['items', 'contains', 'additionalProperties'] as const;

@@ -41,17 +41,38 @@ export function excludedBounds(
   return found && { type: found[0], least: found[1], most: found[2] };
 }
 
-/** @param type of the values that the schema is compared with; `undefined` for any */
-export function isNeverValid(root: Json, type?: string): boolean {
-  return never(root, root, type, []);
+interface Reading {
+  readonly root: Json;
+  /** The answers for schemas, by the question and the type. Many `$ref` can lead to one schema. */
+  readonly known: Map<string, Map<Json, boolean>>;
 }
 
-function never(root: Json, schema: Json, type: string | undefined, above: readonly Json[]): boolean {
+/** Answers each question about a schema once. A schema that applies itself to parts of a value gets `false` within itself: not certain. */
+function once({ known }: Reading, question: string, schema: JsonObject, answer: () => boolean): boolean {
+  const answers = known.get(question) ?? new Map<Json, boolean>();
+  known.set(question, answers);
+  const found = answers.get(schema);
+  if (found !== undefined) return found;
+  answers.set(schema, false);
+  const given = answer();
+  answers.set(schema, given);
+  return given;
+}
+
+/** @param type of the values that the schema is compared with; `undefined` for any */
+export function isNeverValid(root: Json, type?: string): boolean {
+  return never({ root, known: new Map() }, root, type);
+}
+
+function never(reading: Reading, schema: Json, type: string | undefined): boolean {
   if (!isJsonObject(schema)) return schema === false;
-  if (above.includes(schema)) return false;
-  const within = [...above, schema];
+  return once(reading, `never ${type}`, schema, () => refusesAll(reading, schema, type));
+}
+
+function refusesAll(reading: Reading, schema: JsonObject, type: string | undefined): boolean {
+  const { root } = reading;
   const types = typesOf(schema, type);
-  const isNever = (other: Json | undefined) => other !== undefined && never(root, other, type, within);
+  const isNever = (other: Json | undefined) => other !== undefined && never(reading, other, type);
   const list = (name: string): readonly Json[] => listMember(schema, name);
   const target = member(schema, '$ref');
   const bounds = excludedBounds(schema);
@@ -64,13 +85,13 @@ function never(root: Json, schema: Json, type: string | undefined, above: readon
     (typeof target === 'string' && isNever(referenced(root, target))) ||
     list('allOf').some(isNever) ||
     ['anyOf', 'oneOf'].some((name) => list(name).length > 0 && list(name).every(isNever)) ||
-    (hasMember(schema, 'not') && always(root, member(schema, 'not') ?? null, type, within)) ||
-    (types?.every((each) => each === 'object') === true && lacksMember(root, schema, within))
+    (hasMember(schema, 'not') && always(reading, member(schema, 'not') ?? null, type)) ||
+    (types?.every((each) => each === 'object') === true && lacksMember(reading, schema))
   );
 }
 
 /** Whether the object may not have a member that it must have, or no value of that member is valid. */
-function lacksMember(root: Json, schema: JsonObject, above: readonly Json[]): boolean {
+function lacksMember(reading: Reading, schema: JsonObject): boolean {
   const required = listMember(schema, 'required');
   const most = member(schema, 'maxProperties');
   if (typeof most === 'number' && required.length > most) return true;
@@ -78,7 +99,7 @@ function lacksMember(root: Json, schema: JsonObject, above: readonly Json[]): bo
   const others = hasMember(schema, 'patternProperties') ? undefined : member(schema, 'additionalProperties');
   return required.some((name) => {
     const value = (isJsonObject(named) && typeof name === 'string' ? member(named, name) : undefined) ?? others;
-    return value !== undefined && never(root, value, undefined, above);
+    return value !== undefined && never(reading, value, undefined);
   });
 }
 
@@ -97,15 +118,17 @@ function isOfType(value: Json, type: string): boolean {
 
 /** @param type of the values that the schema is compared with; `undefined` for any */
 export function isAlwaysValid(root: Json, type?: string): boolean {
-  return always(root, root, type, []);
+  return always({ root, known: new Map() }, root, type);
 }
 
-function always(root: Json, schema: Json, type: string | undefined, above: readonly Json[]): boolean {
+function always(reading: Reading, schema: Json, type: string | undefined): boolean {
   if (!isJsonObject(schema)) return schema === true;
-  if (above.includes(schema)) return false;
-  const within = [...above, schema];
-  const isAlways = (other: Json) => always(root, other, type, within);
-  const isAlwaysPart = (other: Json) => always(root, other, undefined, within);
+  return once(reading, `always ${type}`, schema, () => acceptsAll(reading, schema, type));
+}
+
+function acceptsAll(reading: Reading, schema: JsonObject, type: string | undefined): boolean {
+  const isAlways = (other: Json) => always(reading, other, type);
+  const isAlwaysPart = (other: Json) => always(reading, other, undefined);
   return Object.entries(schema).every(([name, value = null]) => {
     if (type !== undefined && (TYPE_OF_KEYWORD.get(name) ?? type) !== type) return true;
     switch (name) {
@@ -129,7 +152,7 @@ function always(root: Json, schema: Json, type: string | undefined, above: reado
       case 'minLength':
         return value === 0;
       case 'not':
-        return never(root, value, type, within);
+        return never(reading, value, type);
       case 'allOf':
         return listMember(schema, name).every(isAlways);
       case 'anyOf':
@@ -141,7 +164,7 @@ function always(root: Json, schema: Json, type: string | undefined, above: reado
       case 'items':
         return isAlwaysPart(value);
       case '$ref': {
-        const target = typeof value === 'string' ? referenced(root, value) : undefined;
+        const target = typeof value === 'string' ? referenced(reading.root, value) : undefined;
         return target !== undefined && isAlways(target);
       }
       default:

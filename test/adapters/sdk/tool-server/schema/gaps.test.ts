@@ -95,6 +95,18 @@ describe('A gap of a schema', () => {
   it('is none at the root, and where the type is named, wherever that is said', () => {
     for (const schema of typed) expect(gapsOf(schema).untyped, JSON.stringify(schema)).to.deep.equal([]);
   });
+  it('is found in time that grows with the number of schemas, however they lead to each other', () => {
+    const levels = 40;
+    const $defs = Object.fromEntries(
+      Array.from({ length: levels }, (_, nth) => {
+        const next = { $ref: `#/$defs/${nth + 1}` };
+        return [String(nth), { anyOf: [next, { allOf: [next] }], oneOf: [next, next] }];
+      }),
+    );
+    $defs[levels] = { type: 'object', required: ['a'], properties: { a: {}, b: {} } } as never;
+    const schema = { properties: { c: { $ref: '#/$defs/0' } }, required: ['c'], $defs };
+    expect(named(gapsOf(schema).optional)).to.deep.equal([`$defs.${levels}.properties.b`]);
+  });
   it('is found once in a schema that applies itself to parts of a value', () => {
     const tree = { type: 'object', properties: { child: { $ref: '#' }, size: { maximum: 5 } } };
     expect(named(gapsOf(tree).optional)).to.deep.equal(['properties.child', 'properties.size']);

@@ -77,6 +77,22 @@ describe('A schema', () => {
     }
   }
 
+  it('has a verdict in time that grows with the number of schemas, however they lead to each other', () => {
+    const chain = (link: (next: Json) => Json, last: Json): Json => {
+      const levels = Array.from({ length: 60 }, (_, nth) => [String(nth), link({ $ref: `#/$defs/${nth + 1}` })]);
+      return { $ref: '#/$defs/0', $defs: { ...Object.fromEntries(levels), 60: last } };
+    };
+    const both = (next: Json): Json => ({ allOf: [next, next] });
+    const either = (next: Json): Json => ({ anyOf: [next, next] });
+    const members = (next: Json): Json => ({ type: 'object', required: ['a', 'b'], properties: { a: next, b: next } });
+    expect(isNeverValid(chain(either, { enum: [] }))).to.equal(true);
+    expect(isNeverValid(chain(both, { type: 'string' }))).to.equal(false);
+    expect(isNeverValid(chain(members, { type: 'string' }))).to.equal(false);
+    expect(isNeverValid(chain(members, false))).to.equal(true);
+    expect(isAlwaysValid(chain(both, {}))).to.equal(true);
+    expect(isAlwaysValid(chain(either, { maximum: 5 }))).to.equal(false);
+  });
+
   it('that is always valid at a tool covers every call', () => {
     for (const schema of [...always, ...alwaysAtTool]) expect(isAlwaysValid(schema, 'object')).to.equal(true);
   });
