@@ -13,7 +13,7 @@ type Of = Pick<Agent, 'agentId' | 'displayName'>;
 
 export const effectsOfPeople = {
   accept_signal() {
-    const name = { receiver: 'logout', issuer: 'https://idp.example/é', jti: randomUUID() } as const;
+    const name = { receiver: 'logout', issuer: 'https://idp.example/é', jti: `jti-${randomUUID()}` } as const;
     const accepted = (changes: object) => fact('signal_accepted', { ...name, ...changes });
     return {
       effect: { effect: 'accept_signal', ...name, forgetAt: LATER },

@@ -198,7 +198,7 @@ export const facts: FactRows = {
   }),
 
   'whether another agent has a name in may_act, compared exactly': row('agent_name_taken', () => {
-    const unique = randomUUID();
+    const unique = `unique-${randomUUID()}`;
     const [agentId, other, third] = [newAgentId(), newAgentId(), newAgentId()];
     const mayActNames: readonly MayActName[] = [
       { sub: unique, clientId: 'é"\\😀' },
