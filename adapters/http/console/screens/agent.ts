@@ -56,7 +56,7 @@ export function renderAgent(view: AgentView): Html {
 ${
   agent.enabled
     ? html`<p class="banner good"><strong>Enabled.</strong> It may get tokens for people.</p>`
-    : html`<p class="banner warn"><strong>Disabled.</strong> It gets no tokens. Those that it has are valid until they end where tool servers do not ask the service.</p>`
+    : html`<p class="banner warn"><strong>Disabled.</strong> It gets no tokens. Those that it has are valid until they end where tool servers do not ask the service.${handsOver(agent) && ' So it is for tasks that it handed to other agents.'}</p>`
 }
 ${actions(view)}
 <section aria-labelledby="registration"><h2 id="registration">Registration</h2>
@@ -104,6 +104,11 @@ function clientFacts({ redirectUris, publicClient, clientIdDocument, clientNames
   }`;
 }
 
+/** With `Service:Delegation`: a disabled agent suspends the tasks below its own, whose agents may be enabled. */
+function handsOver({ delegatesTo }: Agent): boolean {
+  return delegatesTo !== undefined;
+}
+
 function codes(texts: readonly string[]): Html {
   return html`<ul class="inline">${texts.map((text) => html`<li>${code(text)}</li>`)}</ul>`;
 }
@@ -117,7 +122,7 @@ function actions({ agent, mayChange, mayStop, formToken, typed }: AgentView): In
 ${
   mayChange &&
   html`<details class="ask"${typed('reason') !== undefined && html` open`}><summary class="button">${label}…</summary>
-<p>${enabled ? 'It is refused from its next request on. Its live tasks stay live: stop them too, if that is what you want.' : 'It may start and renew tasks again.'}</p>
+<p>${enabled ? html`It is refused from its next request on${handsOver(agent) && ', and so are other agents in tasks that it handed to them'}. Its live tasks stay live: stop them too, if that is what you want.` : 'It may start and renew tasks again.'}</p>
 ${form(
   formToken,
   change.path,

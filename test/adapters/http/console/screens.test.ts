@@ -287,6 +287,15 @@ describe('the screen Agent', () => {
     expect(shown(undefined)).not.to.include('hand work');
   });
 
+  it('says that other agents are refused too, if it may hand work to them, where it disables and is disabled', () => {
+    const shown = (delegatesTo: typeof agent.delegatesTo, enabled: boolean) =>
+      `${renderAgent({ agent: { ...agent, delegatesTo, enabled }, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, denials: undefined, hasApprovals: false, mayChange: true, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
+    const others = [agentIdOf('wiki-reader')];
+    expect(shown(others, true)).to.include('so are other agents in tasks that it handed to them');
+    expect(shown(others, false)).to.include('So it is for tasks that it handed to other agents.');
+    for (const enabled of [true, false]) expect(shown(undefined, enabled)).not.to.include('other agents');
+  });
+
   it('shows how the provider names it, isolated and escaped, and nothing without such names', () => {
     const named = { ...agent, mayActNames: [{ sub: '<b>\u202e"', clientId: undefined }] };
     const shown = (one: typeof agent) =>
