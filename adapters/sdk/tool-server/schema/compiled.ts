@@ -7,6 +7,7 @@
 import { createContext, Script } from 'node:vm';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import core from 'ajv/dist/core.js';
+import contains from 'ajv/dist/vocabularies/applicator/contains.js';
 import draft2020 from 'ajv/dist/vocabularies/draft2020.js';
 import {
   isJsonObject,
@@ -99,6 +100,9 @@ function validator(
     code: { regExp: Object.assign((text: string) => compilePattern(text), { code: 'unused' }) },
   });
   for (const vocabulary of draft2020.default) ajv.addVocabulary(vocabulary);
+  // Behind prefixItems ajv leaves it out for a list that is shorter than prefixItems.
+  ajv.removeKeyword('contains');
+  ajv.addKeyword({ ...contains.default, before: 'prefixItems' });
   // Ajv's own compares the doubles: 19.99 would be no multiple of 0.01. The other takes two texts "__proto__" for one.
   ajv.removeKeyword('multipleOf');
   ajv.addKeyword({
