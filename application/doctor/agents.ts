@@ -1,7 +1,6 @@
 /**
  * Examines whether agents keep to the bounds of the settings, and whether they can hand work to the agents that they name. The
- * bounds are compared when an agent is registered or changed, so
- * an agent from before keeps its own lives of tasks and tokens.
+ * bounds are compared when an agent is registered or changed, so an agent from before keeps its own lives of tasks and tokens.
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
@@ -63,6 +62,8 @@ function whyNot(from: Agent, to: Agent | undefined): string | undefined {
   const shallow = [from, to].find(({ maxDelegationDepth }) => maxDelegationDepth < 2);
   if (shallow !== undefined) return `max_delegation_depth of ${shallow.agentId} is 1`;
   if (from !== to && !to.enabled) return 'disabled';
+  // A client_id alone takes up nothing.
+  if (to.keys.kind === 'none' && to.clientIdDocument === undefined) return 'no key';
   if (!from.allowedAudiences.some((audience) => to.allowedAudiences.includes(audience))) return 'no common audience';
   return from.allowedScopes.some((scope) => to.allowedScopes.includes(scope)) ? undefined : 'no common scope';
 }

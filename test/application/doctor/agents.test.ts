@@ -24,7 +24,12 @@ describe('The hand-overs in the report of doctor', () => {
   it('are fine without a delegates_to, and if the two registrations let them succeed', async () => {
     expect(await examineHandOvers(listing([agent('child')]))).to.include({ status: 'ok' });
     const shared = { allowedAudiences: ['https://wiki.example'], allowedScopes: ['jira:comment'] };
-    for (const child of [agent('child'), agent('child', { ...shared, maxDelegationDepth: 2 })])
+    const document = { keys: { kind: 'none' }, clientIdDocument: 'https://client.example/about' } as const;
+    for (const child of [
+      agent('child'),
+      agent('child', { ...shared, maxDelegationDepth: 2 }),
+      agent('child', document),
+    ])
       expect(await examineHandOvers(listing([naming('child'), child]))).to.include({ status: 'ok' });
     // A disabled agent hands nothing over, which an operator wants.
     expect(await examineHandOvers(listing([naming(PARENT, { enabled: false })]))).to.include({ status: 'ok' });
@@ -34,6 +39,7 @@ describe('The hand-overs in the report of doctor', () => {
     ['disabled', {}, { enabled: false }],
     ['max_delegation_depth of child is 1', {}, { maxDelegationDepth: 1 }],
     ['max_delegation_depth of parent is 1', { maxDelegationDepth: 1 }, {}],
+    ['no key', {}, { keys: { kind: 'none' }, clientIdDocument: undefined }],
     ['no common audience', {}, { allowedAudiences: ['https://other.example'] }],
     ['no common scope', { allowedScopes: ['jira:Read'] }, {}],
   ] as const) {
