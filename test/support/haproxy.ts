@@ -20,7 +20,12 @@ interface Haproxy {
   close(): Promise<void>;
 }
 
-/** Its health check asks for the leader, as with Patroni's `/primary`. @param extra of each server's line */
+/**
+ * Its health check asks for the leader, as with Patroni's `/primary`. The check's server is in this process, which may answer late
+ * on a busy machine. With its usual limit, the interval, HAProxy would then end the sessions of the leader (`timeout check`).
+ *
+ * @param extra of each server's line
+ */
 export async function startHaproxy(ports: readonly number[], leader: number, extra: string): Promise<Haproxy> {
   let leading = leader;
   const checks = createServer(({ url }, response) => {
@@ -42,6 +47,7 @@ backend b${one}
     `defaults
   mode tcp
   timeout connect 1s
+  timeout check 10s
   timeout client 1h
   timeout server 1h
 frontend database
