@@ -33,13 +33,24 @@ function problemOfPattern(text: string): string | undefined {
   } catch {
     return 'must be a regular expression of ECMA-262';
   }
+  const escapes = text.replaceAll('\\\\', '');
+  if (SURROGATE.test(escapes))
+    return 'must name a character beyond U+FFFF by itself or as \\u{1F600}, without surrogates';
+  if (NAMED_REFERENCE.test(escapes)) return UNKNOWN_TO_RE2;
   try {
     compilePattern(text);
   } catch {
-    return 'must be a pattern that RE2 knows too, which needs time in proportion to the text: without lookaround, back references, and counts over 1000';
+    return UNKNOWN_TO_RE2;
   }
   return undefined;
 }
+
+const UNKNOWN_TO_RE2 =
+  'must be a pattern that RE2 knows too, which needs time in proportion to the text: without lookaround, back references, and counts over 1000';
+/** ECMA-262 takes two of these for one character. RE2 takes each for one that no text has. */
+const SURROGATE = /\\u[Dd][89A-Fa-f]/;
+/** RE2JS compiles it, and takes it for the characters behind the backslash. */
+const NAMED_REFERENCE = /\\k</;
 
 export function compilePattern(text: string, flags = 0): RE2JS {
   return RE2JS.compile(RE2JS.translateRegExp(text), flags);

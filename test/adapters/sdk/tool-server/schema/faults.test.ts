@@ -44,6 +44,12 @@ describe('A schema of the file', () => {
     additionalProperties: false,
   };
 
+  it('may have a character beyond U+FFFF in a pattern, and what only looks like half of it', () => {
+    for (const pattern of ['^[^\u{1f600}]*$', '\\u{1F600}', '\\\\uD83D', '\\ud7ff', '\\\\k<n>']) {
+      expect(faultsOf({ pattern }), pattern).to.deep.equal([]);
+    }
+  });
+
   it('may have every keyword that says which values are valid, and remarks', () => {
     for (const schema of [whole, true, false, {}]) expect(faultsOf(schema)).to.deep.equal([]);
   });
@@ -107,6 +113,18 @@ describe('A schema of the file', () => {
       { pattern: '(?=a)b', patternProperties: { '(a)\\1': {} } },
       'pattern',
       'patternProperties/(a)\\1',
+    ],
+    [
+      'back references by name, which RE2JS takes for text',
+      { pattern: '(?<n>a)\\k<n>', patternProperties: { '(?<n>a)\\\\\\k<n>': {} } },
+      'pattern',
+      'patternProperties/(?<n>a)\\\\\\k<n>',
+    ],
+    [
+      'halves of a surrogate pair, which RE2 takes for two characters',
+      { pattern: '^[^\\uD83D\\uDE00]*$', items: { pattern: '\\udbff' } },
+      'pattern',
+      'items/pattern',
     ],
     [
       'patterns of RE2 alone, and of neither',
