@@ -115,7 +115,11 @@ for (const program of PROGRAMS)
     });
 
     it('gets 408 when its first byte does not arrive in time', async () => {
-      expectTooSlow(await (await running.open()).ended, SHORT.headMs);
+      let end: Awaited<Client['ended']>;
+      // A machine that pauses finds both limits passed. The socket is then idle, and is closed without an answer.
+      do end = await (await running.open()).ended;
+      while (end.text === '' && end.afterMs >= SHORT.idleMs);
+      expectTooSlow(end, SHORT.headMs);
     });
 
     it('gets 408 when the head of its second request is not complete in time', async () => {
