@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -86,13 +86,16 @@ describe('A SQLite database', () => {
     it('opens no other file that was put at its path, nor makes a missing one, and its readiness says why', async () => {
       const path = join(directory, 'replaced.sqlite');
       const { storage, log, die } = await opened(path);
+      // It is made while the first file exists: a file system gives a later one the number of the removed file.
+      const another = join(directory, 'another.sqlite');
+      const other = withMethods(await open(another));
+      await other.migrate();
+      await other.close();
       for (const ending of ['', '-wal', '-shm']) rmSync(`${path}${ending}`);
       await die();
       await eventually(() => log.lines.some((line) => line.includes('could not be restarted')));
       expect(existsSync(path)).to.equal(false);
-      const other = withMethods(await open(path));
-      await other.migrate();
-      await other.close();
+      renameSync(another, path);
       log.lines.length = 0;
       await eventually(() => log.lines.some((line) => line.includes('could not be restarted')));
       await isUnavailable(registeredAgent(storage));
