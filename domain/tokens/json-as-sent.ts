@@ -32,11 +32,13 @@ export function isSentObject(value: SentJson | undefined): value is SentObject {
  * more than `JSON.parse`, which takes a sixth of its time. A text in the JSON can look like such a number, which costs time alone.
  */
 export function mayBeRounded(text: string): boolean {
-  return LONG_NUMBER.test(text);
+  return LONG.test(text) || EXPONENT.test(text) || (text.includes('-0') && MINUS_ZERO.test(text));
 }
 
-/** A double keeps 15 digits. No number has this form that is shorter and has neither an exponent nor the sign of -0. */
-const LONG_NUMBER = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE]|(?<=-)0)/;
+/** A double keeps 15 digits. V8 finds three short patterns in half the time of one with all three. */
+const LONG = /[\d.]{16}/;
+const EXPONENT = /\d[eE](?<=(?:^|[:,[\s])-?[\d.]{1,15}[eE])/;
+const MINUS_ZERO = /(?:^|[:,[\s])-0/;
 
 /** @param text JSON that the strict reader has accepted: it is well-formed and not deep */
 export function readAsSent(text: string): SentJson {
