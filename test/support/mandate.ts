@@ -438,8 +438,12 @@ export async function registerAgent(
     const now = mandate.clock.seconds();
     return key.signAssertion(id, { aud: mandate.issuer, iat: now, exp: now + 60, ...claims }, header);
   };
-  const subjectToken: RegisteredAgent['subjectToken'] = (claims = {}) =>
-    mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 3600, ...claims });
+  const subjectToken: RegisteredAgent['subjectToken'] = (claims = {}) => {
+    const now = mandate.clock.seconds();
+    // A clock that stands still falls behind the provider's, by more than the skew on a slow machine.
+    const iat = Math.min(now, Math.floor(Date.now() / 1000));
+    return mandate.provider.mintAccessToken({ iat, exp: now + 3600, ...claims });
+  };
   const exchangeForm: RegisteredAgent['exchangeForm'] = (form = {}) => ({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: subjectToken(),

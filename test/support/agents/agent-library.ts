@@ -115,7 +115,7 @@ export function libraryForSuite() {
     library.requests.fetch(String(input).replace(library.mandate.issuer, library.mandate.url), init);
   const start = (scope: readonly string[] = ['jira:read', 'jira:comment'], from = library.agent) =>
     from.startTask({
-      subjectToken: library.mandate.provider.mintAccessToken({ exp: library.mandate.clock.seconds() + 7200 }),
+      subjectToken: library.registered.subjectToken({ exp: library.mandate.clock.seconds() + 7200 }),
       resource: JIRA,
       scope,
     });

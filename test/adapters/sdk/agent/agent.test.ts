@@ -35,7 +35,7 @@ describe('The agent library', () => {
     });
 
     it('and states the purpose of the task only if the program gave one', async () => {
-      const subjectToken = library.mandate.provider.mintAccessToken();
+      const subjectToken = library.registered.subjectToken();
       for (const stated of [{ purpose: 'Answer “OPS” & more' }, {}]) {
         await library.agent.startTask({ subjectToken, resource: JIRA, scope: ['jira:read'], ...stated });
       }
@@ -239,7 +239,7 @@ describe('The agent library', () => {
   });
 
   it('starts no task without an origin for its token', async () => {
-    const subjectToken = library.mandate.provider.mintAccessToken();
+    const subjectToken = library.registered.subjectToken();
     const scope = ['jira:read'];
     for (const [resource, origins] of [
       ['urn:jira', undefined],

@@ -35,7 +35,7 @@ describe('The agent library, when a person has to approve a call,', () => {
   });
   const started = (options: Pick<StartTask, 'onApproval' | 'approvalTimeoutMs'> = {}): Promise<Task> =>
     library.agent.startTask({
-      subjectToken: library.mandate.provider.mintAccessToken({ exp: library.mandate.clock.seconds() + 7200 }),
+      subjectToken: library.registered.subjectToken({ exp: library.mandate.clock.seconds() + 7200 }),
       resource: JIRA,
       scope: ['jira:read'],
       ...options,

@@ -82,7 +82,7 @@ for (const database of databases) {
     }
     const pass = async (ms: number) => mandate.clock.advance(Math.ceil(ms / 1000));
     async function started(options: Partial<StartTask> = {}, agent = agentWith(pass)): Promise<Task> {
-      const subjectToken = mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 7200 });
+      const subjectToken = registered.subjectToken({ exp: mandate.clock.seconds() + 7200 });
       const task = await agent.startTask({ subjectToken, resource: JIRA, scope: ['jira:read'], ...options });
       closing.push(() => task.end());
       return task;
