@@ -21,7 +21,21 @@ export interface MovedClock extends Clock {
 export function movedClock(): MovedClock {
   let passed = 0;
   let stoodAt: Instant | undefined;
-  const right = () => plusSeconds(stoodAt ?? instantFromMillis(Date.now()), passed);
+  let read: Instant | undefined;
+  /**
+   * The same for all readings of one step of the program. A service reads its two clocks one after the other: a millisecond
+   * that passed between them would part them for good, and then nothing is over to the instant.
+   */
+  function running(): Instant {
+    if (read === undefined) {
+      read = instantFromMillis(Date.now());
+      queueMicrotask(() => {
+        read = undefined;
+      });
+    }
+    return read;
+  }
+  const right = () => plusSeconds(stoodAt ?? running(), passed);
 
   function machine(): MovedClock {
     let wrongBy = 0;
