@@ -23,35 +23,35 @@ export function gapsOf(root: Json): Gaps {
   const seen = new Set<Json>([root]);
   const { joined, requiredBy, namesType } = readerOf(root);
 
-  /** @param schemas that all apply to one value @param known what the schemas around them say of that value */
-  const walk = (schemas: readonly JsonObject[], known: Known, isRoot: boolean): void => {
-    const all = schemas.flatMap(joined);
-    const required = new Set([...known.required, ...all.flatMap((schema) => [...requiredBy(schema)])]);
-    const isTyped = known.isTyped || all.some(namesType);
-    const parts = new Map<string, JsonObject[]>();
-    for (const schema of all) {
+  /** @param schemas that all apply to one value @param around those that apply to it too, and are walked elsewhere */
+  const walk = (schemas: readonly JsonObject[], around: readonly JsonObject[], isRoot: boolean): void => {
+    const walked = schemas.flatMap(joined);
+    const all = [...around, ...walked];
+    const required = new Set(all.flatMap((schema) => [...requiredBy(schema)]));
+    for (const schema of walked) {
       const path = paths.get(schema) ?? [];
       for (const name of namesIn(schema, 'properties')) {
-        if (!required.has(name)) optional.push([...path, 'properties', name]);
+        const isForbidden = memberOf(schema, 'properties', name) === false;
+        if (!required.has(name) && !isForbidden) optional.push([...path, 'properties', name]);
       }
-      for (const { at, schema: part } of partsOf(schema)) parts.set(at, [...(parts.get(at) ?? []), part]);
     }
-    const limits = all.flatMap((schema) => {
+    const limits = walked.flatMap((schema) => {
       const name = Object.keys(schema).find((each) => TYPE_OF_KEYWORD.has(each));
       return name === undefined ? [] : [[...(paths.get(schema) ?? []), name]];
     });
-    if (!isRoot && !isTyped) untyped.push(...limits.slice(0, 1));
-    for (const branch of all.flatMap(branchesOf)) enter([branch], { required, isTyped }, isRoot);
-    for (const part of parts.values()) enter(part, NOTHING, false);
+    if (!isRoot && !all.some(namesType)) untyped.push(...limits.slice(0, 1));
+    for (const branch of walked.flatMap(branchesOf)) enter([branch], all, isRoot);
+    const partsAround = partsOf(around);
+    for (const [at, part] of partsOf(walked)) enter(part, (partsAround.get(at) ?? []).flatMap(joined), false);
   };
   /** A schema that applies itself to parts of a value is walked once. */
-  const enter = (schemas: readonly JsonObject[], known: Known, isRoot: boolean): void => {
+  const enter = (schemas: readonly JsonObject[], around: readonly JsonObject[], isRoot: boolean): void => {
     const unseen = schemas.filter((schema) => !seen.has(schema));
     for (const schema of unseen) seen.add(schema);
-    if (unseen.length > 0) walk(unseen, known, isRoot);
+    if (unseen.length > 0) walk(unseen, around, isRoot);
   };
 
-  if (isJsonObject(root)) walk([root], NOTHING, true);
+  if (isJsonObject(root)) walk([root], [], true);
   return { optional: onceEach(optional), untyped: onceEach(untyped) };
 }
 
@@ -74,13 +74,6 @@ export function idleKeywords(root: Json): readonly { readonly path: Path; readon
   });
 }
 
-interface Known {
-  readonly required: ReadonlySet<string>;
-  readonly isTyped: boolean;
-}
-
-const NOTHING: Known = { required: new Set(), isTyped: false };
-
 interface Reader {
   /** The schema, and those that apply wherever it does: under `allOf`, and behind `$ref`. */
   joined(schema: JsonObject): readonly JsonObject[];
@@ -91,13 +84,14 @@ interface Reader {
 }
 
 function readerOf(root: Json): Reader {
+  const othersOf = onceForEach((schema) => {
+    const ref = member(schema, '$ref');
+    const others = [...listIn(schema, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
+    return others.filter(isJsonObject);
+  });
   const joined = (schema: JsonObject) => {
     const found = new Set([schema]);
-    for (const one of found) {
-      const ref = member(one, '$ref');
-      const others = [...listIn(one, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
-      for (const other of others) if (isJsonObject(other)) found.add(other);
-    }
+    for (const one of found) for (const other of othersOf(one)) found.add(other);
     return [...found];
   };
   const requiredBy: Reader['requiredBy'] = onceForEach((schema) => {
@@ -146,17 +140,20 @@ function branchesOf(schema: JsonObject): readonly JsonObject[] {
 const PART_KEYWORDS = ['items', 'contains', 'additionalProperties'] as const;
 const NAMED_PARTS = ['properties', 'patternProperties'] as const;
 
-/** The schemas of parts of a value. Those with one `at` apply to the same part. */
-function partsOf(schema: JsonObject): readonly { readonly at: string; readonly schema: JsonObject }[] {
-  const ofNames = NAMED_PARTS.flatMap((keyword) =>
-    namesIn(schema, keyword).map((name) => [`${keyword} ${name}`, memberOf(schema, keyword, name)] as const),
-  );
-  const found = [
-    ...ofNames,
-    ...PART_KEYWORDS.map((keyword) => [keyword, member(schema, keyword)] as const),
-    ...listIn(schema, 'prefixItems').map((item, at) => [`prefixItems ${at}`, item] as const),
-  ];
-  return found.flatMap(([at, part]) => (isJsonObject(part) ? [{ at, schema: part }] : []));
+/** The schemas of parts of a value, by the part. */
+function partsOf(schemas: readonly JsonObject[]): ReadonlyMap<string, readonly JsonObject[]> {
+  const parts = new Map<string, JsonObject[]>();
+  const add = (at: string, schema: Json | undefined) => {
+    if (isJsonObject(schema)) parts.set(at, [...(parts.get(at) ?? []), schema]);
+  };
+  for (const schema of schemas) {
+    for (const keyword of NAMED_PARTS) {
+      for (const name of namesIn(schema, keyword)) add(`${keyword} ${name}`, memberOf(schema, keyword, name));
+    }
+    for (const keyword of PART_KEYWORDS) add(keyword, member(schema, keyword));
+    for (const [at, item] of listIn(schema, 'prefixItems').entries()) add(`prefixItems ${at}`, item);
+  }
+  return parts;
 }
 
 function namesIn(schema: JsonObject, keyword: string): readonly string[] {

@@ -48,6 +48,12 @@ const required: readonly Json[] = [
   { properties: AMOUNT, $ref: '#/$defs/a', $defs: { a: { required: ['value', 'currency'] } } },
   { properties: { a: {} }, oneOf: [{ required: ['a', 'b'] }, { allOf: [{ required: ['a'] }] }] },
   { required: ['a'], anyOf: [{ properties: { a: { const: 1 } } }] },
+  {
+    required: ['a'],
+    properties: { a: { required: ['b'] } },
+    anyOf: [{ properties: { a: { properties: { b: { const: 1 } } } } }],
+  },
+  { properties: { a: false } },
   { not: { properties: { a: {} } }, propertyNames: { properties: { a: {} } } },
   true,
 ];
@@ -72,6 +78,12 @@ const typed: readonly Json[] = [
   { properties: { a: { maximum: 5, $ref: '#/$defs/n' } }, $defs: { n: { type: 'number' } } },
   { properties: { a: { maximum: 5, oneOf: [{ type: 'number' }, { const: null }, false] } } },
   { properties: { a: { type: 'number', anyOf: [{ maximum: 5 }, { minimum: 50 }] } } },
+  { properties: { a: { type: 'number' } }, anyOf: [{ properties: { a: { maximum: 5 } } }] },
+  {
+    properties: { a: { $ref: '#/$defs/n' } },
+    oneOf: [{ properties: { a: { maximum: 5 } } }],
+    $defs: { n: { type: 'number' } },
+  },
   { properties: { a: { not: { maximum: 5 } } }, propertyNames: { maxLength: 5 } },
 ];
 
