@@ -167,11 +167,16 @@ for (const { name, start, refusal, late, away } of [
       await receiver.close();
       expect(await notify('A')).to.equal(202);
       await eventually(() => lines.length === 4);
+      rmSync(DIRECTORY);
+      expect(await notify('D')).to.equal(202);
+      await eventually(() => lines.length === 5);
+      writeFileSync(DIRECTORY, PEOPLE);
       expect(lines).to.deep.equal([
         `${idOf('R')}: given up: ${refusal}`,
         `${idOf('T')}: sent`,
         `${idOf('H')}: given up: ${late}`,
         `${idOf('A')}: given up: ${away}`,
+        `${idOf('D')}: given up: ENOENT`,
       ]);
     });
 

@@ -54,12 +54,17 @@ async function send({ approval_id, sponsor_key }: Notice): Promise<string> {
 
 class Refused extends Error {}
 
+/** Such as `ENOENT`. The code of a timeout is a number, which says nothing. */
+function codeOf(error: { code?: unknown } | undefined): string | undefined {
+  return typeof error?.code === 'string' ? error.code : undefined;
+}
+
 async function deliver(notice: Notice): Promise<void> {
   const deadline = Date.now() + TRY_FOR_MS;
   for (let pause = 1000; ; pause = Math.min(2 * pause, 10_000)) {
     // The message of another error may have a part of the directory, or the address of the webhook, which is a secret.
     const outcome = await send(notice).catch((error) =>
-      error instanceof Refused ? error : new Error(error.cause?.code ?? error.name),
+      error instanceof Refused ? error : new Error(codeOf(error.cause) ?? codeOf(error) ?? error.name),
     );
     const isOver = typeof outcome === 'string' || Date.now() + pause > deadline;
     const said = typeof outcome === 'string' ? outcome : `given up: ${outcome.message}`;
