@@ -65,7 +65,7 @@ export function cutText(
   text: string,
   may: MayUse,
   id: unknown,
-  onTools: (result: ListOfTools) => void = () => undefined,
+  onTools?: (result: ListOfTools) => void,
 ): CutText | undefined {
   let value: unknown;
   try {
@@ -74,26 +74,39 @@ export function cutText(
     return unreadableText('it is not JSON', id);
   }
   if (!MAY_LIST.test(text)) return undefined;
-  // Schemas of tools have limits of 64 bits.
-  const isLong = mayBeRounded(text);
+  const { passed, isCut, unreadable } = cutMessages(value, may, id, onTools);
+  if (!isCut && parseStrictJson(text) !== undefined) return undefined;
   try {
-    if (isLong) value = readAsSent(text);
-    const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const cuts = messages.map((message) => cutMessage(message, may, onTools));
-    const unreadable = cuts.find((cut) => typeof cut === 'string');
-    if (cuts.every((cut) => cut === undefined) && parseStrictJson(text) !== undefined) return undefined;
-    const passed = messages.map((message, at) => {
-      const cut = cuts[at];
-      return typeof cut === 'string' ? errorFor(isObject(message) ? message.id : id) : (cut ?? message);
-    });
-    const cut = Array.isArray(value) ? passed : passed[0];
-    const written = isLong ? writeAsSent(cut as SentJson, Object.keys) : JSON.stringify(cut);
+    // Schemas of tools have limits of 64 bits. Results of tools have long numbers too, but pass as they are.
+    const written = mayBeRounded(text)
+      ? writeAsSent(cutMessages(readAsSent(text), may, id).passed as SentJson, Object.keys)
+      : JSON.stringify(passed);
     return { text: written, ...(unreadable && { unreadable }) };
   } catch (error) {
     // V8 reads deeper JSON than these functions do.
     if (error instanceof RangeError) return unreadableText('it nests too deep', id);
     throw error;
   }
+}
+
+/** @param value one message or one batch; its numbers may be `SentNumber` */
+function cutMessages(
+  value: unknown,
+  may: MayUse,
+  id: unknown,
+  onTools: (result: ListOfTools) => void = () => undefined,
+): { readonly passed: unknown; readonly isCut: boolean; readonly unreadable?: Unreadable | undefined } {
+  const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const cuts = messages.map((message) => cutMessage(message, may, onTools));
+  const passed = messages.map((message, at) => {
+    const cut = cuts[at];
+    return typeof cut === 'string' ? errorFor(isObject(message) ? message.id : id) : (cut ?? message);
+  });
+  return {
+    passed: Array.isArray(value) ? passed : passed[0],
+    isCut: cuts.some((cut) => cut !== undefined),
+    unreadable: cuts.find((cut) => typeof cut === 'string'),
+  };
 }
 
 /** The error in place of a text. */
