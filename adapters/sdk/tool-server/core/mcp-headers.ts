@@ -73,6 +73,13 @@ export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | und
   if (method !== 'tools/call') return { kind: 'method', name: method };
   const tool = typeof name === 'string' ? decodedName(name) : undefined;
   if (tool === undefined) return undefined;
-  const [sent, nothing] = [sentParts(undefined), undefined];
-  return { kind: 'tool', name: tool, id: nothing, arguments: nothing, meta: nothing, sent, mayBeRounded: () => true };
+  return {
+    kind: 'tool',
+    name: tool,
+    id: undefined,
+    arguments: undefined,
+    meta: undefined,
+    sent: sentParts(undefined),
+    mayBeRounded: () => true,
+  };
 }
