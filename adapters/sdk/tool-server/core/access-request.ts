@@ -27,7 +27,7 @@ export type AccessRequest = {
    * later: an allowed request uses it up. A reason that it returns refuses the request. An error refuses it as
    * `policy_unavailable`, and goes to `onError`, so it must hold no arguments.
    */
-  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
+  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<Objection>;
   /**
    * Describes the call that the person has to approve, or returns a reason to refuse it. It runs after all other checks,
    * except introspection: the control plane's answer to the request for approval replaces that. After `not_needed` the status
@@ -55,7 +55,7 @@ export type AccessRequest = {
 export interface AskedFor {
   readonly route: string | null;
   readonly policy: EnforcedPolicy | Unmatched;
-  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
+  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<Objection>;
   readonly approval?: (claims: TaskTokenClaims) => Promise<ToApprove>;
 }
 

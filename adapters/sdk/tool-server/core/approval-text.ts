@@ -14,7 +14,7 @@ import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { isBlank } from '../../../../domain/visible.ts';
 import { type Checks, listOf, must, optional, optionsOf } from '../../arguments.ts';
 import { withTimeout } from '../../http-answer.ts';
-import { firstPart, type PartPath, PLAIN_NAME, shownPart } from './call-parts.ts';
+import { firstPart, type PartPath, shownPart } from './call-parts.ts';
 import type { TaskTokenClaims } from './claims.ts';
 import { type RefusalReason, RefusedCall } from './refusal.ts';
 
@@ -121,7 +121,10 @@ export async function callToApprove<Call>(
   if (text === false) return 'arguments_refused';
   if (text instanceof RefusedCall || text === 'policy_unavailable') return text;
   const rounded = sent === undefined ? undefined : roundedPart(sent);
-  if (rounded !== undefined) return new RefusedCall(problemOfRounded(rounded));
+  if (rounded !== undefined) {
+    const part = shownPart(rounded);
+    return new RefusedCall(`A number has more digits, or another sign, than every reader keeps: ${part}.`);
+  }
   if (text === 'not_needed') return text;
   // A text would count as an object with a member for each character.
   if (!isObject(text)) throw new Error("approval must answer { title, lines }, 'not_needed' or false.");
@@ -152,12 +155,6 @@ export function problemOfLine({ label, value }: ApprovalLine, part = ''): string
   if (isBlank(value)) return `The line ${label} is blank${part}.`;
   if (value.length > MAX_VALUE) return `The line ${label} is longer than ${MAX_VALUE} characters${part}.`;
   return isLine(value, MAX_VALUE) ? undefined : `The line ${label} has control characters or line breaks${part}.`;
-}
-
-/** The function of the policy does not say which names it knows. One that is an ordinary name of a program is repeated. */
-function problemOfRounded(path: PartPath): string {
-  const ordinary = path.map(String).filter((step) => PLAIN_NAME.test(step));
-  return `A number has more digits, or another sign, than every reader keeps: ${shownPart(path, new Set(ordinary))}.`;
 }
 
 /** The path to the first number that is another one as a double, or `undefined`. */

@@ -3,11 +3,10 @@
  * function answers `true` in time. The function's own error is dropped, because it may quote arguments.
  */
 
-import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { withTimeout } from '../../http-answer.ts';
-import { isAmbiguous } from './call-digest.ts';
+import type { Objection } from './access-request.ts';
 import type { TaskTokenClaims } from './claims.ts';
-import type { RefusalReason } from './refusal.ts';
+import { misreadArguments } from './misread-arguments.ts';
 
 /** The call that `authorize` decides about, without its arguments. */
 export interface ToolCall {
@@ -32,13 +31,14 @@ export function argumentCheck(
   authorize: AuthorizeArguments,
   { name: tool, arguments: given = {} }: { readonly name: string; readonly arguments: unknown },
   timeoutMs: number,
-): (claims: TaskTokenClaims) => Promise<RefusalReason | undefined> {
+): (claims: TaskTokenClaims) => Promise<Objection> {
   return async (claims) => {
-    // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__` and about 1e400.
-    if (!isObject(given) || isAmbiguous(given)) return 'arguments_refused';
+    const misread = misreadArguments(given);
+    if (misread !== undefined) return misread;
     const limit = new AbortController();
     const late = () => new Error(`authorize of ${tool} did not answer within ${timeoutMs} ms.`);
-    const deciding = decide(authorize, structuredClone(given), { claims, tool, signal: limit.signal });
+    const args = structuredClone(given as Record<string, unknown>);
+    const deciding = decide(authorize, args, { claims, tool, signal: limit.signal });
     try {
       return (await withTimeout(timeoutMs, deciding, late)) ? undefined : 'arguments_refused';
     } finally {

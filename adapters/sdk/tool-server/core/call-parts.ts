@@ -23,11 +23,15 @@ export function firstPart(value: SentJson, found: (part: SentJson) => PartPath |
 }
 
 /** A name behind a dot. Others are in brackets and quotes. */
-export const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 const MAX_PATH = 100;
 
-/** The path of a part as those of lines, `$.items[0].price`, if all of its names are known. The end of a long one is left out. */
-export function shownPart(path: PartPath, known: ReadonlySet<string>): string {
+/**
+ * The path of a part as those of lines, `$.items[0].price`, if all of its names are known. The end of a long one is left out.
+ *
+ * @param known by default the ordinary names of a program: a function of a policy does not say which names it knows
+ */
+export function shownPart(path: PartPath, known: ReadonlySet<string> = ordinaryNames(path)): string {
   if (path.some((step) => typeof step === 'string' && !known.has(step))) return 'a member that the rules do not know';
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`;
@@ -39,4 +43,8 @@ export function shownPart(path: PartPath, known: ReadonlySet<string>): string {
     shown += step;
   }
   return shown;
+}
+
+function ordinaryNames(path: PartPath): ReadonlySet<string> {
+  return new Set(path.map(String).filter((step) => PLAIN_NAME.test(step)));
 }

@@ -10,7 +10,7 @@
  */
 
 import type { Claims } from '../../../../domain/tokens/claims.ts';
-import type { AccessRequest, AskedFor } from './access-request.ts';
+import type { AccessRequest, AskedFor, Objection } from './access-request.ts';
 import type { NotNeeded } from './approval-text.ts';
 import { approvalFault } from './approvals.ts';
 import { bearerToken } from './bearer-token.ts';
@@ -74,6 +74,8 @@ async function judgeAsked(
   const { options, report } = parts;
   const policy = policyOf(parts, given);
   const refused = (reason: RefusalReason, detail: RefusalDetail = {}) => ({ kind: 'refused', reason, detail }) as const;
+  const refusedFor = (objection: NonNullable<Objection>) =>
+    typeof objection === 'string' ? refused(objection) : refused(objection.reason, objection.detail);
 
   // 3. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
   const actor = actorFault(typeof policy === 'string' ? options : policy, claims);
@@ -84,8 +86,7 @@ async function judgeAsked(
   const missing = missingScopes(policy, claims);
   if (missing.length > 0) return refused('insufficient_scope', { missing });
   const objection = await object?.(claims);
-  if (typeof objection === 'string') return refused(objection);
-  if (objection !== undefined) return refused(objection.reason, objection.detail);
+  if (objection !== undefined) return refusedFor(objection);
 
   // 5. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway. A
   // request for approval says the same as an introspection.
@@ -98,8 +99,8 @@ async function judgeAsked(
   // 6. The caller's last check. It comes after introspection, so that it never runs for a task that has ended. Before an
   // approval it may: no person is asked about a call that it refuses.
   try {
-    const reason = await lastCheck?.(claims);
-    if (reason !== undefined) return refused(reason);
+    const late = await lastCheck?.(claims);
+    if (late !== undefined) return refusedFor(late);
   } catch (error) {
     report(error);
     return refused('policy_unavailable');

@@ -1,10 +1,10 @@
 /** The approval of a call of a tool: its description to the person, and the message that the server gets after the yes. */
 
 import { readAsSent, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
-import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import { callToApprove, type DescribeSentCall, type McpCall, roundedPart } from './approval-text.ts';
-import { canonicalJson, deepFrozen, digestOf, isAmbiguous } from './call-digest.ts';
+import { canonicalJson, deepFrozen, digestOf } from './call-digest.ts';
 import { type CalledTool, membersOf } from './mcp-message.ts';
+import { misreadArguments } from './misread-arguments.ts';
 import { RefusedCall } from './refusal.ts';
 import type { AccessRequest, ToolServer } from './tool-server.ts';
 
@@ -16,17 +16,19 @@ export interface ToolApproval {
   arguments(): Arguments | undefined;
 }
 
+/** @param known the names that answers may repeat */
 export function toolApproval(
   { audience }: Pick<ToolServer, 'audience'>,
   describe: DescribeSentCall<McpCall>,
   { name: tool, id, arguments: given = {}, meta, sent }: CalledTool,
+  known?: ReadonlySet<string>,
 ): ToolApproval {
   let read: Arguments | undefined;
   return {
     async check(claims) {
       // The approval of a call without an answer would be used up for nothing.
       if (sentId({ id, sent }) === undefined) return 'arguments_refused';
-      const misread = misreadArguments(given);
+      const misread = misreadArguments(given, known);
       if (misread !== undefined) return misread;
       const parts = sent();
       const frame: SentJson = [parts?.id ?? null, parts?.meta ?? null];
@@ -41,16 +43,6 @@ export function toolApproval(
     },
     arguments: () => read,
   };
-}
-
-const NO_OBJECT = new RefusedCall('The arguments are no object.');
-
-const AMBIGUOUS = new RefusedCall('The arguments have a member __proto__, or a number beyond all doubles.');
-
-/** Why arguments are refused before a policy looks at them: servers refuse them, or parsers differ about them. */
-export function misreadArguments(given: unknown): RefusedCall | undefined {
-  if (!isObject(given)) return NO_OBJECT;
-  return isAmbiguous(given) ? AMBIGUOUS : undefined;
 }
 
 /** The message is written anew after the yes. A client would wait for ever for an id or a progress token that it did not send. */

@@ -19,6 +19,8 @@ export interface McpToolPolicy extends RoutePolicy {
 /** The guard's: its description gets the call as it was sent, and `objection` refuses a call before its task is looked up. */
 interface SentToolPolicy extends Omit<McpToolPolicy, 'approval'> {
   readonly approval?: DescribeSentCall<McpCall>;
+  /** The names of arguments that answers may repeat. By default they repeat ordinary names. */
+  readonly known?: ReadonlySet<string>;
   readonly objection?: (called: CalledTool, claims: TaskTokenClaims) => Objection;
 }
 
@@ -85,7 +87,7 @@ export function toolPolicies(
   const checks = new Map<string, AuthorizeArguments>();
   const descriptions = new Map<string, DescribeSentCall<McpCall>>();
   const objections = new Map<string, NonNullable<SentToolPolicy['objection']>>();
-  const scopes = Object.entries(tools).map(([name, { authorize, approval, objection, ...policy }]) => {
+  const scopes = Object.entries(tools).map(([name, { authorize, approval, known: _, objection, ...policy }]) => {
     if (objection !== undefined) objections.set(name, objection);
     if (authorize !== undefined) checks.set(name, authorize);
     if (approval !== undefined) descriptions.set(name, approval);
@@ -117,7 +119,7 @@ export function toolPolicies(
           const authorize = checks.get(asked.name);
           const lastCheck = authorize && argumentCheck(authorize, asked, authorizeTimeoutMs);
           const describe = descriptions.get(asked.name);
-          const approval = describe && toolApproval(toolServer, describe, asked);
+          const approval = describe && toolApproval(toolServer, describe, asked, tools[asked.name]?.known);
           const object = objections.get(asked.name);
           const objection = object && ((claims: TaskTokenClaims) => object(asked, claims));
           return {

@@ -6,7 +6,7 @@
 
 import { type SentJson, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
 import type { Json } from '../../../../domain/tokens/strict-json.ts';
-import type { Objection } from '../core/access-request.ts';
+import type { AccessRequest, Objection } from '../core/access-request.ts';
 import {
   type ApprovalText,
   type DescribeSentCall,
@@ -136,21 +136,18 @@ export function reportRefused(
   return answer;
 }
 
-/** The same description. It also reports each call that it refuses. */
-export function reporting<Call extends HttpCall | McpCall>(
-  describe: DescribeSentCall<Call>,
-  route: string,
-  report: (call: UnshownCall) => void,
-): DescribeSentCall<Call> {
-  return async (call, sent) => {
-    const text = await describe(call, sent);
-    const problem = problemOf(text);
-    const { iss: issuer, task } = call.claims;
+type CheckCall = NonNullable<AccessRequest['approval']>;
+
+/** The same check before a person is asked. It also reports each call that it refuses. */
+export function reporting(check: CheckCall, route: string, report: (call: UnshownCall) => void): CheckCall {
+  return async (claims) => {
+    const answer = await check(claims);
+    const problem = problemOf(answer);
     if (problem !== undefined) {
-      const refused = { route, issuer, taskId: task?.id, problem };
-      report(text === 'policy_unavailable' ? { ...refused, bySchema: true } : refused);
+      const refused = { route, issuer: claims.iss, taskId: claims.task?.id, problem };
+      report(answer === 'policy_unavailable' ? { ...refused, bySchema: true } : refused);
     }
-    return text;
+    return answer;
   };
 }
 

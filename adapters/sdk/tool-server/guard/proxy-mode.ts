@@ -147,14 +147,24 @@ function mcpPolicies(
 ): McpRules['policies'] {
   const described = Object.entries(tools).map(([name, { approval, arguments: schema, ...policy }]) => {
     const rules = callRules(approval, schema, compile);
-    const object = rules.checkArguments && toolArguments(rules.checkArguments);
+    const { checkArguments, known } = rules;
+    const object = checkArguments && toolArguments(checkArguments, known);
     const objection = (called: CalledTool, claims: TaskTokenClaims) =>
       reportRefused(object?.(called), { route: name, claims }, onUnshown);
-    const describe = approval && reporting(describeTool(approval, rules), name, onUnshown);
-    return [name, { ...policy, ...(describe && { approval: describe }), ...(object && { objection }) }];
+    const describe = approval && describeTool(approval, rules);
+    return [name, { ...policy, known, ...(describe && { approval: describe }), ...(object && { objection }) }];
   });
   // No file has a function `authorize`.
-  return toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
+  const policies = toolPolicies(toolServer, { tools: Object.fromEntries(described), methods, authorizeTimeoutMs: 0 });
+  return {
+    ...policies,
+    find(asked) {
+      const { approval, ...needed } = policies.find(asked);
+      if (approval === undefined) return needed;
+      const check = reporting(approval.check, needed.route ?? '', onUnshown);
+      return { ...needed, approval: { ...approval, check } };
+    },
+  };
 }
 
 /** Sessions outlive other rules and other control planes, each of which has its own persons and agents, but no other audience. */
@@ -249,18 +259,15 @@ async function decide(
   if (found === 'open') return { claims: undefined };
   const { describe, checkArguments, ...needed } = found;
   const route = needed.route ?? '';
-  const reported = describe && reporting(describe, route, onUnshown);
   const hasRules = describe !== undefined || checkArguments !== undefined;
-  const call = hasRules
-    ? routeCall(toolServer, { describe: reported, checkArguments }, { request, response, hold })
-    : undefined;
+  const call = hasRules ? routeCall(toolServer, { describe, checkArguments }, { request, response, hold }) : undefined;
   const { objection, approval } = call ?? {};
   const access = await toolServer.authorize({
     ...needed,
     ...(objection && {
       objection: async (claims) => reportRefused(await objection(claims), { route, claims }, onUnshown),
     }),
-    ...(approval && { approval }),
+    ...(approval && { approval: reporting(approval, route, onUnshown) }),
     authorization: authorizationHeaders(rawHeaders, headers),
     headers,
   });

@@ -2,14 +2,15 @@
 
 import type { Json } from '../../../../domain/tokens/strict-json.ts';
 import type { Objection } from '../core/access-request.ts';
-import { misreadArguments } from '../core/mcp-approval.ts';
 import type { CalledTool } from '../core/mcp-message.ts';
+import { misreadArguments } from '../core/misread-arguments.ts';
 import type { CheckArguments } from './call-rules.ts';
 import { asReadExactly } from './misread-parts.ts';
 
-export function toolArguments(check: CheckArguments): (called: CalledTool) => Objection {
+/** @param known the names that answers may repeat */
+export function toolArguments(check: CheckArguments, known: ReadonlySet<string>): (called: CalledTool) => Objection {
   return ({ arguments: given = {}, sent, mayBeRounded }) => {
     const exact = mayBeRounded() ? (sent()?.arguments ?? {}) : asReadExactly(given as Json);
-    return misreadArguments(given) ?? check(given as Json, exact);
+    return misreadArguments(given, known) ?? check(given as Json, exact);
   };
 }

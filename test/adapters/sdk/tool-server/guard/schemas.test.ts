@@ -324,12 +324,13 @@ describe('A schema in the guard, through the proxy', () => {
     }
 
     for (const [what, args, problem] of [
-      ['1e400', '{"amount": 1e400}', 'The arguments have a member __proto__, or a number beyond all doubles.'],
+      ['1e400', '{"amount": 1e400}', 'A number is beyond all doubles: $.amount.'],
       [
-        '__proto__',
-        '{"amount": 1, "__proto__": {}}',
-        'The arguments have a member __proto__, or a number beyond all doubles.',
+        '-1e400 in a member that the rules do not know',
+        '{"sk": [-1e400]}',
+        `A number is beyond all doubles: ${UNKNOWN}.`,
       ],
+      ['__proto__', '{"amount": 1, "__proto__": {}}', 'The arguments have a member __proto__.'],
       ['no object', '[1]', 'The arguments are no object.'],
       ['null', 'null', 'The arguments are no object.'],
     ] as const) {

@@ -84,6 +84,29 @@ describe('The value of a line, through the proxy', () => {
     expect([approvals.asked, seen, new Set(reasons())]).to.deep.equal([[], 0, new Set(['arguments_refused'])]);
   });
 
+  it('is refused at MCP with the member that no double holds at all, and the log has the same sentence', async () => {
+    const digits = '9'.repeat(400);
+    const rows = [
+      ['{"amount":1e400}', 'A number is beyond all doubles: $.amount.'],
+      ['{"amount":-1e400}', 'A number is beyond all doubles: $.amount.'],
+      [`{"amount":[1,${digits}]}`, 'A number is beyond all doubles: $.amount[1].'],
+      ['{"amount":1,"Mallory":{"amount":1e400}}', `A number is beyond all doubles: ${UNKNOWN}.`],
+      ['{"amount":1,"__proto__":{}}', 'The arguments have a member __proto__.'],
+      ['[]', 'The arguments are no object.'],
+    ] as const;
+    for (const [args, sentence] of rows) {
+      const { status, body } = await atMcp(args);
+      const { id, result } = JSON.parse(body);
+      expect([status, id, result.isError, result.content[0].text]).to.deep.equal([
+        ...[200, 7, true],
+        `The policy of the tool refuses these arguments. ${sentence}`,
+      ]);
+      expect((await atMcp(args, 'null')).status).to.equal(403);
+    }
+    expect(proxy.unshown).to.deep.equal(rows.map(([, problem]) => ({ route: 'pay', taskId: TASK_ID, problem })));
+    expect([approvals.asked, seen, reasons()]).to.deep.equal([[], 0, Array(12).fill('arguments_refused')]);
+  });
+
   it('is a number as it was sent, also in lists and objects', async () => {
     const values = [
       '0.1',

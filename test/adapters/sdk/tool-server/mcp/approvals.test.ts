@@ -214,7 +214,7 @@ describe('A call of an MCP tool that a person approves', () => {
         authorization: `Bearer ${await token()}`,
       },
       // JSON.stringify writes no number like these.
-      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace(/"(1e400|9\d{15})"/, '$1'),
+      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }).replace(/"(-?1e-?400|9\d{15})"/, '$1'),
     });
     const challenge = response.headers.get('www-authenticate');
     return { status: response.status, text: await response.text(), challenge };
@@ -266,7 +266,20 @@ describe('A call of an MCP tool that a person approves', () => {
       7,
       'have a member __proto__',
     ],
-    ['an infinite number', { name: 'pay', arguments: { ...ARGS, amount: '1e400' } }, 7, 'a number beyond all doubles'],
+    [
+      'an infinite number',
+      { name: 'pay', arguments: { ...ARGS, amount: '1e400' } },
+      7,
+      'beyond all doubles: $.amount.',
+    ],
+    ['one below', { name: 'pay', arguments: { ...ARGS, a: [{ b: '-1e400' }] } }, 7, 'beyond all doubles: $.a[0].b.'],
+    [
+      'one of a name that no program has',
+      { name: 'pay', arguments: { 'sk live': '1e400' } },
+      7,
+      'beyond all doubles: a member that the rules do not know.',
+    ],
+    ['a number that a double rounds to 0', { name: 'pay', arguments: { ...ARGS, amount: '1e-400' } }, 7, ': $.amount.'],
     ['a number beyond 2^53', { name: 'pay', arguments: { ...ARGS, amount: '9007199254740993' } }, 7, ': $.amount.'],
     ['a list as arguments', { name: 'pay', arguments: ['Bob'] }, 7, 'are no object'],
     ['a null id', { name: 'pay', arguments: ARGS }, null, ''],

@@ -140,18 +140,21 @@ describe('The guard of an MCP server', () => {
       expect(incoming.body).to.deep.equal(reading({ key: 'OPS-7' }));
     });
 
-    for (const [what, given] of [
-      ['a list', '["OPS-7"]'],
-      ['null', 'null'],
-      ['a text', '"OPS-7"'],
-      ['__proto__', '{"__proto__":{"project":"HR"}}'],
-      ['__proto__ inside', '{"filter":[{"__proto__":{"project":"HR"}}]}'],
+    for (const [what, given, problem] of [
+      ['a list', '["OPS-7"]', 'The arguments are no object.'],
+      ['null', 'null', 'The arguments are no object.'],
+      ['a text', '"OPS-7"', 'The arguments are no object.'],
+      ['__proto__', '{"__proto__":{"project":"HR"}}', 'The arguments have a member __proto__.'],
+      ['__proto__ inside', '{"filter":[{"__proto__":{"project":"HR"}}]}', 'The arguments have a member __proto__.'],
+      ['1e400', '{"filter":[{"max":1e400}]}', 'A number is beyond all doubles: $.filter[0].max.'],
     ] as const) {
       it(`but refuses arguments that two readers could understand differently: ${what}`, async () => {
         await guarding(() => true);
         const body = JSON.stringify(reading('GIVEN')).replace('"GIVEN"', given);
         const answer = await send({ body });
-        expect([answer.status, JSON.parse(answer.text).result.isError]).to.deep.equal([200, true]);
+        const { result } = JSON.parse(answer.text);
+        const sentence = `The policy of the tool refuses these arguments. ${problem}`;
+        expect([answer.status, result.isError, result.content[0].text]).to.deep.equal([200, true, sentence]);
         expect(decided()).to.deep.equal([['read_issue', 'deny', 'arguments_refused', 'ada']]);
         expect(guarded.app.called).to.deep.equal([]);
       });
