@@ -232,7 +232,7 @@ function sessionReader(
     // The answer to `initialize` begins the session that later calls belong to.
     const calls = session === undefined || claims === undefined ? approved.calls : running.of(session, claims);
     return sessionAnswer(received, { ...approved, calls, isStream: method === 'GET' }, (message) => {
-      const body = Buffer.from(JSON.stringify(message));
+      const body = Buffer.from(message);
       upstream.tell(url, messageHeaders(headers, body, session), body);
     });
   };

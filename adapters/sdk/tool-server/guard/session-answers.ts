@@ -6,6 +6,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { isCoded } from '../../../../domain/content-coding.ts';
+import { mayBeRounded, readAsSent, type SentJson, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
 import { isObject } from '../../../../domain/tokens/strict-json.ts';
 import type { AnswerReader } from '../core/answer-reader.ts';
 import { refusedToServer } from '../core/approved-calls.ts';
@@ -32,7 +33,7 @@ type Approved = Pick<AllowedMessage, 'calls' | 'call'>;
 export function sessionAnswer(
   received: Pick<IncomingMessage, 'rawHeaders' | 'statusCode'>,
   approved: Approved & { readonly isStream: boolean },
-  answerServer: (message: object) => void,
+  answerServer: (message: string) => void,
 ): AnswerReader | undefined {
   const { calls, call, isStream } = approved;
   const { statusCode: status = 0 } = received;
@@ -58,26 +59,57 @@ function unread(onEnd: () => void): AnswerReader {
 
 type Screening = (text: string, isMessage: boolean) => Screened;
 
-/** `rest` is the part of a message or a batch that may reach the client; `undefined` for none. */
+/** `rest` is the part of a message or a batch that may reach the client, as JSON; `undefined` for none. */
 interface Screened {
   readonly isWhole: boolean;
-  readonly rest: unknown;
+  readonly rest: string | undefined;
 }
 
-function screen(text: string, call: Approved['call'], answerServer: (message: object) => void): Screened {
+const DROPPED: Screened = { isWhole: false, rest: undefined };
+
+function screen(text: string, call: Approved['call'], answerServer: (message: string) => void): Screened {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // It is dropped, because the parser of the client may accept it.
-    return { isWhole: false, rest: undefined };
+    return DROPPED;
   }
-  const messages = Array.isArray(value) ? value : [value];
-  const [passed, requests] = [messages.filter((one) => !isRequest(one)), messages.filter(isRequest)];
-  for (const request of requests) answerServer(answerTo(request));
-  if (call !== undefined && passed.some((one) => isAnswer(one, call.id))) call.end();
-  if (requests.length === 0) return { isWhole: true, rest: value };
-  return { isWhole: false, rest: passed.length === 0 ? undefined : passed };
+  const messages = messagesIn(value);
+  if (call !== undefined && messages.some((one) => !isRequest(one) && isAnswer(one, call.id))) call.end();
+  if (!messages.some(isRequest)) return { isWhole: true, rest: text };
+  try {
+    const { answers, rest } = parted(text, value);
+    for (const answer of answers) answerServer(answer);
+    return { isWhole: false, rest };
+  } catch (error) {
+    // V8 reads deeper JSON than it writes.
+    if (error instanceof RangeError) return DROPPED;
+    throw error;
+  }
+}
+
+function messagesIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+/**
+ * Answers the requests, and writes the rest anew. A server looks for its id as it sent it, also for one that a double rounds.
+ *
+ * @throws RangeError for JSON that nests too deep
+ */
+function parted(
+  text: string,
+  value: unknown,
+): { readonly answers: readonly string[]; readonly rest: string | undefined } {
+  const isLong = mayBeRounded(text);
+  const messages = messagesIn(isLong ? readAsSent(text) : value);
+  const written = (json: unknown) => (isLong ? writeAsSent(json as SentJson, Object.keys) : JSON.stringify(json));
+  const passed = messages.filter((one) => !isRequest(one));
+  return {
+    answers: messages.filter(isRequest).map((request) => written(answerTo(request))),
+    rest: passed.length === 0 ? undefined : written(passed),
+  };
 }
 
 type Message = Readonly<Record<string, unknown>>;
@@ -157,5 +189,5 @@ function screenedEvent(event: Buffer, screened: Screening): Buffer {
   if (data === undefined || /^\n*$/.test(data)) return event;
   const { isWhole, rest } = screened(data, /^(?:message)?$/.test(name));
   if (isWhole) return event;
-  return rest === undefined ? NOTHING : writeEvent({ data: JSON.stringify(rest), others });
+  return rest === undefined ? NOTHING : writeEvent({ data: rest, others });
 }

@@ -126,6 +126,47 @@ describe('While a call that a person approved runs', () => {
     expect(errors[0]).to.match(/\(REQUEST\)\.$/);
   });
 
+  it('a request is answered with its id as sent, and the rest of its batch keeps its numbers', async () => {
+    const sent: string[] = [];
+    const url = await start(async (request, response) => {
+      if (request.method === 'GET') return void server(request, response);
+      let text = '';
+      for await (const chunk of request.setEncoding('utf8')) text += chunk;
+      sent.push(text);
+      if (text.includes('tools/call')) paying.push(response);
+      else response.writeHead(202).end();
+    });
+    const client = await pay(url);
+    const [ping, ask] = ['9007199254740993', '-18446744073709551615'].map((id) => `"jsonrpc":"2.0","id":${id}`);
+    const progress =
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":9007199254740993,"total":1.50}}';
+    events(paying[0])?.write(`data: [{${ping},"method":"ping"},${progress}]\n\n`);
+    paying[0]?.write(`data: {${ask},"method":"roots/list"}\n\n${event(DONE)}`);
+    expect(await client.until('"paid"'))
+      .to.include(`data: [${progress}]\n\n`)
+      .and.not.include('roots/list');
+    await eventually(() => sent.length === 3);
+    const answers = sent.filter((text) => !text.includes('tools/call')).sort();
+    expect(answers).to.have.lengthOf(2);
+    expect(answers[0]).to.match(new RegExp(`^{${ask},"error":{"code":-32601,"message":".*"}}$`));
+    expect(answers[1]).to.equal(`{${ping},"result":{}}`);
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('a request whose id nests too deep to be repeated is dropped, and the guard goes on', async () => {
+    const url = await start();
+    const session = await begin(url);
+    const client = await pay(url, session);
+    events(paying[0]);
+    for (const number of ['1', '9007199254740993']) {
+      const id = `${'['.repeat(20_000)}${number}${']'.repeat(20_000)}`;
+      paying[0]?.write(`data: {"jsonrpc":"2.0","id":${id},"method":"roots/list"}\n\n`);
+    }
+    paying[0]?.write(event(DONE));
+    expect(await client.until('"paid"')).not.to.include('roots/list');
+    expect([responses(), errors]).to.deep.equal([[], []]);
+  });
+
   it('no answer has a coding that the guard cannot read', async () => {
     const codings: unknown[] = [];
     const url = await start((request, response) => {
