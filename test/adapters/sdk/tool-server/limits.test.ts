@@ -47,8 +47,10 @@ const known: Readonly<Record<string, readonly (readonly [what: string, row?: str
     ['a connection for each request under way', 'Connections to the service'],
     ['the time limit of the upstream, for an answer to a request of the server', 'Answers to requests of the server'],
   ],
+  'schema/gaps.ts': [['the schemas of the file'], ['the schemas of the file']],
   'schema/patterns.ts': [['1000 names of members', 'Names of members']],
   'schema/places.ts': [['the schemas of the file'], ['the schemas of the file'], ['the schemas of the file']],
+  'schema/verdict.ts': [['the schemas of the file'], ['the schemas of the file'], ['the schemas of the file']],
 };
 
 describe('Everything that a client can fill or make others wait for', () => {
