@@ -4,11 +4,12 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type SentJson, writeAsSent } from '../../../../domain/tokens/json-as-sent.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import type { Release } from '../core/held-bodies.ts';
 import { hasLookalike } from '../core/lookalikes.ts';
 import { type AllowedMessage, decideMcp, type McpRules } from '../core/mcp-access.ts';
-import { NO_MESSAGE, readJsonBody, unsupportedBody } from '../core/mcp-message.ts';
+import { NO_MESSAGE, readJsonBody, sentParts, unsupportedBody } from '../core/mcp-message.ts';
 import { replaceHeader } from '../core/raw-headers.ts';
 import { closingIfLate, inviteBody, isJsonInUtf8 } from './request-body.ts';
 
@@ -45,6 +46,7 @@ export async function decideAtMcp(
   }: { readonly hold: (claims: TaskTokenClaims) => Release | undefined; readonly maxBodyBytes: number },
 ): Promise<AllowedRequest | undefined> {
   let bytes: Buffer | undefined;
+  let text: string | undefined;
   let release: Release | undefined;
   const read = async (caller: TaskTokenClaims) => {
     release = hold(caller);
@@ -54,14 +56,19 @@ export async function decideAtMcp(
     const found = await closingIfLate(request, readJsonBody(request, maxBodyBytes));
     if (found.kind === 'fault') return found;
     if (hasLookalike(found.body, request.headers['mcp-name'] !== undefined)) return NO_MESSAGE;
-    bytes = found.bytes;
+    ({ bytes, text } = found);
     return found;
   };
   const allowed = await decideMcp(rules, request, { parsed: undefined, discardsRest: true, read }, response);
   if (allowed === undefined) return undefined;
   const { claims, instead, copy, lists, ...approved } = allowed;
   if (instead === undefined) return { claims, body: bytes, release, approved, copy, lists };
-  const body = Buffer.from(JSON.stringify(instead));
+  const body = Buffer.from(approved.call === undefined ? withSentId(instead, text) : JSON.stringify(instead));
   if (request.headers['content-length'] !== undefined) replaceHeader(request, 'content-length', String(body.length));
   return { claims, body, release, approved, lists };
+}
+
+/** The error in place of a response. The server looks for its own id as it sent it, also for one that a double rounds. */
+function withSentId(error: object, text: string | undefined): string {
+  return writeAsSent({ ...error, id: sentParts(text)()?.id } as SentJson, Object.keys);
 }
