@@ -16,7 +16,8 @@ interface StatusListRow {
 /**
  * One statement, so that a task whose status changes meanwhile is not lost between two reads. Each part begins with the few
  * tasks that it is about. The tasks of disabled agents lead to the live tasks below them, whose own agents may be enabled. A task
- * is at the tool server of its parent, so the trees at other tool servers are left out. `union` ends the way down at a row that was altered to be its own parent.
+ * is at the tool server of its parent, so the trees at other tool servers are left out. `union` ends the way down at a row that
+ * was altered to be its own parent.
  */
 export const findStatusList: Query<string, StoredStatusList | undefined> = {
   name: 'find_status_list',

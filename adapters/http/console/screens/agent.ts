@@ -56,7 +56,7 @@ export function renderAgent(view: AgentView): Html {
 ${
   agent.enabled
     ? html`<p class="banner good"><strong>Enabled.</strong> It may get tokens for people.</p>`
-    : html`<p class="banner warn"><strong>Disabled.</strong> It gets no tokens. Those that it has are valid until they end where tool servers do not ask the service.${handsOver(agent) && ' So it is for tasks that it handed to other agents.'}</p>`
+    : html`<p class="banner warn"><strong>Disabled.</strong> It gets no tokens. Those that it has are valid until they end where tool servers do not ask the service.${handsOver(agent) && ' The same holds for tasks that it handed to other agents.'}</p>`
 }
 ${actions(view)}
 <section aria-labelledby="registration"><h2 id="registration">Registration</h2>

@@ -292,7 +292,7 @@ describe('the screen Agent', () => {
       `${renderAgent({ agent: { ...agent, delegatesTo, enabled }, tasks: [], live: { tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined }, denials: undefined, hasApprovals: false, mayChange: true, mayStop: false, formToken: 't', typed: () => undefined, now })}`;
     const others = [agentIdOf('wiki-reader')];
     expect(shown(others, true)).to.include('so are other agents in tasks that it handed to them');
-    expect(shown(others, false)).to.include('So it is for tasks that it handed to other agents.');
+    expect(shown(others, false)).to.include('The same holds for tasks that it handed to other agents.');
     for (const enabled of [true, false]) expect(shown(undefined, enabled)).not.to.include('other agents');
   });
 
