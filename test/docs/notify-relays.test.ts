@@ -162,8 +162,10 @@ for (const { name, start, refusal, late, away } of [
         .to.contain(`${ISSUER}/me/approvals/${idOf('T')}`)
         .and.not.contain('//me');
       receiver.treatments.push('hang');
+      const asked = Date.now();
       expect(await notify('H')).to.equal(202);
       await eventually(() => lines.length === 3);
+      expect(Date.now() - asked, 'an attempt ends with its tries, not after its ten seconds').to.be.below(10_000);
       await receiver.close();
       expect(await notify('A')).to.equal(202);
       await eventually(() => lines.length === 4);

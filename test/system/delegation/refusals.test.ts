@@ -289,6 +289,19 @@ for (const database of databasesByLength) {
         }
       });
 
+      it('an agent above that may have none of the scopes any more, at a renewal: the sentence is about the chain', async () => {
+        const child = await at.handOver(root, lead, started);
+        const { body: registered } = await mandate.admin('GET', `/admin/agents/${root.id}`);
+        const above = (allowed_scopes: unknown) =>
+          mandate.admin('PATCH', `/admin/agents/${root.id}`, { allowed_scopes });
+        await above(['jira:admin']);
+        const { body } = await refused('scope_intersection_empty', () => lead.refresh(child.grant), {
+          task_id: child.taskId,
+        });
+        await above(registered.allowed_scopes);
+        expect(body).to.deep.equal({ error: 'invalid_scope', error_description: NONE_IS_HELD });
+      });
+
       it('an agent above that may not delegate to the next one any more, at a renewal', async () => {
         const child = await at.handOver(root, lead, started);
         const below = await at.handOver(lead, leaf, child);
