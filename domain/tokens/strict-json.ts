@@ -40,6 +40,12 @@ export function textMember(object: JsonObject, name: string): string | undefined
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The member if it is a list, or else an empty list. */
+export function listMember(object: JsonObject, name: string): readonly Json[] {
+  const value = member(object, name);
+  return Array.isArray(value) ? value : [];
+}
+
 export function isTextList(value: Json | undefined): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }

@@ -3,9 +3,9 @@
  * of another type, and `properties` refuses no value that lacks a member.
  */
 
-import { isJsonObject, type Json, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, listMember, member } from '../../../../domain/tokens/strict-json.ts';
 import { TYPE_OF_KEYWORD } from './keywords.ts';
-import { allSchemas, referenced } from './places.ts';
+import { allSchemas, referenced, subschemas } from './places.ts';
 import type { Path } from './rules.ts';
 
 export interface Gaps {
@@ -30,8 +30,9 @@ export function gapsOf(root: Json): Gaps {
     const required = new Set(all.flatMap((schema) => [...requiredBy(schema)]));
     for (const schema of walked) {
       const path = paths.get(schema) ?? [];
-      for (const name of namesIn(schema, 'properties')) {
-        const isForbidden = memberOf(schema, 'properties', name) === false;
+      const properties = member(schema, 'properties');
+      for (const [name, part] of isJsonObject(properties) ? Object.entries(properties) : []) {
+        const isForbidden = part === false;
         if (!required.has(name) && !isForbidden) optional.push([...path, 'properties', name]);
       }
     }
@@ -86,7 +87,7 @@ interface Reader {
 function readerOf(root: Json): Reader {
   const othersOf = onceForEach((schema) => {
     const ref = member(schema, '$ref');
-    const others = [...listIn(schema, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
+    const others = [...listMember(schema, 'allOf'), typeof ref === 'string' ? referenced(root, ref) : undefined];
     return others.filter(isJsonObject);
   });
   const joined = (schema: JsonObject) => {
@@ -98,17 +99,18 @@ function readerOf(root: Json): Reader {
     const ofBranch = (branch: Json) =>
       new Set(isJsonObject(branch) ? joined(branch).flatMap((one) => [...requiredBy(one)]) : []);
     const ofBranches = CHOICES.flatMap((name) => {
-      const [first, ...others] = listIn(schema, name).map(ofBranch);
+      const possible = listMember(schema, name).filter((branch) => branch !== false);
+      const [first, ...others] = possible.map(ofBranch);
       return [...(first ?? [])].filter((each) => others.every((other) => other.has(each)));
     });
-    return new Set([...listIn(schema, 'required').map(String), ...ofBranches]);
+    return new Set([...listMember(schema, 'required').map(String), ...ofBranches]);
   });
   const namesType: Reader['namesType'] = onceForEach((schema) => {
     const isNamed = (branch: Json) => branch === false || (isJsonObject(branch) && joined(branch).some(namesType));
     const isChoice = (branches: readonly Json[]) => branches.length > 0 && branches.every(isNamed);
     return (
       ['type', 'const', 'enum'].some((name) => member(schema, name) !== undefined) ||
-      CHOICES.some((name) => isChoice(listIn(schema, name)))
+      CHOICES.some((name) => isChoice(listMember(schema, name)))
     );
   });
   return { joined, requiredBy, namesType };
@@ -126,47 +128,22 @@ function onceForEach<Value>(compute: (schema: JsonObject) => Value): (schema: Js
   };
 }
 
+/** `allOf` applies wherever its schema does. A value that `not` or `if` describes need not be valid. */
+const NO_BRANCHES: ReadonlySet<unknown> = new Set(['allOf', 'not', 'if']);
+
 /** Each applies to the same value, but not to every one. */
 function branchesOf(schema: JsonObject): readonly JsonObject[] {
-  const dependent = member(schema, 'dependentSchemas');
-  const branches = [
-    ...CHOICES.flatMap((name) => listIn(schema, name)),
-    ...['then', 'else'].map((name) => member(schema, name)),
-    ...(isJsonObject(dependent) ? Object.values(dependent) : []),
-  ];
-  return branches.filter(isJsonObject);
+  const branches = subschemas(schema).filter(({ path, place }) => place === 'same' && !NO_BRANCHES.has(path[0]));
+  return branches.map((branch) => branch.schema).filter(isJsonObject);
 }
 
-const PART_KEYWORDS = ['items', 'contains', 'additionalProperties'] as const;
-const NAMED_PARTS = ['properties', 'patternProperties'] as const;
-
-/** The schemas of parts of a value, by the part. */
+/** The schemas of parts of a value, by the part. Names are no parts: each is a text. */
 function partsOf(schemas: readonly JsonObject[]): ReadonlyMap<string, readonly JsonObject[]> {
   const parts = new Map<string, JsonObject[]>();
-  const add = (at: string, schema: Json | undefined) => {
-    if (isJsonObject(schema)) parts.set(at, [...(parts.get(at) ?? []), schema]);
-  };
-  for (const schema of schemas) {
-    for (const keyword of NAMED_PARTS) {
-      for (const name of namesIn(schema, keyword)) add(`${keyword} ${name}`, memberOf(schema, keyword, name));
-    }
-    for (const keyword of PART_KEYWORDS) add(keyword, member(schema, keyword));
-    for (const [at, item] of listIn(schema, 'prefixItems').entries()) add(`prefixItems ${at}`, item);
+  for (const { path, schema, place } of schemas.flatMap(subschemas)) {
+    if (place !== 'part' || path[0] === 'propertyNames' || !isJsonObject(schema)) continue;
+    const part = JSON.stringify(path);
+    parts.set(part, [...(parts.get(part) ?? []), schema]);
   }
   return parts;
-}
-
-function namesIn(schema: JsonObject, keyword: string): readonly string[] {
-  const named = member(schema, keyword);
-  return isJsonObject(named) ? Object.keys(named) : [];
-}
-
-function memberOf(schema: JsonObject, keyword: string, name: string): Json | undefined {
-  const named = member(schema, keyword);
-  return isJsonObject(named) ? member(named, name) : undefined;
-}
-
-function listIn(schema: JsonObject, keyword: string): readonly Json[] {
-  const list = member(schema, keyword);
-  return Array.isArray(list) ? list : [];
 }

@@ -113,7 +113,7 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ['contains', one('part')],
 ]);
 
-/** The keywords that say nothing of values of another type. */
+/** The type of the values that a keyword is about. It refuses no value of another type. */
 export const TYPE_OF_KEYWORD: ReadonlyMap<string, string> = new Map(
   Object.entries({
     number: ['multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],

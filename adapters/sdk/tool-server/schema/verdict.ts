@@ -3,7 +3,7 @@
  * schemas can be as useless, in ways that this file does not see.
  */
 
-import { isJsonObject, type Json, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, listMember, member } from '../../../../domain/tokens/strict-json.ts';
 import { TYPE_OF_KEYWORD } from './keywords.ts';
 import { referenced } from './places.ts';
 
@@ -175,9 +175,4 @@ function acceptsAll(reading: Reading, schema: JsonObject, type: string | undefin
 
 function hasMember(schema: JsonObject, name: string): boolean {
   return member(schema, name) !== undefined;
-}
-
-function listMember(schema: JsonObject, name: string): readonly Json[] {
-  const value = member(schema, name);
-  return Array.isArray(value) ? value : [];
 }

@@ -54,6 +54,7 @@ const required: readonly Json[] = [
     anyOf: [{ properties: { a: { properties: { b: { const: 1 } } } } }],
   },
   { properties: { a: false } },
+  { properties: { a: {} }, anyOf: [{ required: ['a'] }, false] },
   { not: { properties: { a: {} } }, propertyNames: { properties: { a: {} } } },
   true,
 ];
