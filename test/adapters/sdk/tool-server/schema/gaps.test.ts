@@ -55,6 +55,7 @@ const required: readonly Json[] = [
   },
   { properties: { a: false } },
   { properties: { a: {} }, anyOf: [{ required: ['a'] }, false] },
+  { if: { properties: { a: {} } }, else: {} },
   { not: { properties: { a: {} } }, propertyNames: { properties: { a: {} } } },
   true,
 ];
