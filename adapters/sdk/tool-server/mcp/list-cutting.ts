@@ -54,7 +54,8 @@ function cutResponse(response: Response, lists: ListsOfToken): Response {
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   if (isCoded(headers.get('content-encoding') ?? undefined)) {
-    void body.cancel();
+    // A body that has failed refuses this too, and a rejection that nobody awaits ends the process.
+    body.cancel().catch(() => undefined);
     lists.report(new UnreadableAnswer('it is compressed'));
     const { text } = unreadableText('it is compressed', lists.id);
     return new Response(text, { status, headers: { 'Content-Type': 'application/json' } });

@@ -111,6 +111,18 @@ describe('A list of allowed tools', () => {
       expect(warnings).to.deep.equal(['it is compressed', 'it is too long', 'it is not JSON'].map(why));
     });
 
+    it('that is compressed and has failed is an error too, and leaves no rejection that ends the process', async () => {
+      const rejected: unknown[] = [];
+      const note = (reason: unknown) => void rejected.push(reason);
+      process.on('unhandledRejection', note);
+      const cut = new ReadableStream({ start: (controller) => controller.error(new Error('ECONNRESET')) });
+      const response = await answered(new Response(cut, { headers: { 'Content-Encoding': 'gzip' } }));
+      expect(JSON.parse(await response.text()).error.code).to.equal(-32603);
+      await setImmediate();
+      process.off('unhandledRejection', note);
+      expect(rejected).to.deep.equal([]);
+    });
+
     it('is cut for no request without claims, and an answer without a body passes', async () => {
       let error: unknown;
       await answered(new Response(whole), false).catch((thrown) => {
