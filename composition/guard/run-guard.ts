@@ -7,6 +7,7 @@
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { OutputLost, writeReport } from '../../adapters/cli/standard-output.ts';
 import { ApprovalFault } from '../../adapters/sdk/tool-server/core/approvals.ts';
+import { UnreadableAnswer } from '../../adapters/sdk/tool-server/core/list-reader.ts';
 import { StatusListUnusable } from '../../adapters/sdk/tool-server/core/status-lists.ts';
 import type { GuardConfiguration } from '../../adapters/sdk/tool-server/guard/configuration.ts';
 import { ControlPlaneFault } from '../../adapters/sdk/tool-server/guard/control-plane-fetch.ts';
@@ -173,7 +174,8 @@ function report(log: GuardLog, error: unknown): void {
   if (error instanceof EventUnwritten) return;
   if (error instanceof StatusListUnusable) log.warn('a status list is not usable', { problem: error.message });
   else if (error instanceof ControlPlaneFault || error instanceof ToolsWithoutPolicy) log.warn(error.message);
-  else if (error instanceof UpstreamFault || error instanceof ApprovalFault) log.error(error.message);
+  else if (error instanceof UpstreamFault || error instanceof ApprovalFault || error instanceof UnreadableAnswer)
+    log.error(error.message);
   else log.error('an unexpected error', error);
 }
 

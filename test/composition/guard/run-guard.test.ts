@@ -333,11 +333,12 @@ ${more}`,
     expect(err).to.include('"code":"ENOSPC"');
   });
 
-  it('passes on what it allows in the mode proxy, with one line for a fault of the upstream or of approvals', async () => {
+  it('passes on what it allows in the mode proxy, with one line for a fault of the upstream, of approvals or of a list', async () => {
     writeFileSync(join(folder, 'approval.pem'), fixture.plane.key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
     write(
       'GET /a',
-      `  - {match: GET /b, scope: [jira:read], approval: {title: Pay}}\nupstream: ${upstream.url}\napproval_key: approval.pem\n`,
+      `  - {match: GET /b, scope: [jira:read], approval: {title: Pay}}\nupstream: ${upstream.url}\napproval_key: approval.pem
+mcp: {path: /mcp, list: allowed, tools: {read: {scope: [jira:read]}}}\n`,
     );
     writeFileSync(file, readFileSync(file, 'utf8').replace('mode: decide', 'mode: proxy'));
     upstream.answer = answering({ passed: true }, 200);
@@ -351,17 +352,20 @@ ${more}`,
     upstream.answer = (_, response) => response.destroy();
     expect((await send()).status).to.equal(502);
     expect((await sendTo('/b')).status).to.equal(503);
+    upstream.answer = (_, response) => response.end('no JSON');
+    expect((await sendTo('/mcp')).body).to.include('-32603');
     running.child.kill('SIGTERM');
     const { code, out, err } = await running.ended;
     const lines = (text: string) => text.split('\n').filter((line) => line !== '');
     expect([code, lines(out).map((line) => JSON.parse(line).reason)]).to.deep.equal([
       0,
-      [null, null, 'approval_unavailable'],
+      [null, null, 'approval_unavailable', null],
     ]);
     const errors = lines(err).filter((line) => line.includes('"error"'));
     expect(errors.map((line) => JSON.parse(line).message)).to.deep.equal([
       `The upstream ${upstream.url} did not answer (ECONNRESET).`,
       `The control plane ${fixture.plane.issuer} has no endpoint for approvals. Its setting Service:Approvals:Enabled switches it on.`,
+      'The lists in an answer of the MCP server cannot be cut, because it is not JSON. The client gets an error in its place.',
     ]);
   });
 
