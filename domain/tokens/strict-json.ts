@@ -25,6 +25,12 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return isObject(value);
 }
 
+/** Whether a value that another reader parsed nests deeper than `parseStrictJson` accepts: too deep for recursive code. */
+export function nestsTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => nestsTooDeep(inner, levels - 1));
+}
+
 /** An object that is no array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 /** The approval of a call of a tool: its description to the person, and the message that the server gets after the yes. */
 
 import { readAsSent, type SentJson, SentNumber } from '../../../../domain/tokens/json-as-sent.ts';
+import { nestsTooDeep } from '../../../../domain/tokens/strict-json.ts';
 import { callToApprove, type DescribeSentCall, type McpCall, roundedPart } from './approval-text.ts';
 import { canonicalJson, deepFrozen, digestOf } from './call-digest.ts';
 import { type CalledTool, membersOf } from './mcp-message.ts';
@@ -30,6 +31,7 @@ export function toolApproval(
       if (sentId({ id, sent }) === undefined) return 'arguments_refused';
       const misread = misreadArguments(given, known);
       if (misread !== undefined) return misread;
+      if (nestsTooDeep(meta)) return DEEP_FRAME;
       const parts = sent();
       const frame: SentJson = [parts?.id ?? null, parts?.meta ?? null];
       if (isChanged(id) || isChanged(meta) || roundedPart(frame) !== undefined) return CHANGED_FRAME;
@@ -49,6 +51,8 @@ export function toolApproval(
 const CHANGED_FRAME = new RefusedCall(
   'A number of the message beside its arguments has more digits than every reader keeps.',
 );
+
+const DEEP_FRAME = new RefusedCall('The member _meta nests too deep.');
 
 /**
  * The id of a call as its client sent it, as JSON. `undefined` for a call that has no answer: one without an id, and one

@@ -322,6 +322,16 @@ describe('A call of an MCP tool that a person approves', () => {
     expect(reasons()).to.have.lengthOf(6);
   });
 
+  it('is not asked for if a body parser let _meta nest too deep for the message after the yes', async () => {
+    await start(PAY, true);
+    let deep: unknown = 1;
+    for (let levels = 0; levels < 3000; levels += 1) deep = [deep];
+    const { result } = JSON.parse((await send({ name: 'pay', arguments: ARGS, _meta: { deep } })).text);
+    const sentence = 'The policy of the tool refuses these arguments. The member _meta nests too deep.';
+    expect([result.isError, result.content[0].text]).to.deep.equal([true, sentence]);
+    expect([approvals.asked, reasons()]).to.deep.equal([[], ['arguments_refused']]);
+  });
+
   it('gets input_required only in the revision that has it, from a client that declares URLs', async () => {
     const kindOf = async (meta: object) => {
       const { result } = JSON.parse((await send({ name: 'pay', arguments: ARGS, _meta: meta })).text);

@@ -146,6 +146,8 @@ describe('The guard of an MCP server', () => {
       ['a text', '"OPS-7"', 'The arguments are no object.'],
       ['__proto__', '{"__proto__":{"project":"HR"}}', 'The arguments have a member __proto__.'],
       ['__proto__ inside', '{"filter":[{"__proto__":{"project":"HR"}}]}', 'The arguments have a member __proto__.'],
+      // JSON.parse of a body parser accepts them.
+      ['20,000 levels', `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'The arguments nest too deep.'],
       ['1e400', '{"filter":[{"max":1e400}]}', 'A number is beyond all doubles: $.filter[0].max.'],
     ] as const) {
       it(`but refuses arguments that two readers could understand differently: ${what}`, async () => {
