@@ -81,12 +81,15 @@ async function decide({ method = '', url = '', headers }: IncomingMessage): Prom
 
 const server = createServer((request, response) => {
   const unavailable: Answer = { status: 503, body: { error: 'temporarily_unavailable' } };
-  const answered = decide(request).catch(() => unavailable);
-  void answered.then(({ status, body, retryAfter }) => {
+  const send = ({ status, body, retryAfter }: Answer) => {
+    const text = JSON.stringify(body);
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
-    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-    response.end(JSON.stringify(body));
-  });
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(text);
+  };
+  // Node refuses some texts as a header. A rejection that nobody handles would end the process.
+  decide(request)
+    .then(send)
+    .catch(() => send(unavailable));
 });
 
 server.listen(Number(PORT), '127.0.0.1', () => {

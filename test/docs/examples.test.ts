@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { startExample } from '../support/example-process.ts';
 import { byLength } from '../support/length.ts';
+import { answering } from '../support/loopback.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
+import { AUDIENCE, startFakeControlPlane } from '../support/tool-server/control-plane.ts';
 
 const folder = new URL('../../docs/examples/', import.meta.url);
 const page = readFileSync(new URL('README.md', folder), 'utf8');
@@ -57,4 +59,22 @@ describe('docs/examples/README.md', () => {
       }
     });
   }
+
+  it('approvals-jose-tool-server.ts goes on after an answer of the control plane that it cannot pass on', async function () {
+    this.timeout(60_000);
+    const plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
+    plane.answerApproval = answering({ state: 'pending', interval: 'a\nb' });
+    const keyFile = join(keyFolder, 'key.json');
+    writeFileSync(keyFile, JSON.stringify((await makeSigningKey('ES256')).privateJwk));
+    const environment = { MANDATE_ISSUER: plane.issuer, AUDIENCE, APPROVAL_KEY: keyFile };
+    const { url, stop } = await startExample('approvals-jose-tool-server.ts', environment);
+    try {
+      const headers = { authorization: `Bearer ${plane.token({ scope: 'pages:delete' })}` };
+      const remove = async () => (await fetch(`${url}/pages/a`, { method: 'DELETE', headers })).status;
+      expect([await remove(), await remove()]).to.deep.equal([503, 503]);
+    } finally {
+      await stop();
+      await plane.stop();
+    }
+  });
 });
