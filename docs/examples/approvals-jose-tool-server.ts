@@ -86,7 +86,7 @@ const server = createServer((request, response) => {
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
     response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(text);
   };
-  // Node refuses some texts as a header. A rejection that nobody handles would end the process.
+  // `setHeader` throws for a value with a line break. A rejection that nobody handles ends the process.
   decide(request)
     .then(send)
     .catch(() => send(unavailable));

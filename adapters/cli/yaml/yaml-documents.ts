@@ -150,7 +150,7 @@ function offsetOf(contents: ParsedNode, path: readonly (string | number)[]): num
   return offset;
 }
 
-/** Where the first number is that JSON does not have, such as `.inf` or `1e400`; `undefined` if there is none. */
+/** The offset of the first infinite number, such as `.inf` or `1e400`; `undefined` if there is none. JSON has no such number. */
 function offsetOfInfinite(node: ParsedNode | null): number | undefined {
   let offset: number | undefined;
   visit(node, {

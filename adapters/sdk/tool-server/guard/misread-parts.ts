@@ -6,7 +6,11 @@ import { firstPart } from '../core/call-parts.ts';
 import { folded, isUnfolded } from '../core/lookalikes.ts';
 import type { ArgumentPath } from './argument-path.ts';
 
-/** For the functions below: a value none of whose numbers may be rounded (`mayBeRounded`). They look at names, and at numbers as sent. */
+/**
+ * Takes parsed JSON for JSON as it was sent, for the functions below: they look at names, and at numbers that a double rounds.
+ *
+ * @param value of a text without such numbers (`mayBeRounded`)
+ */
 export function asReadExactly(value: Json): SentJson {
   return value as SentJson;
 }

@@ -54,7 +54,7 @@ function cutResponse(response: Response, lists: ListsOfToken): Response {
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   if (isCoded(headers.get('content-encoding') ?? undefined)) {
-    // A body that has failed refuses this too, and a rejection that nobody awaits ends the process.
+    // `cancel` rejects if the body has failed. A rejection that nobody handles ends the process.
     body.cancel().catch(() => undefined);
     lists.report(new UnreadableAnswer('it is compressed'));
     const { text } = unreadableText('it is compressed', lists.id);

@@ -103,10 +103,10 @@ describe('A gap of a schema', () => {
       accepts(schema, passes);
     });
   }
-  it('is none where the member is required, wherever that is said', () => {
+  it('is no member that any schema around it requires', () => {
     for (const schema of required) expect(gapsOf(schema).optional, JSON.stringify(schema)).to.deep.equal([]);
   });
-  it('is none at the root, and where the type is named, wherever that is said', () => {
+  it('is no keyword at the root, or whose type any schema around it names', () => {
     for (const schema of typed) expect(gapsOf(schema).untyped, JSON.stringify(schema)).to.deep.equal([]);
   });
   it('is found in time that grows with the number of schemas, however they lead to each other', () => {
